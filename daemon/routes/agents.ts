@@ -1,5 +1,5 @@
 import type { App } from '../../src/app.ts'
-import { ConfigBroken } from '../../src/agents/providers/configuredProviders.ts'
+import { InvalidConfig } from '../../src/agents/providers/configuredProviders.ts'
 import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import { commandFiles, merge } from '../../src/agents/slashCommands.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -56,7 +56,7 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
 })
 
 function unavailable(error: unknown): never {
-  throw error instanceof ConfigBroken
+  throw error instanceof InvalidConfig
     ? new Problem('AGENT_UNAVAILABLE', error.message, { cause: error, retryAfterSecs: 60 })
     : error
 }

@@ -1,14 +1,14 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { begin, findOpen, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
-import { insertCard, readAssistantCard, readCard, type CardRow } from '../store/cards.ts'
 import { readDefaultBoard } from '../store/boards.ts'
+import { insertCard, readAssistantCard, readCard, type CardRow } from '../store/cards.ts'
 import { readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
-import { withResumePrompt } from './transcript/resumePrompt.ts'
 import { queueMessage } from './sessions/sessionCommands.ts'
+import { withResumePrompt } from './transcript/resumePrompt.ts'
 
 const introduction =
   'You are the assistant of a software project and its board. You are asked questions about the project and its cards, and asked to make cards. ' +

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AgentCredential } from '../../src/agents/providers/credentialEnvironment.ts'
-import { prepareLaunch, type Work } from '../../src/agents/providers/prepareLaunch.ts'
+import { prepareLaunch, type LaunchRequest } from '../../src/agents/providers/prepareLaunch.ts'
 import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 import { createRoom, type AgentRoom } from './agent.ts'
 
@@ -39,7 +39,7 @@ const server = {
   OPENAI_API_KEY: 'sk-account',
   OPENAI_MODEL: 'small',
 }
-const launch = (work: Partial<Work>, env: NodeJS.ProcessEnv = server) =>
+const launch = (work: Partial<LaunchRequest>, env: NodeJS.ProcessEnv = server) =>
   prepareLaunch(
     { provider: agent('claude'), credential: null, cwd: room.cwd, dataDir, board, author: null, mode: 'work', ...work },
     env,

@@ -1,6 +1,6 @@
+import type { AgentLaunch, AgentLink, AgentListener, SpawnAgent, TurnEnd, TurnUsage } from '../link/agentLink.ts'
 import { asLaunchFailure } from '../link/exitFailures.ts'
 import { checkStopReason } from '../link/failureReasons.ts'
-import type { AgentLaunch, AgentLink, AgentListener, SpawnAgent, TurnEnd, TurnUsage } from '../link/agentLink.ts'
 import { connectAcp, type AcpConnection } from './acpConnection.ts'
 import { openSession, setInitialOptions } from './acpSession.ts'
 import { initialize, type Handshake } from './handshake.ts'

@@ -1,11 +1,11 @@
 import { client, methods } from '@agentclientprotocol/sdk'
-import { createConversation, type Conversation } from './conversation.ts'
-import { createFailureExplainer, type FailureExplainer } from '../link/exitFailures.ts'
-import { createPermissionRequests, type PermissionRequests } from './permissionRequests.ts'
-import { drainOutput } from '../link/drainOutput.ts'
-import { createStderrTail, type StderrTail } from '../link/stderrTail.ts'
 import { AgentFailure, type AgentLaunch, type AgentListener, type AgentProcess } from '../link/agentLink.ts'
+import { drainOutput } from '../link/drainOutput.ts'
+import { createFailureExplainer, type FailureExplainer } from '../link/exitFailures.ts'
+import { createStderrTail, type StderrTail } from '../link/stderrTail.ts'
+import { createConversation, type Conversation } from './conversation.ts'
 import { createJsonRpcStream } from './jsonRpcStream.ts'
+import { createPermissionRequests, type PermissionRequests } from './permissionRequests.ts'
 
 /** The connection to one agent process: sends requests, and forwards the agent's updates to the listener. */
 export interface AcpConnection {
@@ -23,11 +23,11 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
   const tail = createStderrTail(launch.secrets)
   const conversation = createConversation(listener)
   const permissions = createPermissionRequests(listener, conversation)
-  let strayLines = 0
+  let unparsedLines = 0
   const { stream, reader } = createJsonRpcStream(child.stdin, child.stdout, {
     ...conversation.rawListener,
-    stray: line => {
-      strayLines++
+    unparsed: line => {
+      unparsedLines++
       tail.add(Buffer.concat([line, Buffer.from('\n')]))
     },
   })
@@ -41,7 +41,7 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
     conversation,
     permissions,
     tail,
-    failures: createFailureExplainer(child, tail, launch.secrets, () => strayLines > 0 && !conversation.begun),
+    failures: createFailureExplainer(child, tail, launch.secrets, () => unparsedLines > 0 && !conversation.begun),
     request: (method, params, timeoutMs) => withTimeout(rpc.agent.request<unknown>(method, params), method, timeoutMs),
     notify: (method, params) => rpc.agent.notify(method, params),
     close() {

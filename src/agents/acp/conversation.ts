@@ -1,7 +1,7 @@
-import { toolNames } from './toolCalls.ts'
-import { addUsage, usageOfUpdate } from './turnUsage.ts'
 import { AgentFailure, type AgentListener, type RawUpdate, type TurnUsage } from '../link/agentLink.ts'
 import type { RawListener } from './jsonRpcStream.ts'
+import { toolNames } from './toolCalls.ts'
+import { addUsage, usageOfUpdate } from './turnUsage.ts'
 
 const maxEarlyUpdates = 1000
 const maxEarlyBytes = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ export interface Turn {
 
 /** The session of a connection. Decides which updates reach the listener. */
 export interface Conversation {
-  readonly rawListener: Omit<RawListener, 'stray'>
+  readonly rawListener: Omit<RawListener, 'unparsed'>
   readonly sessionId: string | null
   /** Whether the agent has sent any message of the protocol. */
   readonly begun: boolean
@@ -101,7 +101,7 @@ function createRawListener(state: State, listener: AgentListener): Conversation[
         ? deliver({ ...toolCall, sessionUpdate: 'tool_call_update' })
         : undefined
     },
-    answer(method, result) {
+    response(method, result) {
       state.begun = true
       state.replaying = false
       return method === 'session/new' ? begin((result as Json | null)?.sessionId) : undefined

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
-import { createOutputReader, handleChunk, type OutputReader } from '../link/drainOutput.ts'
 import { AgentFailure, type RawUpdate } from '../link/agentLink.ts'
+import { createOutputReader, handleChunk, type OutputReader } from '../link/drainOutput.ts'
 
 /** Messages can hold images in base64. */
 export const maxMessageBytes = 16 * 1024 * 1024
 /** Some agents print a greeting or a warning between messages. More lines than this violate the protocol. */
-const maxStrayLines = 100
+const maxUnparsedLines = 100
 const newline = 0x0a
 
 export interface RawListener {
@@ -15,9 +15,9 @@ export interface RawListener {
   /** A request of the agent, before the protocol's package gets it. */
   request(method: string, params: unknown): void | Promise<void>
   /** The response to a request of the board, before the protocol's package gets it. */
-  answer(method: string, result: unknown): void | Promise<void>
+  response(method: string, result: unknown): void | Promise<void>
   /** A line that is no JSON-RPC message. */
-  stray(line: Buffer): void
+  unparsed(line: Buffer): void
 }
 
 type Json = Record<string, unknown>
@@ -53,18 +53,18 @@ async function* messages(
   sentRequests: Map<unknown, string>,
   reader: OutputReader,
 ): AsyncGenerator<AnyMessage> {
-  let strayLines = 0
+  let unparsedLines = 0
   try {
     for await (const line of lines(stdout)) {
       const message = parse(line)
       const kind = message && kindOf(message, sentRequests)
       if (message && kind !== undefined) {
-        strayLines = 0
+        unparsedLines = 0
         await handleChunk(reader, dispatch(listener, kind, message, sentRequests, line.length))
         if (kind !== 'update') yield message as AnyMessage
       } else {
-        listener.stray(line)
-        if (++strayLines > maxStrayLines)
+        listener.unparsed(line)
+        if (++unparsedLines > maxUnparsedLines)
           throw new AgentFailure(
             'protocol_violation',
             'The agent writes to its output what is not of the Agent Client Protocol.',
@@ -88,9 +88,9 @@ function parse(line: Buffer): Json | undefined {
 function kindOf(
   message: Json,
   sentRequests: Map<unknown, string>,
-): 'update' | 'request' | 'notification' | 'answer' | undefined {
+): 'update' | 'request' | 'notification' | 'response' | undefined {
   const { method, id, params } = message
-  if (method === undefined) return sentRequests.has(id) ? 'answer' : undefined
+  if (method === undefined) return sentRequests.has(id) ? 'response' : undefined
   if (typeof method !== 'string') return undefined
   if ('id' in message) return typeof id === 'string' || typeof id === 'number' ? 'request' : undefined
   if (method !== 'session/update') return 'notification'
@@ -104,7 +104,7 @@ function kindOf(
 
 function dispatch(
   listener: RawListener,
-  kind: 'update' | 'request' | 'notification' | 'answer',
+  kind: 'update' | 'request' | 'notification' | 'response',
   message: Json,
   sentRequests: Map<unknown, string>,
   bytes: number,
@@ -114,10 +114,10 @@ function dispatch(
     return listener.update(sessionId, update, bytes)
   }
   if (kind === 'request') return listener.request(message.method as string, message.params)
-  if (kind !== 'answer') return undefined
+  if (kind !== 'response') return undefined
   const method = sentRequests.get(message.id)!
   sentRequests.delete(message.id)
-  return 'result' in message ? listener.answer(method, message.result) : undefined
+  return 'result' in message ? listener.response(method, message.result) : undefined
 }
 
 /** The lines of a stream, buffering one at most. @throws AgentFailure protocol_violation when a line is too long */

@@ -1,7 +1,7 @@
 import type { TranscriptRole } from '../../store/transcripts.ts'
 import type { ToolPiece } from '../../views/agents.ts'
-import { titleOf, toolNames } from './toolCalls.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
+import { titleOf, toolNames } from './toolCalls.ts'
 
 /** An update in the terms of the transcript and the session's row. */
 export type ParsedUpdate =

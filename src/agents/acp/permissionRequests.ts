@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import type { Conversation } from './conversation.ts'
-import { toPlainLine } from '../link/failureReasons.ts'
-import { needsNoPermission, requestTitle } from './toolCalls.ts'
 import type { AgentListener, PermissionOption } from '../link/agentLink.ts'
+import { toPlainLine } from '../link/failureReasons.ts'
+import type { Conversation } from './conversation.ts'
+import { needsNoPermission, requestTitle } from './toolCalls.ts'
 
 const maxOpenRequests = 50
 const maxOptions = 20

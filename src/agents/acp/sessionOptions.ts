@@ -1,4 +1,4 @@
-import type { Choice } from '../link/agentLink.ts'
+import type { SessionOption } from '../link/agentLink.ts'
 
 /** The request that sets a mode or a model. */
 export interface SetOptionRequest {
@@ -7,7 +7,7 @@ export interface SetOptionRequest {
 }
 export interface SessionOptions {
   current: string | null
-  offered: readonly Choice[]
+  offered: readonly SessionOption[]
   request(id: string): SetOptionRequest
 }
 
@@ -17,7 +17,7 @@ const record = (value: unknown): Json => (typeof value === 'object' && value !==
 const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, maxOptions).map(record) : [])
 const shortText = (value: unknown): string | null =>
   typeof value === 'string' && value.length > 0 && value.length <= 1000 ? value : null
-const parseChoices = (items: Json[], key: string): Choice[] =>
+const parseOptions = (items: Json[], key: string): SessionOption[] =>
   items.flatMap(item => {
     const id = shortText(item[key])
     return id ? [{ id, name: shortText(item.name) ?? id }] : []
@@ -31,7 +31,7 @@ export function readOptions(session: unknown, category: 'mode' | 'model'): Sessi
     const options = list(option.options).flatMap(each => (Array.isArray(each.options) ? list(each.options) : [each]))
     return {
       current: shortText(option.currentValue),
-      offered: parseChoices(options, 'value'),
+      offered: parseOptions(options, 'value'),
       request: value => ({ method: 'session/set_config_option', params: { configId: option.id, value } }),
     }
   }
@@ -39,14 +39,14 @@ export function readOptions(session: unknown, category: 'mode' | 'model'): Sessi
     const modes = record(answer.modes)
     return {
       current: shortText(modes.currentModeId),
-      offered: parseChoices(list(modes.availableModes), 'id'),
+      offered: parseOptions(list(modes.availableModes), 'id'),
       request: modeId => ({ method: 'session/set_mode', params: { modeId } }),
     }
   }
   const models = record(answer.models)
   return {
     current: shortText(models.currentModelId),
-    offered: parseChoices(list(models.availableModels), 'modelId'),
+    offered: parseOptions(list(models.availableModels), 'modelId'),
     request: modelId => ({ method: 'session/set_model', params: { modelId } }),
   }
 }

@@ -100,7 +100,7 @@ export interface AgentCapabilities {
   /** Whether a session takes more than one prompt. */
   followUps: boolean
 }
-export interface Choice {
+export interface SessionOption {
   id: string
   name: string
 }
@@ -110,8 +110,8 @@ export interface StartedSession {
   resumed: boolean
   model: string | null
   mode: string | null
-  modes: readonly Choice[]
-  models: readonly Choice[]
+  modes: readonly SessionOption[]
+  models: readonly SessionOption[]
 }
 
 /** A running agent. Every method rejects with AgentFailure. */

@@ -1,9 +1,5 @@
-import { StringDecoder } from 'node:string_decoder'
 import type { Readable } from 'node:stream'
-import { describeExit, asLaunchFailure, describeTail } from './exitFailures.ts'
-import { reasonIn } from './failureReasons.ts'
-import { createOutputReader, drainOutput, handleChunk } from './drainOutput.ts'
-import { createStderrTail, type StderrTail } from './stderrTail.ts'
+import { StringDecoder } from 'node:string_decoder'
 import {
   AgentFailure,
   type AgentCommand,
@@ -14,6 +10,10 @@ import {
   type SpawnAgent,
   type TurnEnd,
 } from './agentLink.ts'
+import { createOutputReader, drainOutput, handleChunk } from './drainOutput.ts'
+import { describeExit, asLaunchFailure, describeTail } from './exitFailures.ts'
+import { reasonIn } from './failureReasons.ts'
+import { createStderrTail, type StderrTail } from './stderrTail.ts'
 
 const placeholder = '{prompt}'
 

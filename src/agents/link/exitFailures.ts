@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LaunchFailed, type Exit } from '../../process/spawn.ts'
+import { AgentFailure, type AgentProcess, type FailureReason } from './agentLink.ts'
 import { failureOf, reasonIn, toPlainLine } from './failureReasons.ts'
 import { redactSecrets } from './redactSecrets.ts'
 import type { StderrTail } from './stderrTail.ts'
-import { AgentFailure, type AgentProcess, type FailureReason } from './agentLink.ts'
 
 /** The exit status explains a broken connection, so it is awaited this long. */
 const exitTimeoutMs = 2000

@@ -1,6 +1,6 @@
 import { unaskedTools } from '../../contract/boardTools.ts'
-import { anthropic, codex, gooseOpenai, keyIn, type CredentialWays } from './credentialEnvironment.ts'
 import { boardServer } from '../acp/toolCalls.ts'
+import { anthropic, codex, gooseOpenai, keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
 
 /** A kind of agent: how to start it, and how to pass it a credential. */
 export interface AgentProvider {
@@ -11,7 +11,7 @@ export interface AgentProvider {
   command: readonly string[]
   /** How to install it: a command or an address, for people. */
   install: string | null
-  credentials: CredentialWays
+  credentials: CredentialMappings
   /** Environment variables that it always gets. */
   env: Readonly<Record<string, string>>
   /** Variables of the server's environment that it gets where no credential is chosen: its sign-in and settings. */
@@ -50,7 +50,7 @@ const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#pl
 type BuiltIn = Partial<AgentProvider> & Pick<AgentProvider, 'id' | 'name' | 'command' | 'credentials'>
 
 /** A provider with the defaults that most agents share. */
-export const provider = (given: BuiltIn): AgentProvider => ({
+export const defineProvider = (given: BuiltIn): AgentProvider => ({
   protocol: 'acp',
   install: null,
   env: {},
@@ -67,7 +67,7 @@ export const provider = (given: BuiltIn): AgentProvider => ({
 
 /** The built-in agents. Where nothing else decides, the first installed one is chosen. */
 export const builtIn: readonly AgentProvider[] = [
-  provider({
+  defineProvider({
     id: 'claude',
     name: 'Claude Code',
     command: ['claude-agent-acp'],
@@ -84,7 +84,7 @@ export const builtIn: readonly AgentProvider[] = [
     env: { DISABLE_AUTOUPDATER: '1' },
     modes: { work: ['acceptEdits'], plan },
   }),
-  provider({
+  defineProvider({
     id: 'codex',
     name: 'Codex',
     command: ['codex-acp'],
@@ -94,35 +94,35 @@ export const builtIn: readonly AgentProvider[] = [
     authMethods: ['api-key', 'codex-api-key', 'openai-api-key'],
     modes: { work: ['agent', 'workspace-write', 'auto'], plan: ['read-only'] },
   }),
-  provider({
+  defineProvider({
     id: 'gemini',
     name: 'Gemini CLI',
     command: ['gemini', '--acp'],
     install: 'npm install -g @google/gemini-cli',
-    credentials: { google: keyIn('GEMINI_API_KEY', 'GOOGLE_GEMINI_BASE_URL') },
+    credentials: { google: keyVariables('GEMINI_API_KEY', 'GOOGLE_GEMINI_BASE_URL') },
     account: googleAccount,
     authMethods: ['gemini-api-key'],
     modes: { work: ['autoEdit', 'auto_edit'], plan },
   }),
-  provider({
+  defineProvider({
     id: 'copilot',
     name: 'GitHub Copilot CLI',
     command: ['copilot', '--acp'],
     install: 'npm install -g @github/copilot',
-    credentials: { github: keyIn('COPILOT_GITHUB_TOKEN') },
+    credentials: { github: keyVariables('COPILOT_GITHUB_TOKEN') },
     account: [...githubAccount, 'COPILOT_HOME', 'COPILOT_MODEL'],
     env: { COPILOT_AUTO_UPDATE: 'false' },
   }),
-  provider({
+  defineProvider({
     id: 'opencode',
     name: 'OpenCode',
     command: ['opencode', 'acp'],
     install: 'npm install -g opencode-ai',
     credentials: {
-      anthropic: keyIn('ANTHROPIC_API_KEY'),
-      openai: keyIn('OPENAI_API_KEY'),
-      google: keyIn('GOOGLE_GENERATIVE_AI_API_KEY'),
-      openrouter: keyIn('OPENROUTER_API_KEY'),
+      anthropic: keyVariables('ANTHROPIC_API_KEY'),
+      openai: keyVariables('OPENAI_API_KEY'),
+      google: keyVariables('GOOGLE_GENERATIVE_AI_API_KEY'),
+      openrouter: keyVariables('OPENROUTER_API_KEY'),
     },
     account: [
       'ANTHROPIC_API_KEY',
@@ -135,7 +135,7 @@ export const builtIn: readonly AgentProvider[] = [
     env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
     modes: { work: ['build'], plan },
   }),
-  provider({
+  defineProvider({
     id: 'qwen',
     name: 'Qwen Code',
     command: ['qwen', '--acp'],
@@ -143,7 +143,7 @@ export const builtIn: readonly AgentProvider[] = [
     credentials: Object.fromEntries(
       (['openai', 'openrouter', 'custom'] as const).map(each => [
         each,
-        { ...keyIn('OPENAI_API_KEY', 'OPENAI_BASE_URL'), args: ['--auth-type', 'openai'] },
+        { ...keyVariables('OPENAI_API_KEY', 'OPENAI_BASE_URL'), args: ['--auth-type', 'openai'] },
       ]),
     ),
     account: openaiAccount,
@@ -154,17 +154,17 @@ export const builtIn: readonly AgentProvider[] = [
     toolArgs: [`--allowed-tools=${unaskedTools.map(name => `mcp__${boardServer}__${name}`).join(',')}`],
     modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
   }),
-  provider({
+  defineProvider({
     id: 'goose',
     name: 'Goose',
     command: ['goose', 'acp'],
     install: 'https://block.github.io/goose/docs/getting-started/installation',
     credentials: {
-      anthropic: keyIn('ANTHROPIC_API_KEY', 'ANTHROPIC_HOST', { GOOSE_PROVIDER: 'anthropic' }),
+      anthropic: keyVariables('ANTHROPIC_API_KEY', 'ANTHROPIC_HOST', { GOOSE_PROVIDER: 'anthropic' }),
       openai: gooseOpenai,
       custom: gooseOpenai,
-      google: keyIn('GOOGLE_API_KEY', undefined, { GOOSE_PROVIDER: 'google' }),
-      openrouter: keyIn('OPENROUTER_API_KEY', undefined, { GOOSE_PROVIDER: 'openrouter' }),
+      google: keyVariables('GOOGLE_API_KEY', undefined, { GOOSE_PROVIDER: 'google' }),
+      openrouter: keyVariables('OPENROUTER_API_KEY', undefined, { GOOSE_PROVIDER: 'openrouter' }),
     },
     account: [
       'GOOSE_PROVIDER',
@@ -178,7 +178,7 @@ export const builtIn: readonly AgentProvider[] = [
     pass: ['GOOSE_MODEL'],
     modes: { work: ['smart_approve', 'auto'], plan },
   }),
-  provider({
+  defineProvider({
     id: 'cursor',
     name: 'Cursor',
     command: ['agent', 'acp'],

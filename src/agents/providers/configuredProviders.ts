@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { CredentialProvider } from '../../contract/credentials.ts'
 import { AgentId, text } from '../../contract/fields.ts'
-import { keyIn, type CredentialWays } from './credentialEnvironment.ts'
-import { builtIn, provider, type AgentProvider } from './builtInProviders.ts'
+import { builtIn, defineProvider, type AgentProvider } from './builtInProviders.ts'
+import { keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
 
 /** config.json in the data folder is not valid. The message is for the operator. */
-export class ConfigBroken extends Error {
-  constructor(what: string, cause?: unknown) {
-    super(`config.json in the data folder is not valid: ${what}`, { cause })
-    this.name = 'ConfigBroken'
+export class InvalidConfig extends Error {
+  constructor(problem: string, cause?: unknown) {
+    super(`config.json in the data folder is not valid: ${problem}`, { cause })
+    this.name = 'InvalidConfig'
   }
 }
 
@@ -20,8 +20,8 @@ const Variable = v.pipe(
   v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
   v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'),
 )
-const Words = v.pipe(v.array(text(1, 1000)), v.maxLength(50))
-const Way = v.strictObject({ key: Variable, baseUrl: v.optional(Variable), args: v.optional(Words) })
+const Strings = v.pipe(v.array(text(1, 1000)), v.maxLength(50))
+const CredentialVariables = v.strictObject({ key: Variable, baseUrl: v.optional(Variable), args: v.optional(Strings) })
 const Agent = v.strictObject({
   name: v.optional(text(1, 200)),
   protocol: v.optional(v.picklist(['acp', 'command'], 'must be acp or command')),
@@ -29,9 +29,9 @@ const Agent = v.strictObject({
   install: v.optional(text(1, 1000)),
   env: v.optional(v.record(Variable, text(0, 32_768))),
   pass: v.optional(v.pipe(v.array(Variable), v.maxLength(200))),
-  credentials: v.optional(v.record(CredentialProvider, Way)),
-  authMethods: v.optional(Words),
-  modes: v.optional(v.strictObject({ work: v.optional(Words), plan: v.optional(Words) })),
+  credentials: v.optional(v.record(CredentialProvider, CredentialVariables)),
+  authMethods: v.optional(Strings),
+  modes: v.optional(v.strictObject({ work: v.optional(Strings), plan: v.optional(Strings) })),
   model: v.optional(v.nullable(text(1, 1000))),
   usageIsCumulative: v.optional(v.boolean()),
 })
@@ -41,7 +41,7 @@ type ConfiguredAgent = v.InferOutput<typeof Agent>
 /**
  * The built-in agents merged with `agents` in config.json. An entry with the id of a built-in agent overrides the fields that it
  * has; any other entry must have a command.
- * @throws ConfigBroken
+ * @throws InvalidConfig
  */
 export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
   const configured = await readConfig(dataDir)
@@ -55,23 +55,23 @@ export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
 async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAgent>> {
   const content = await readFile(join(dataDir, 'config.json')).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw new ConfigBroken(`it cannot be read (${error.code}).`, error)
+    throw new InvalidConfig(`it cannot be read (${error.code}).`, error)
   })
   if (content === undefined) return {}
-  if (content.length > maxBytes) throw new ConfigBroken('it is larger than 1 MiB.')
+  if (content.length > maxBytes) throw new InvalidConfig('it is larger than 1 MiB.')
   const { success, output, issues } = v.safeParse(Config, parse(content.toString('utf8')))
   if (!success)
-    throw new ConfigBroken(
+    throw new InvalidConfig(
       issues
         .slice(0, 5)
-        .map(issue => `${v.getDotPath(issue) ?? 'it'} ${wrong(issue)}`)
+        .map(issue => `${v.getDotPath(issue) ?? 'it'} ${describeIssue(issue)}`)
         .join('; ') + '.',
     )
   return output.agents ?? {}
 }
 
 /** Describes an issue without the value, which may be a secret. */
-const wrong = ({ message, expected }: v.BaseIssue<unknown>) =>
+const describeIssue = ({ message, expected }: v.BaseIssue<unknown>) =>
   !message.startsWith('Invalid ') ? message : expected === 'never' ? 'is not known' : `must be ${expected}`
 
 function parse(content: string): unknown {
@@ -81,28 +81,28 @@ function parse(content: string): unknown {
   } catch (error) {
     // The parser's message quotes the content, which may be a secret.
     const at = /position (\d+)/.exec((error as Error).message)?.[1]
-    throw new ConfigBroken(
+    throw new InvalidConfig(
       at === undefined ? 'it is no JSON.' : `it is no JSON in line ${content.slice(0, Number(at)).split('\n').length}.`,
     )
   }
 }
 
 function create(id: string, agent: ConfiguredAgent): AgentProvider {
-  if (!agent.command) throw new ConfigBroken(`agents.${id}.command is missing.`)
-  return change(provider({ id, name: id, command: agent.command, credentials: {} }), agent)
+  if (!agent.command) throw new InvalidConfig(`agents.${id}.command is missing.`)
+  return change(defineProvider({ id, name: id, command: agent.command, credentials: {} }), agent)
 }
 
 function change(before: AgentProvider, { credentials, modes, env, pass, ...given }: ConfiguredAgent): AgentProvider {
-  const ways = Object.fromEntries(
+  const mappings = Object.fromEntries(
     Object.entries(credentials ?? {}).map(([name, { key, baseUrl, args }]) => [
       name,
-      { ...keyIn(key, baseUrl), ...(args && { args }) },
+      { ...keyVariables(key, baseUrl), ...(args && { args }) },
     ]),
-  ) as CredentialWays
+  ) as CredentialMappings
   return {
     ...before,
     ...given,
-    credentials: { ...before.credentials, ...ways },
+    credentials: { ...before.credentials, ...mappings },
     modes: { ...before.modes, ...modes },
     env: { ...before.env, ...env },
     pass: [...before.pass, ...(pass ?? [])],

@@ -10,17 +10,17 @@ export interface AgentCredential {
 }
 
 /** How an agent takes a credential. */
-export interface CredentialWay {
+export interface CredentialMapping {
   env(credential: AgentCredential): Record<string, string>
   /** Extra arguments of the agent's command. */
   args?: readonly string[]
 }
 
 /** How an agent takes credentials, by the credential's provider. */
-export type CredentialWays = Readonly<Partial<Record<CredentialProvider, CredentialWay>>>
+export type CredentialMappings = Readonly<Partial<Record<CredentialProvider, CredentialMapping>>>
 
 /** The key in one environment variable, and the base URL, if any, in another. */
-export const keyIn = (key: string, baseUrl?: string, rest: Record<string, string> = {}): CredentialWay => ({
+export const keyVariables = (key: string, baseUrl?: string, rest: Record<string, string> = {}): CredentialMapping => ({
   env(credential) {
     const url = apiUrl(credential)
     return { [key]: credential.token, ...(baseUrl !== undefined && url !== null && { [baseUrl]: url }), ...rest }
@@ -36,9 +36,9 @@ export function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' |
 }
 
 /** An API key, a token of `claude setup-token` and an OAuth token each have their own variable. */
-export const anthropic: CredentialWay = {
+export const anthropic: CredentialMapping = {
   env: credential =>
-    keyIn(
+    keyVariables(
       credential.token.startsWith('sk-ant-oat')
         ? 'CLAUDE_CODE_OAUTH_TOKEN'
         : credential.kind === 'oauth'
@@ -49,19 +49,19 @@ export const anthropic: CredentialWay = {
 }
 
 /** Codex takes a base URL only in its configuration, which its adapter reads from the environment. The key stays in its own variable. */
-export const codex: CredentialWay = {
+export const codex: CredentialMapping = {
   env(credential) {
     const url = apiUrl(credential)
-    const elsewhere = {
+    const config = {
       model_provider: 'board',
       model_providers: { board: { name: 'board', base_url: url, env_key: 'CODEX_API_KEY', wire_api: 'responses' } },
     }
-    return { CODEX_API_KEY: credential.token, ...(url !== null && { CODEX_CONFIG: JSON.stringify(elsewhere) }) }
+    return { CODEX_API_KEY: credential.token, ...(url !== null && { CODEX_CONFIG: JSON.stringify(config) }) }
   },
 }
 
 /** Goose takes the host and the path of the base URL separately. */
-export const gooseOpenai: CredentialWay = {
+export const gooseOpenai: CredentialMapping = {
   env(credential) {
     const url = apiUrl(credential)
     const parts = url === null ? undefined : new URL(url)

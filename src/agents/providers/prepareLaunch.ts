@@ -2,11 +2,11 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { accountFolders, baseEnvironment, boardVariables, pick } from '../../process/environment.ts'
-import type { AgentCredential } from './credentialEnvironment.ts'
-import type { AgentProvider } from './builtInProviders.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
+import type { AgentProvider } from './builtInProviders.ts'
+import type { AgentCredential } from './credentialEnvironment.ts'
 
-export interface Work {
+export interface LaunchRequest {
   /** null for a terminal card, whose prompt is a shell command. */
   provider: AgentProvider | null
   /** The card's credential. Not passed to an agent that does not take its provider. */
@@ -25,20 +25,23 @@ export interface Work {
  * With a credential the home and temporary folders are that credential's own; without one the agent uses the account's home, where
  * it may be signed in.
  */
-export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process.env): Promise<AgentLaunch> {
-  const { provider, cwd, board, mode } = work
-  const way = work.credential ? provider?.credentials[work.credential.provider] : undefined
-  const credential = way ? work.credential : null
+export async function prepareLaunch(
+  request: LaunchRequest,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<AgentLaunch> {
+  const { provider, cwd, board, mode } = request
+  const mapping = request.credential ? provider?.credentials[request.credential.provider] : undefined
+  const credential = mapping ? request.credential : null
   const tools =
     board.token && provider?.protocol === 'acp'
       ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
       : null
-  const folders = await makeFolders(work.dataDir, credential && String(credential.id))
+  const folders = await makeFolders(request.dataDir, credential && String(credential.id))
   if (folders.home !== null) await addFiles(folders.home, provider?.homeFiles ?? {})
   const account = credential ? [] : [...accountFolders, ...(provider?.account ?? [])]
   return {
     protocol: provider?.protocol ?? 'terminal',
-    argv: [...(provider?.command ?? []), ...(way?.args ?? []), ...(tools ? (provider?.toolArgs ?? []) : [])],
+    argv: [...(provider?.command ?? []), ...(mapping?.args ?? []), ...(tools ? (provider?.toolArgs ?? []) : [])],
     cwd,
     env: {
       ...baseEnvironment(env),
@@ -48,10 +51,10 @@ export async function prepareLaunch(work: Work, env: NodeJS.ProcessEnv = process
       TMPDIR: folders.tmp,
       TMP: folders.tmp,
       TEMP: folders.tmp,
-      ...authorship(work),
+      ...commitAuthor(request),
       ...boardVariables(board),
       ...(board.token && { BOARD_TOKEN: board.token }),
-      ...(credential && way?.env(credential)),
+      ...(credential && mapping?.env(credential)),
     },
     secrets: [credential?.token ?? [], board.token ?? []].flat(),
     authMethods: provider?.authMethods ?? [],
@@ -84,7 +87,7 @@ async function addFiles(home: string, files: Readonly<Record<string, string>>): 
   }
 }
 
-function authorship({ author, provider }: Work): Record<string, string> {
+function commitAuthor({ author, provider }: LaunchRequest): Record<string, string> {
   if (!provider) return {}
   const { name, email } = author ?? { name: provider.name, email: `${provider.id}@board.invalid` }
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email }

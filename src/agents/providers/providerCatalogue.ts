@@ -3,8 +3,8 @@ import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import type { CredentialProvider } from '../../contract/credentials.ts'
 import { searchPath } from '../../process/environment.ts'
-import { readAgents } from './configuredProviders.ts'
 import type { AgentProvider } from './builtInProviders.ts'
+import { readAgents } from './configuredProviders.ts'
 
 const cacheMs = 5000
 
@@ -14,14 +14,14 @@ export interface CatalogueEntry {
   installed: boolean
 }
 /** The agent ids of card, column and project, in order of precedence, and the provider of the credential. */
-export interface Wish {
+export interface AgentPreference {
   card?: string | null
   column?: string | null
   project?: string | null
   credential?: CredentialProvider | null
 }
 /** The chosen agent, or what is missing, as a message for people. */
-export type Chosen = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
+export type AgentChoice = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
 
 /** The agents that can be started here. */
 export interface Catalogue {
@@ -31,17 +31,17 @@ export interface Catalogue {
    * The agent for a card: the first id that is set; else the first installed agent that takes the credential; else the first installed one.
    * @throws ConfigBroken
    */
-  choose(wish: Wish): Promise<Chosen>
+  choose(preference: AgentPreference): Promise<AgentChoice>
 }
 
 export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = process.env): Catalogue {
-  let present: { entries: Promise<CatalogueEntry[]>; until: number } | undefined
+  let cached: { entries: Promise<CatalogueEntry[]>; until: number } | undefined
   const list = () => {
-    if (!present || performance.now() > present.until)
-      present = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + cacheMs }
-    return present.entries
+    if (!cached || performance.now() > cached.until)
+      cached = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + cacheMs }
+    return cached.entries
   }
-  return { list, choose: async wish => choose(await list(), wish) }
+  return { list, choose: async preference => choose(await list(), preference) }
 }
 
 const read = async (dataDir: string, path: string): Promise<CatalogueEntry[]> =>
@@ -71,7 +71,10 @@ const isProgram = async (file: string) =>
     () => false,
   )
 
-function choose(entries: readonly CatalogueEntry[], { card, column, project, credential }: Wish): Chosen {
+function choose(
+  entries: readonly CatalogueEntry[],
+  { card, column, project, credential }: AgentPreference,
+): AgentChoice {
   const named = card ?? column ?? project ?? null
   if (named !== null) {
     const entry = entries.find(({ provider }) => provider.id === named)

@@ -6,10 +6,10 @@ import type { CardRow } from '../../store/cards.ts'
 import { readColumn } from '../../store/columns.ts'
 import type { Database, Reader } from '../../store/database.ts'
 import { readProject } from '../../store/projects.ts'
-import type { Catalogue, Chosen } from '../providers/providerCatalogue.ts'
-import { ConfigBroken } from '../providers/configuredProviders.ts'
-import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
+import { InvalidConfig } from '../providers/configuredProviders.ts'
+import type { Catalogue, AgentChoice } from '../providers/providerCatalogue.ts'
 import type { RunDependencies } from './runDependencies.ts'
+import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
 
 /** Runs the agents, and answers the domain's questions about them. */
 export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'wake' | 'start' | 'stop'> {
@@ -65,9 +65,14 @@ async function chooseAgent(
     await readProject(db, card.projectId),
     await credentialFor(db, card),
   ]
-  const wish = { card: card.agent, column: column?.agent, project: project?.agent, credential: credential?.provider }
-  const { provider, missing } = await catalogue.choose(wish).catch((error): Chosen => {
-    if (error instanceof ConfigBroken) return { missing: error.message }
+  const preference = {
+    card: card.agent,
+    column: column?.agent,
+    project: project?.agent,
+    credential: credential?.provider,
+  }
+  const { provider, missing } = await catalogue.choose(preference).catch((error): AgentChoice => {
+    if (error instanceof InvalidConfig) return { missing: error.message }
     throw error
   })
   return provider ? { agent: provider.id } : { missing }

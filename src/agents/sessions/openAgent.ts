@@ -1,6 +1,4 @@
 import type { AcpTimeouts } from '../acp/acpAgent.ts'
-import { openCommand } from '../link/commandAgent.ts'
-import { openTerminal } from '../link/terminalAgent.ts'
 import {
   AgentFailure,
   type AgentLaunch,
@@ -8,6 +6,8 @@ import {
   type AgentListener,
   type SpawnAgent,
 } from '../link/agentLink.ts'
+import { openCommand } from '../link/commandAgent.ts'
+import { openTerminal } from '../link/terminalAgent.ts'
 
 /**
  * Starts an agent with the protocol of its launch. On failure its process may still run: stop what `spawn` started.

@@ -3,15 +3,15 @@ import { credentialFor } from '../../domain/credentials.ts'
 import { ensureWorktree } from '../../domain/worktrees.ts'
 import { mintAgentToken, mostTokenSecs } from '../../identity/agentTokens.ts'
 import { readCard, type CardRow } from '../../store/cards.ts'
-import { retryWhileBusy } from '../../store/retry.ts'
 import { readProject, type ProjectRow } from '../../store/projects.ts'
+import { retryWhileBusy } from '../../store/retry.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
+import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
+import type { AgentProvider } from '../providers/builtInProviders.ts'
 import type { AgentCredential } from '../providers/credentialEnvironment.ts'
 import { prepareLaunch } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
-import type { AgentProvider } from '../providers/builtInProviders.ts'
 import type { SessionRecord } from './sessionRecord.ts'
-import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {

@@ -10,9 +10,9 @@ import { insertWaitingMessage, moveWaitingMessages } from '../../store/waitingMe
 import type { MessageView } from '../../views/agents.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage, withResumePrompt } from '../transcript/resumePrompt.ts'
-import type { SessionRun } from './sessionRun.ts'
-import type { Supervisor } from './agentSupervisor.ts'
 import { addMessage } from '../transcript/transcriptWriter.ts'
+import type { Supervisor } from './agentSupervisor.ts'
+import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
 const summaryRequest =

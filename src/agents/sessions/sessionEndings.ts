@@ -19,7 +19,7 @@ export const interrupted: Ending = {
 export const lost: Ending = {
   status: 'failed',
   statusReason: 'crashed',
-  detail: 'The server lost the agent; its log tells more.',
+  detail: 'The server lost the agent. Its log has the details.',
 }
 
 /** The ending of a session whose run failed. */
@@ -32,6 +32,6 @@ export function endingOf(error: unknown): Ending {
   return {
     status: 'failed',
     statusReason: 'crashed',
-    detail: 'The server failed to run the agent; its log tells more.',
+    detail: 'The server failed to run the agent. Its log has the details.',
   }
 }

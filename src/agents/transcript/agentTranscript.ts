@@ -1,8 +1,8 @@
 import type { Database } from '../../store/database.ts'
-import { PendingMessages } from './pendingMessages.ts'
 import { parseUpdate } from '../acp/parseUpdate.ts'
-import { writeBatch, type TranscriptSession } from './transcriptWriter.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
+import { PendingMessages } from './pendingMessages.ts'
+import { writeBatch, type TranscriptSession } from './transcriptWriter.ts'
 
 const batchMs = 50
 /** With more unwritten than this, the agent is not read until it is written: backpressure. */

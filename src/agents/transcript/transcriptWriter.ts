@@ -10,8 +10,8 @@ import {
 } from '../../store/sessions.ts'
 import { findCall, insertMessage, insertPiece, readMessages, type TranscriptRole } from '../../store/transcripts.ts'
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
-import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 import { redactSecrets } from '../link/redactSecrets.ts'
+import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 
 /** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's. */
 export interface TranscriptSession {
