@@ -11,13 +11,18 @@ const maxIdLength = 1000
 
 type Answer = (outcome: RequestPermissionOutcome) => void
 
+interface RawOption {
+  optionId: string
+  name: string
+  kind: string
+}
 type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; kind?: string | null }
 
 /** The open permission requests of one agent. */
 export interface PermissionRequests {
   /** Passes a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
   ask(
-    params: { toolCall: ToolCall; options: readonly { optionId: string; name: string; kind: string }[] },
+    params: { toolCall: ToolCall; options: readonly RawOption[] },
     withdrawn: AbortSignal,
   ): Promise<RequestPermissionResponse>
   /** From here on the board's own tools that run no command are allowed without a person. */
@@ -40,10 +45,7 @@ export function createPermissionRequests(
   }
   return {
     async ask({ toolCall, options }, withdrawn) {
-      const choices = options
-        .slice(0, maxOptions)
-        .filter(({ optionId }) => optionId.length <= maxIdLength)
-        .map(({ optionId, name, kind }) => ({ id: optionId, name: toPlainLine(name) || optionId, kind }))
+      const choices = parseOptions(options)
       const { turn } = conversation
       if (!turn || turn.cancelled || choices.length === 0 || open.size >= maxOpenRequests || withdrawn.aborted)
         return { outcome: { outcome: 'cancelled' } }
@@ -93,3 +95,9 @@ export function createPermissionRequests(
 /** Only `allow_once`: `allow_always` may cover every tool of the board, those that run commands included. */
 const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined =>
   options.find(({ kind }) => kind === 'allow_once')
+
+const parseOptions = (options: readonly RawOption[]): PermissionOption[] =>
+  options
+    .slice(0, maxOptions)
+    .filter(({ optionId }) => optionId.length <= maxIdLength)
+    .map(({ optionId, name, kind }) => ({ id: optionId, name: toPlainLine(name) || optionId, kind }))
