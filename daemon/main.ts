@@ -24,6 +24,7 @@ export type ServeOptions = Partial<
     | 'socketTables'
     | 'webhookTiming'
     | 'externalRequestsPerMinute'
+    | 'maxTransfers'
     | 'monitorTimeoutMs'
     | 'secretKey'
     | 'oauthClients'

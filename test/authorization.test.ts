@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../src/contract/errors.ts'
-import { undeclaredAnswers } from './declared.ts'
 import { isAboutServer } from '../src/contract/keys.ts'
 import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../src/contract/route.ts'
 import { headersOf, inputOf, landings, refusals, supplies } from './authorizationRequests.ts'
@@ -68,7 +67,6 @@ beforeAll(async () => {
   world = await createWorld()
 })
 afterAll(async () => {
-  expect(await undeclaredAnswers(world.board)).toEqual([])
   await world.board.close()
 })
 

@@ -1,9 +1,10 @@
 import { html, type Html } from '../../src/config/html.ts'
-import type { Answer, Document, Operation, Parameter, Schema } from './openapi.ts'
+import { errors } from '../../src/contract/errors.ts'
+import type { DocumentedAnswer, OpenApiDocument, Operation, Parameter, Schema } from './openapiTypes.ts'
 import { page } from './htmlPage.ts'
 
 /** The API's document as a page: routes by resource, with who may call them, parameters, bodies and answers. */
-export function docsPage(document: Document): Response {
+export function docsPage(document: OpenApiDocument): Response {
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -25,7 +26,7 @@ ${sections}
 <h2 id="records">records</h2>
 ${Object.entries(document.components.schemas).map(([name, schema]) => html`<details id="record-${name}"><summary><code>${name}</code></summary>${schemaText(schema)}</details>`)}
 <h2 id="errors">errors</h2>
-<table>${Object.entries(document.components.responses).map(([name, { description }]) => html`<tr><td>${name.slice('Failure'.length)}</td><td>${description}</td></tr>`)}</table>`,
+<table>${Object.entries(errors).map(([code, [status, message]]) => html`<tr><td>${status}</td><td>${code}</td><td>${message}</td></tr>`)}</table>`,
   )
 }
 
@@ -35,8 +36,8 @@ const routeDetails = ({ path, method, operation }: { path: string; method: strin
 ${operation.parameters.length > 0 ? html`<h4>Parameters</h4><table>${operation.parameters.map(parameterRow)}</table>` : ''}
 ${Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => html`<h4>Body, ${type}</h4>${schemaText(schema)}`)}
 <h4>Answers</h4>
-${Object.entries(operation.responses).map(([status, answer]) => ('$ref' in answer ? html`` : answerText(status, answer)))}
-<div>Failures: ${Object.entries(operation.responses).flatMap(([status, answer]) => ('$ref' in answer ? [html`<a href="#errors">${status}</a> `] : []))}</div></details>`
+${Object.entries(operation.responses).map(([status, answer]) => (Number(status) < 400 ? answerText(status, answer) : html``))}
+<table>${Object.entries(operation.responses).map(([status, { description }]) => (Number(status) < 400 ? html`` : html`<tr><td><a href="#errors">${status}</a></td><td>${description}</td></tr>`))}</table></details>`
 
 const permissions = ({ security }: Operation) => {
   const names = security.flatMap(({ apiKey }) => apiKey ?? [])
@@ -46,7 +47,7 @@ const permissions = ({ security }: Operation) => {
 const parameterRow = ({ name, in: place, required, schema, description }: Parameter) =>
   html`<tr><td><code>${name}</code></td><td>${place}${required ? ', required' : ''}</td><td><code>${typeText(schema)}</code></td><td>${description}</td></tr>`
 
-function answerText(status: string, answer: Answer): Html {
+function answerText(status: string, answer: DocumentedAnswer): Html {
   const [type, content] = Object.entries(answer.content ?? {})[0] ?? []
   const data = content?.schema.properties?.data as Schema | undefined
   return html`<div><b>${status}</b> ${answer.description}${type === undefined ? '' : `, ${type}`}</div>${data ? schemaText(data) : ''}`

@@ -14,7 +14,10 @@ export interface Call {
   peer: Peer
   /** Where the request comes from, also one that another daemon passes on. */
   address: string
+  /** The header, on a row that honours it. */
   ifMatch: string | undefined
+  /** The header, on a row that honours it. */
+  idempotencyKey: string | undefined
   request: IncomingMessage
   response: ServerResponse
   /** Aborted when the client goes away. */

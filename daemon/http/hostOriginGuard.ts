@@ -17,7 +17,7 @@ const mostRemembered = 100
  * across origins (Origin). The port of Host does not count, since proxies and containers change it.
  * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
-export function guard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
+export function hostOriginGuard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
   const { headers } = request
   requireOneHost(request)
   const rules = rulesOf.get(config) ?? prepare(config)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../../src/config/peer.ts'
-import type { ProjectRole } from '../../src/contract/route.ts'
+import type { ProjectRole, Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
@@ -18,6 +18,7 @@ export class RequestCall implements Call {
   readonly peer: Peer
   readonly address: string
   readonly ifMatch: string | undefined
+  readonly idempotencyKey: string | undefined
   /** An own property: a handler may take it by itself. */
   write: Call['write']
   db: Database
@@ -26,6 +27,7 @@ export class RequestCall implements Call {
 
   constructor(
     db: Database,
+    { ifMatch, idempotent }: Pick<Route, 'ifMatch' | 'idempotent'>,
     request: IncomingMessage,
     response: ServerResponse,
     caller: Caller,
@@ -37,7 +39,8 @@ export class RequestCall implements Call {
     this.caller = caller
     this.peer = peer
     this.address = address
-    this.ifMatch = request.headers['if-match']
+    this.ifMatch = ifMatch && request.headers['if-match']
+    this.idempotencyKey = idempotent ? (request.headers['idempotency-key'] as string | undefined) : undefined
     this.db = db
     this.write = async (work, present) => present(await db.transaction(work))
   }

@@ -1,24 +1,30 @@
 import { Problem } from '../../src/contract/errors.ts'
 
-export interface Turns {
+/** A semaphore that also bounds how many may wait for it. */
+export interface ConcurrencyLimit {
   /** Counts a request until it leaves. @throws Problem RATE_LIMITED when there are too many already */
   enter(): () => void
-  /** Does a request's work when it is its turn. */
+  /** Does the work when fewer than the limit are at work, first come, first served. */
   take<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** For requests that take room and time: so many may be under way, slow ones included, and fewer of them at work, in turn. */
-export function createTurns(
+/**
+ * Limits requests that take memory and time.
+ * @param what what is limited, in the plural
+ * @param maxUnderWay how many may be under way, with those that wait and those whose clients are slow
+ * @param maxAtWork how many may work at once
+ */
+export function createConcurrencyLimit(
   what: string,
-  { mostUnderWay, mostAtWork }: { mostUnderWay: number; mostAtWork: number },
-): Turns {
+  { maxUnderWay, maxAtWork }: { maxUnderWay: number; maxAtWork: number },
+): ConcurrencyLimit {
   let underWay = 0
   let atWork = 0
   const waiting: Array<() => void> = []
   return {
     enter: () => {
-      if (underWay === mostUnderWay)
-        throw new Problem('RATE_LIMITED', `${mostUnderWay} ${what} are under way already.`, { retryAfterSecs: 10 })
+      if (underWay >= maxUnderWay)
+        throw new Problem('RATE_LIMITED', `${maxUnderWay} ${what} are under way already.`, { retryAfterSecs: 10 })
       underWay++
       let isInside = true
       return () => {
@@ -27,7 +33,7 @@ export function createTurns(
       }
     },
     take: async work => {
-      if (atWork === mostAtWork)
+      if (atWork === maxAtWork)
         await new Promise<void>(resolve => {
           waiting.push(resolve)
         })

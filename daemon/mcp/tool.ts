@@ -9,7 +9,7 @@ import { requireRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { AuditTrail, Described } from '../http/auditTrail.ts'
-import { validate } from '../http/input.ts'
+import { validate } from '../http/validate.ts'
 
 /** What a tool answers, in the protocol's terms. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { App } from '../../src/app.ts'
-import { contract } from '../../src/contract/index.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { wouldStart, type NewCard } from '../../src/domain/cards.ts'
@@ -39,7 +38,7 @@ const writeMs = 2500
  * @param body what has been read of the request's body already, if it has been
  * @throws Problem MACHINE_UNAVAILABLE when no daemon works there at present
  */
-export async function passOn(
+export async function forward(
   app: App,
   route: Route,
   call: Call,
@@ -48,7 +47,7 @@ export async function passOn(
 ): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
   // A card that no agent starts for is made alike by every daemon, without the way to another one.
-  const card = route === contract.cards.create ? (body as NewCard) : undefined
+  const card = route.at === 'machine or here, if it starts' ? (body as NewCard) : undefined
   if (card?.deferred) return undefined
   const projectId = await projectOf(app.db, route, input)
   const worker = projectId === undefined ? undefined : await findWorker(app, projectId, route.at === 'machine')
@@ -61,8 +60,8 @@ export async function passOn(
     return undefined
   if (card && !(await wouldStart(app.db, card))) return undefined
   if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
-    if (route.at === 'machine or here') return undefined
-    throw unavailable(worker.host)
+    if (route.at === 'machine') throw unavailable(worker.host)
+    return undefined
   }
   return send(
     app,

@@ -14,7 +14,7 @@ import type { Logs } from '../../src/logs/logs.ts'
 import { retryWhileBusy } from '../../src/store/retry.ts'
 import { describeFigures } from './gauges.ts'
 import { createGate, type Gate, type Listener } from '../limits/drainGate.ts'
-import { createHttp } from '../http/router.ts'
+import { createRouter } from '../http/router.ts'
 import { createSocket, type Socket } from '../socket/socketServer.ts'
 import { closeCodes } from '../socket/connection.ts'
 import { startTimetable } from './timetable.ts'
@@ -180,7 +180,7 @@ async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: s
     )
     const socket = createSocket(app, from(logs.log, 'socket'))
     describeFigures(app, socket.count)
-    return { app, socket, answer: toNodeHandler(createHttp(app)) as Listener }
+    return { app, socket, answer: toNodeHandler(createRouter(app)) as Listener }
   } catch (error) {
     await app
       .close()

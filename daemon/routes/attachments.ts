@@ -41,11 +41,10 @@ const receive = ({ attachmentsDir, config }: App, { request }: Call) =>
 async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
-    const key = call.request.headers['idempotency-key']
     const claim =
-      key === undefined
+      call.idempotencyKey === undefined
         ? undefined
-        : await claimOf(app, contract.attachments.create, call.caller, String(key), {
+        : await claimOf(app, contract.attachments.create, call.caller, call.idempotencyKey, {
             ...ref,
             filename: file.filename,
             sha256: file.sha256,

@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
 import type { Handlers } from '../http/handlers.ts'
-import { passOn } from '../peers/forward.ts'
+import { forward } from '../peers/forward.ts'
 
 /** The protocol's package is loaded when it is first asked for. */
 export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
@@ -11,7 +11,7 @@ export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
     const passed =
       projectId === undefined
         ? undefined
-        : await passOn(app, { ...contract.mcp.call, at }, call, { projectId }, message)
+        : await forward(app, { ...contract.mcp.call, at }, call, { projectId }, message)
     return passed ?? answerMcp(app, call, message, call.request.headers['mcp-protocol-version'] as string | undefined)
   },
 })

@@ -13,14 +13,15 @@ import { attachmentHeader } from '../files/download.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 import { claimOf } from '../http/idempotency.ts'
 import { machineOf } from '../peers/peers.ts'
-import { createTurns, type Turns } from '../limits/concurrencyLimit.ts'
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../limits/concurrencyLimit.ts'
 import { receiveFile } from '../files/multipartUpload.ts'
 
 const stalledMs = 60_000
 
 export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
-  const exports = createTurns('exports', { mostUnderWay: 32, mostAtWork: 2 })
-  const imports = createTurns('imports', { mostUnderWay: 32, mostAtWork: 2 })
+  const limits = { maxUnderWay: app.config.maxTransfers, maxAtWork: 2 }
+  const exports = createConcurrencyLimit('exports', limits)
+  const imports = createConcurrencyLimit('imports', limits)
   return {
     exportProject: async ({ id }, call) =>
       send(app, exports, { projectId: id, exporterId: call.caller.userId }, (await findProject(app.db, id)).name, call),
@@ -58,11 +59,10 @@ const receive = ({ config, transfersDir }: App, { format }: ImportOptions, { req
 
 async function take(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
   if (input.dryRun) call.audit?.leaveOut()
-  const key = call.request.headers['idempotency-key']
   const claim =
-    key === undefined || input.dryRun
+    call.idempotencyKey === undefined || input.dryRun
       ? undefined
-      : await claimOf(app, contract.transfers.import, call.caller, String(key), { ...input, sha256 })
+      : await claimOf(app, contract.transfers.import, call.caller, call.idempotencyKey, { ...input, sha256 })
   if (claim?.replay) call.audit?.leaveOut()
   return (
     claim?.replay ??
@@ -98,7 +98,7 @@ const houseOf = (app: App) => ({
 /** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
 async function send(
   app: App,
-  exports: Turns,
+  exports: ConcurrencyLimit,
   of: Parameters<typeof makeExport>[1],
   name: string,
   call: Call,

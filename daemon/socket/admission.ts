@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import type { Caller } from '../../src/domain/caller.ts'
-import { guard } from '../http/hostOriginGuard.ts'
+import { hostOriginGuard } from '../http/hostOriginGuard.ts'
 
 /** Who opens a socket. */
 export interface Admitted {
@@ -24,7 +24,7 @@ const path = '/api/ws'
 export async function admit(app: App, request: IncomingMessage): Promise<Admission> {
   const [requestPath, query = ''] = splitOnce(request.url ?? '', '?')
   if (requestPath !== path) throw new Problem('NOT_FOUND')
-  guard(app, request)
+  hostOriginGuard(app, request)
   const token = new URLSearchParams(query).get('token')
   const authorization = token === null ? request.headers.authorization : `Bearer ${token}`
   const peer = app.peerOf(request)

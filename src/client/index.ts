@@ -48,7 +48,7 @@ function call(
 ): Promise<unknown> {
   const { path, rest } = fill(route, input)
   if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
-  const sendsBody = route.input !== undefined && route.method !== 'GET' && route.method !== 'DELETE'
+  const sendsBody = route.input !== undefined && route.body === 'json'
   if (route.transfer === 'file' || route.transfer === 'raw')
     return download(
       connection,
@@ -68,8 +68,8 @@ function fill(route: Route, input: Record<string, unknown>): { path: string; res
     path = path.replace(`{${name}}`, encodeURIComponent(String(rest[name])))
     delete rest[name]
   }
-  const isUpload = route.transfer === 'upload'
-  if (!isUpload && route.method !== 'GET' && route.method !== 'DELETE') return { path, rest }
+  if (route.body === 'json') return { path, rest }
+  const isUpload = route.body === 'multipart'
   const { file, ...asked } = isUpload ? rest : { ...rest, file: undefined }
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(asked))

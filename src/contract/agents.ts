@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, text, Time } from './fields.ts'
+import { ofCard, ofProject } from './notFound.ts'
 import { get, member, post, user, viewer } from './route.ts'
 
 export const StatusReason = v.picklist([
@@ -106,38 +107,47 @@ const Merge = v.strictObject({ into: v.optional(text(1, 250)), squash: v.optiona
 
 export const agents = {
   providers: get('/api/agents', {
+    fails: ['AGENT_UNAVAILABLE'],
     who: user,
     summary: 'List agent providers, and how to get those that are not installed',
     output: v.array(Provider),
   }),
   get: get('/api/projects/{projectId}/cards/{cardId}/agent', {
+    notFound: ofCard,
     who: viewer('agents.read'),
     summary: "Read a card's latest agent session, and what it asks",
     output: AgentState,
   }),
   cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
+    fails: ['AGENT_NOT_RUNNING'],
+    notFound: ofCard,
     at: 'machine or here',
     who: member('agents.cancel'),
     summary: "Cancel a card's agent; files that it wrote stay",
     emits: ['agent.status', 'card.updated'],
   }),
   sessions: get('/api/projects/{projectId}/cards/{cardId}/agent/sessions', {
+    notFound: ofCard,
     who: viewer('agents.read'),
     summary: "List a card's agent sessions, oldest first",
     output: v.array(AgentSession),
   }),
   history: get('/api/projects/{projectId}/cards/{cardId}/agent/history', {
+    notFound: ofCard,
     who: viewer('agents.read'),
     summary: "List a card's agent sessions condensed",
     output: v.array(SessionSummary),
   }),
   messages: get('/api/projects/{projectId}/cards/{cardId}/agent/messages', {
+    fails: ['SESSION_NOT_FOUND'],
+    notFound: ofCard,
     who: viewer('agents.read'),
     summary: "List a card's messages, oldest first",
     input: ListMessages,
     output: v.array(Message),
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
@@ -148,6 +158,8 @@ export const agents = {
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
+    fails: ['AGENT_ALREADY_RUNNING'],
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
@@ -155,6 +167,8 @@ export const agents = {
     emits: ['agent.status', 'card.updated'],
   }),
   relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
+    fails: ['AGENT_ALREADY_RUNNING'],
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
@@ -162,6 +176,8 @@ export const agents = {
     emits: ['agent.status', 'card.updated'],
   }),
   relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {
+    fails: ['AGENT_NOT_RUNNING'],
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
@@ -169,6 +185,8 @@ export const agents = {
     emits: ['agent.status', 'card.updated'],
   }),
   approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
+    fails: ['NOTHING_TO_APPROVE'],
+    notFound: ofCard,
     audited: { target: 'card', detail: ['approved', 'waitingFor'] },
     at: 'machine',
     who: member('agents.run'),
@@ -181,12 +199,14 @@ export const agents = {
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   summary: post('/api/projects/{projectId}/cards/{cardId}/summary', {
+    notFound: ofCard,
     at: 'machine',
     who: member('agents.run'),
     summary: 'Summarize what was done on a card',
     output: v.object({ summary: v.string() }),
   }),
   active: get('/api/projects/{projectId}/active-agents', {
+    notFound: ofProject,
     who: viewer('agents.read'),
     summary: "List a project's cards with an active agent",
     output: v.array(
@@ -200,12 +220,14 @@ export const agents = {
     ),
   }),
   slashCommands: get('/api/projects/{projectId}/slash-commands', {
+    notFound: ofProject,
     at: 'machine',
     who: viewer('agents.read'),
     summary: 'List commands that agents announced and the project keeps',
     output: v.array(SlashCommand),
   }),
   token: post('/api/projects/{projectId}/cards/{cardId}/agent-token', {
+    notFound: ofCard,
     audited: { target: 'card', detail: ['ttlSecs'] },
     who: member(),
     summary: 'Mint an agent token for an active card',
@@ -215,6 +237,8 @@ export const agents = {
     status: 201,
   }),
   approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
+    fails: ['NOTHING_TO_APPROVE'],
+    notFound: ofCard,
     audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
@@ -222,6 +246,7 @@ export const agents = {
     emits: ['card.moved'],
   }),
   diff: get('/api/projects/{projectId}/cards/{cardId}/diff', {
+    notFound: ofCard,
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
@@ -229,6 +254,7 @@ export const agents = {
     output: Diff,
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
+    notFound: ofCard,
     audited: { target: 'card', detail: ['into', 'squash'] },
     at: 'machine',
     who: member('agents.run'),

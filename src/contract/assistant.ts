@@ -1,15 +1,19 @@
 import * as v from 'valibot'
 import { AgentSession, Message } from './agents.ts'
 import { Id, Prompt } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
 export const assistant = {
   get: get('/api/projects/{projectId}/assistant', {
+    notFound: ofProject,
     who: viewer('agents.read'),
     summary: "Read the project assistant's session; before the first message there is none, and no card",
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
+    fails: ['COLUMN_NOT_FOUND'],
+    notFound: ofProject,
     audited: { target: 'project' },
     at: 'machine',
     who: member('agents.run'),

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Count, Id, limit, queryInteger, Time } from './fields.ts'
-import { del, get, member, post, viewer } from './route.ts'
+import { ofCard, ofProject } from './notFound.ts'
+import { del, fileAnswers, get, member, post, viewer } from './route.ts'
 
 export const Attachment = v.object({
   id: Id,
@@ -15,6 +16,7 @@ const ListAttachments = v.strictObject({ limit: limit(100, 1000), cursor: v.opti
 
 export const attachments = {
   listProject: get('/api/projects/{projectId}/attachments', {
+    notFound: ofProject,
     who: viewer('cards.read'),
     summary:
       "List the attachments of a project's cards, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
@@ -22,26 +24,33 @@ export const attachments = {
     output: v.object({ items: v.array(Attachment), nextCursor: v.nullable(Id) }),
   }),
   list: get('/api/projects/{projectId}/cards/{cardId}/attachments', {
+    notFound: ofCard,
     who: viewer('cards.read'),
     summary: "List a card's attachments",
     output: v.array(Attachment),
   }),
   create: post('/api/projects/{projectId}/cards/{cardId}/attachments', {
+    notFound: ofCard,
     at: 'machine',
     who: member('cards.update'),
     summary: 'Attach a file: multipart/form-data, field file',
     transfer: 'upload',
     output: Attachment,
+    idempotent: true,
     status: 201,
     emits: ['attachment.created'],
   }),
   download: get('/api/attachments/{attachmentId}', {
+    notFound: { attachmentId: 'ATTACHMENT_NOT_FOUND' },
     at: 'machine',
     who: viewer('cards.read', 'attachmentId'),
     summary: 'Download an attachment',
     transfer: 'file',
+    answers: fileAnswers('*/*'),
+    fails: ['RANGE_NOT_SATISFIABLE'],
   }),
   delete: del('/api/attachments/{attachmentId}', {
+    notFound: { attachmentId: 'ATTACHMENT_NOT_FOUND' },
     audited: { target: 'attachment' },
     at: 'machine or here',
     who: member('cards.update', 'attachmentId'),

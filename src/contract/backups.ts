@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Count, Time } from './fields.ts'
-import { del, get, post, superAdmin, superAdminOr } from './route.ts'
+import { del, fileAnswers, get, post, superAdmin, superAdminOr } from './route.ts'
 
 /** Why there is a backup: somebody asked for it, the timetable, a restore that kept what it replaced, or it was uploaded. */
 export const BackupOrigin = v.picklist(['request', 'timetable', 'restore', 'upload'])
@@ -35,6 +35,7 @@ export const backups = {
     output: v.array(Backup),
   }),
   upload: post('/api/backups/upload', {
+    fails: ['INVALID_BACKUP'],
     audited: { target: 'backup', id: 'filename' },
     who: superAdmin,
     summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',
@@ -44,17 +45,22 @@ export const backups = {
     status: 201,
   }),
   download: get('/api/backups/{filename}', {
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
     audited: { target: 'backup' },
     who: superAdminOr('backups.read'),
     summary: 'Download a backup',
     transfer: 'file',
+    answers: fileAnswers('application/gzip'),
+    fails: ['RANGE_NOT_SATISFIABLE'],
   }),
   delete: del('/api/backups/{filename}', {
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
     audited: { target: 'backup' },
     who: superAdmin,
     summary: 'Delete a backup',
   }),
   restore: post('/api/backups/{filename}/restore', {
+    notFound: { filename: 'BACKUP_NOT_FOUND' },
     audited: { target: 'backup' },
     who: superAdmin,
     summary: 'Verify a backup, keep the present state as one, and put the backup in its place',

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Id, Name, Order, Position, Ref, Time } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post, viewer } from './route.ts'
 
 export const Board = v.object({ id: Id, name: Name, projectId: Id, position: Position, createdAt: Time })
@@ -8,19 +9,25 @@ const UpdateBoard = v.strictObject({ name: v.optional(Name) })
 
 export const boards = {
   list: get('/api/projects/{projectId}/boards', {
+    notFound: ofProject,
     who: viewer('boards.read'),
     summary: "List a project's boards in order",
     output: v.array(Board),
   }),
   create: post('/api/projects/{projectId}/boards', {
+    fails: ['TEMPLATE_NOT_FOUND'],
+    notFound: ofProject,
     who: member('boards.write'),
     summary: "Create a board with a template's columns",
     input: CreateBoard,
     output: Board,
+    idempotent: true,
     status: 201,
     emits: ['board.created'],
   }),
   reorder: patch('/api/projects/{projectId}/boards/reorder', {
+    fails: ['INVALID_ORDER'],
+    notFound: ofProject,
     who: member('boards.write'),
     summary: "Put a project's boards in order",
     input: Order,
@@ -28,6 +35,7 @@ export const boards = {
     emits: ['board.reordered'],
   }),
   update: patch('/api/projects/{projectId}/boards/{boardId}', {
+    notFound: { ...ofProject, boardId: 'BOARD_NOT_FOUND' },
     who: member('boards.write'),
     summary: 'Rename a board',
     input: UpdateBoard,
@@ -35,6 +43,7 @@ export const boards = {
     emits: ['board.updated'],
   }),
   delete: del('/api/projects/{projectId}/boards/{boardId}', {
+    notFound: { ...ofProject, boardId: 'BOARD_NOT_FOUND' },
     audited: { target: 'board' },
     at: 'machine',
     who: manager('boards.write'),

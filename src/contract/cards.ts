@@ -18,6 +18,7 @@ import {
   Time,
   Title,
 } from './fields.ts'
+import { ofCard, ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post, put, viewer } from './route.ts'
 
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))
@@ -141,24 +142,30 @@ const CreateCard = v.strictObject({
 
 export const cards = {
   list: get('/api/projects/{projectId}/cards', {
+    fails: ['COLUMN_NOT_FOUND'],
+    notFound: ofProject,
     who: viewer('cards.read'),
     summary: "List a project's cards: by id after cursor, or one column in order from offset",
     input: ListCards,
     output: v.array(CardItem),
   }),
   get: get('/api/projects/{projectId}/cards/{cardId}', {
+    notFound: ofCard,
     who: viewer('cards.read'),
     summary: 'Read a card',
     output: CardDetail,
   }),
   update: patch('/api/projects/{projectId}/cards/{cardId}', {
+    notFound: ofCard,
     who: member('cards.update'),
     summary: 'Change a card',
+    ifMatch: true,
     input: UpdateCard,
     output: CardDetail,
     emits: ['card.updated'],
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}', {
+    notFound: ofCard,
     audited: { target: 'card', detail: ['force'] },
     at: 'machine',
     who: member('cards.delete'),
@@ -168,44 +175,54 @@ export const cards = {
     emits: ['card.deleted'],
   }),
   restore: post('/api/projects/{projectId}/cards/{cardId}/restore', {
+    notFound: ofCard,
     who: member('cards.delete'),
     summary: 'Restore a deleted card',
     output: CardDetail,
     emits: ['card.restored'],
   }),
   view: post('/api/projects/{projectId}/cards/{cardId}/view', {
+    notFound: ofCard,
     who: viewer('cards.read'),
     summary: 'Mark a card as read',
     emits: ['card.viewed'],
   }),
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
+    fails: ['COLUMN_NOT_FOUND'],
+    notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['columnId'] },
     at: 'machine or here',
     who: member('cards.move'),
+    ifMatch: true,
     summary: 'Move a card; into an active column that starts its agent, for a key with agents.run or scripts.run only',
     input: MoveCard,
     output: CardDetail,
     emits: ['card.moved', 'card.updated', 'agent.status'],
   }),
   archive: post('/api/projects/{projectId}/cards/{cardId}/archive', {
+    notFound: ofCard,
     who: member('agents.archive'),
     summary: 'Archive a card',
     output: CardDetail,
     emits: ['card.archived'],
   }),
   unarchive: post('/api/projects/{projectId}/cards/{cardId}/unarchive', {
+    notFound: ofCard,
     who: member('agents.archive'),
     summary: 'Bring an archived card back',
     output: CardDetail,
     emits: ['card.unarchived'],
   }),
   complete: post('/api/projects/{projectId}/cards/{cardId}/complete', {
+    notFound: ofCard,
     at: 'machine or here',
     who: member('cards.move'),
     summary: 'Move a card to the first done column',
     emits: ['card.completed', 'card.moved'],
   }),
   activate: post('/api/projects/{projectId}/cards/{cardId}/activate', {
+    fails: ['CARD_NOT_DEFERRED'],
+    notFound: ofCard,
     audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
@@ -213,6 +230,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   setAutoMode: patch('/api/projects/{projectId}/cards/{cardId}/auto-mode', {
+    notFound: ofCard,
     who: member('agents.run'),
     summary: 'Switch auto mode on or off',
     input: v.strictObject({ enabled: v.boolean() }),
@@ -220,11 +238,14 @@ export const cards = {
     emits: ['card.updated'],
   }),
   getPipeline: get('/api/projects/{projectId}/cards/{cardId}/pipeline', {
+    notFound: ofCard,
     who: viewer('cards.read'),
     summary: "Read a card's pipeline",
     output: Pipeline,
   }),
   setPipeline: put('/api/projects/{projectId}/cards/{cardId}/pipeline', {
+    fails: ['INVALID_PIPELINE'],
+    notFound: ofCard,
     who: member('cards.update'),
     summary: "Change a card's pipeline",
     input: SetPipeline,
@@ -232,6 +253,8 @@ export const cards = {
     emits: ['card.updated'],
   }),
   attachWorktree: put('/api/projects/{projectId}/cards/{cardId}/worktree', {
+    fails: ['PATH_NOT_ABSOLUTE', 'PATH_NOT_FOUND', 'NOT_A_GIT_REPOSITORY'],
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: manager(),
@@ -241,6 +264,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   detachWorktree: del('/api/projects/{projectId}/cards/{cardId}/worktree', {
+    notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: manager(),
@@ -248,21 +272,25 @@ export const cards = {
     emits: ['card.updated'],
   }),
   create: post('/api/cards', {
+    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND'],
     audited: { target: 'card', id: 'id', only: 'starts', detail: ['kind'] },
-    at: 'machine or here',
+    at: 'machine or here, if it starts',
     who: member('cards.create', 'projectId'),
     summary: 'Create a card; in an active column that starts its agent, for a key with agents.run or scripts.run only',
     input: CreateCard,
     output: CardDetail,
+    idempotent: true,
     status: 201,
     emits: ['card.created'],
   }),
   getFlat: get('/api/cards/{id}', {
+    notFound: { id: 'CARD_NOT_FOUND' },
     who: viewer('cards.read', 'flatCard'),
     summary: 'Read a card without naming its project',
     output: CardDetail,
   }),
   status: get('/api/cards/{id}/status', {
+    notFound: { id: 'CARD_NOT_FOUND' },
     who: viewer('cards.read', 'flatCard'),
     summary: "Read a card's status",
     output: v.object({

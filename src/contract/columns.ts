@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AgentId, ColumnType, Count, Id, Name, Order, Position, Prompt, Ref } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
 export const Column = v.object({
@@ -27,20 +28,27 @@ const UpdateColumn = v.strictObject({
 
 export const columns = {
   list: get('/api/projects/{projectId}/columns', {
+    fails: ['BOARD_NOT_FOUND'],
+    notFound: ofProject,
     who: viewer('boards.read'),
     summary: 'List columns in order, of one board or of all',
     input: v.strictObject({ boardId: v.optional(Ref) }),
     output: v.array(Column),
   }),
   create: post('/api/projects/{projectId}/columns', {
+    fails: ['BOARD_NOT_FOUND'],
+    notFound: ofProject,
     who: member('boards.write'),
     summary: 'Create a column at the end of a board',
     input: CreateColumn,
     output: Column,
+    idempotent: true,
     status: 201,
     emits: ['column.created'],
   }),
   reorder: patch('/api/projects/{projectId}/columns/reorder', {
+    fails: ['INVALID_ORDER', 'COLUMN_NOT_FOUND'],
+    notFound: ofProject,
     who: member('boards.write'),
     summary: "Put a board's columns in order",
     input: Order,
@@ -48,6 +56,7 @@ export const columns = {
     emits: ['column.reordered'],
   }),
   update: patch('/api/projects/{projectId}/columns/{columnId}', {
+    notFound: { ...ofProject, columnId: 'COLUMN_NOT_FOUND' },
     who: member('boards.write'),
     summary: 'Change a column',
     input: UpdateColumn,
@@ -55,6 +64,7 @@ export const columns = {
     emits: ['column.updated'],
   }),
   delete: del('/api/projects/{projectId}/columns/{columnId}', {
+    notFound: { ...ofProject, columnId: 'COLUMN_NOT_FOUND' },
     audited: { target: 'column' },
     who: member('boards.write'),
     fails: ['COLUMN_NOT_EMPTY'],
@@ -62,6 +72,7 @@ export const columns = {
     emits: ['column.deleted'],
   }),
   clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', {
+    notFound: { ...ofProject, columnId: 'COLUMN_NOT_FOUND' },
     audited: { target: 'column' },
     who: member('cards.delete'),
     summary: 'Delete all cards of a column, and those that were archived from it',

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Count, Id, Name, Ref, text, Time } from './fields.ts'
+import { ofCard, ofProject } from './notFound.ts'
 import { del, get, member, manager, patch, post, put, user } from './route.ts'
 
 export const CredentialProvider = v.picklist(
@@ -61,19 +62,23 @@ const Chosen = v.object({ id: Id, credentialId: v.nullable(Id) })
 export const credentials = {
   list: get('/api/credentials', { who: user, summary: "List the caller's credentials", output: v.array(Credential) }),
   create: post('/api/credentials', {
+    fails: ['SEALED_WITH_OTHER_KEY'],
     audited: { target: 'credential', id: 'id', detail: ['provider'] },
     who: user,
     summary: "Keep a provider's API key, sealed",
     input: CreateCredential,
     output: Credential,
+    idempotent: true,
     status: 201,
   }),
   get: get('/api/credentials/{id}', {
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
     summary: 'Read a credential with its key masked',
     output: MaskedCredential,
   }),
   update: patch('/api/credentials/{id}', {
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     audited: { target: 'credential' },
     who: user,
     summary: 'Change a credential',
@@ -81,21 +86,26 @@ export const credentials = {
     output: Credential,
   }),
   delete: del('/api/credentials/{id}', {
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     audited: { target: 'credential' },
     who: user,
     summary: 'Delete a credential; what used it has none then',
   }),
   verify: post('/api/credentials/{id}/verify', {
+    fails: ['SEALED_WITH_OTHER_KEY'],
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
     summary: 'Ask the provider whether the key is good',
     output: v.object({ valid: v.boolean(), detail: v.nullable(v.string()) }),
   }),
   usage: get('/api/credentials/{id}/usage', {
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
     summary: 'Read what agents have used with a credential',
     output: Usage,
   }),
   initOauth: post('/api/credentials/oauth/init', {
+    fails: ['PROVIDER_UNAVAILABLE'],
     audited: { target: 'credential', id: 'credentialId', detail: ['provider'] },
     who: user,
     summary: 'Start a device authorization (RFC 8628)',
@@ -103,12 +113,15 @@ export const credentials = {
     output: v.object({ credentialId: Id, userCode: v.string(), verificationUri: v.string(), expiresAt: Time }),
   }),
   oauthStatus: get('/api/credentials/{id}/oauth/status', {
+    notFound: { id: 'CREDENTIAL_NOT_FOUND' },
     who: user,
     fails: ['CONFLICT', 'SEALED_WITH_OTHER_KEY'],
     summary: 'Tell how far a device authorization is',
     output: v.object({ status: v.picklist(['pending', 'complete', 'failed', 'expired']) }),
   }),
   choose: put('/api/projects/{projectId}/credential', {
+    fails: ['CREDENTIAL_NOT_FOUND'],
+    notFound: ofProject,
     audited: { target: 'project', detail: ['credentialId'] },
     who: manager(),
     summary: "Choose the credential that a project's agents use",
@@ -117,6 +130,8 @@ export const credentials = {
     emits: ['project.updated'],
   }),
   chooseForCard: put('/api/projects/{projectId}/cards/{cardId}/credential', {
+    fails: ['CREDENTIAL_NOT_FOUND'],
+    notFound: ofCard,
     audited: { target: 'card', detail: ['credentialId'] },
     who: member(),
     summary: "Choose the credential that a card's agent uses",

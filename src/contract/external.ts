@@ -14,6 +14,7 @@ import {
   Time,
   Title,
 } from './fields.ts'
+import { ofCard, ofProject } from './notFound.ts'
 import { get, key, patch, post } from './route.ts'
 
 export const ExternalItem = v.object({
@@ -84,39 +85,58 @@ const Create = v.strictObject({
 const Move = v.strictObject({ targetColumnId: IntegerId, position: Position })
 
 /** The stable contract for third parties (specification "External automation routes"). */
+/** What holds for every external row. */
+const common = { integerIds: true, rateLimit: 'apiKey' } as const
+
 export const external = {
   boards: get('/api/external/projects/{projectId}/boards', {
+    ...common,
+    notFound: ofProject,
     who: key('cards.read'),
     summary: 'List boards with their columns',
     output: v.array(ExternalBoard),
   }),
   list: get('/api/external/projects/{projectId}/cards', {
+    ...common,
+    notFound: ofProject,
     who: key('cards.read'),
     summary: 'List cards by id',
     input: List,
     output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
   }),
   create: post('/api/external/projects/{projectId}/cards', {
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD'],
+    ...common,
+    notFound: ofProject,
     audited: { target: 'card', id: 'id', only: 'starts' },
     who: key('cards.create', 'pipelines.trigger'),
     summary: 'Create a card; its agent is not started',
     input: Create,
     output: ExternalCard,
+    idempotent: true,
     status: 201,
     emits: ['card.created'],
   }),
   get: get('/api/external/projects/{projectId}/cards/{cardId}', {
+    ...common,
+    notFound: ofCard,
     who: key('cards.read'),
     summary: 'Read a card',
     output: ExternalCard,
   }),
   stats: get('/api/external/projects/{projectId}/stats', {
+    ...common,
+    notFound: ofProject,
     who: key('cards.read'),
     summary: "Count a project's cards",
     output: ExternalStats,
   }),
   move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', {
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+    ...common,
+    notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['targetColumnId'] },
+    ifMatch: true,
     who: key('cards.move'),
     summary: "Move a card; the target column's agent is not started",
     input: Move,
@@ -124,12 +144,17 @@ export const external = {
     emits: ['card.moved'],
   }),
   archive: post('/api/external/projects/{projectId}/cards/{cardId}/archive', {
+    ...common,
+    notFound: ofCard,
     who: key('agents.archive'),
     summary: 'Archive a card',
     output: Ok,
     emits: ['card.archived'],
   }),
   cancelAgent: post('/api/external/projects/{projectId}/cards/{cardId}/agent/cancel', {
+    fails: ['AGENT_NOT_RUNNING'],
+    ...common,
+    notFound: ofCard,
     at: 'machine or here',
     who: key('agents.cancel'),
     summary: "Cancel a card's agent",

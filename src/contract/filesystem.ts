@@ -17,7 +17,7 @@ const Browse = v.strictObject({ path: v.optional(AbsolutePath) })
 export const filesystem = {
   browse: get('/api/filesystem/browse', {
     who: user,
-    fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS'],
+    fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS', 'PATH_NOT_ABSOLUTE'],
     summary: 'List a folder of the server',
     input: Browse,
     output: v.object({
@@ -29,7 +29,7 @@ export const filesystem = {
   }),
   read: get('/api/filesystem/read', {
     who: user,
-    fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS'],
+    fails: ['FILE_NOT_FOUND', 'PATH_OUTSIDE_ROOTS', 'PATH_NOT_ABSOLUTE'],
     summary: 'Read a file of the server, at most 1 MiB of it',
     input: v.strictObject({ path: AbsolutePath, offset: v.optional(queryInteger(0), 0) }),
     output: v.object({

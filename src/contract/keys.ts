@@ -76,6 +76,7 @@ const RotateKey = v.strictObject({ graceSecs: v.optional(integer(0, 7 * 86_400),
 export const keys = {
   list: get('/api/keys', { who: user, summary: "List the caller's API keys", output: v.array(Key) }),
   create: post('/api/keys', {
+    fails: ['PROJECT_NOT_FOUND', 'ORGANIZATION_NOT_FOUND'],
     audited: {
       target: 'key',
       id: 'row.id',
@@ -88,13 +89,15 @@ export const keys = {
     idempotent: false,
     status: 201,
   }),
-  get: get('/api/keys/{id}', { who: user, summary: 'Read an API key', output: Key }),
+  get: get('/api/keys/{id}', { notFound: { id: 'KEY_NOT_FOUND' }, who: user, summary: 'Read an API key', output: Key }),
   revoke: del('/api/keys/{id}', {
+    notFound: { id: 'KEY_NOT_FOUND' },
     audited: { target: 'key' },
     who: user,
     summary: 'Revoke an API key at once',
   }),
   rotate: post('/api/keys/{id}/rotate', {
+    notFound: { id: 'KEY_NOT_FOUND' },
     audited: { target: 'key', detail: ['graceSecs', 'newKeyId=row.id'] },
     who: user,
     summary: 'Replace an API key; the old one stays valid for graceSecs',

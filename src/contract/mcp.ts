@@ -15,5 +15,9 @@ export const mcp = {
     summary: 'The board as tools of the Model Context Protocol',
     input: Call,
     transfer: 'raw',
+    answers: {
+      200: { description: 'The answer', type: 'application/json' },
+      202: { description: 'The message needs no answer' },
+    },
   }),
 }

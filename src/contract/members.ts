@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Email, Id, Time } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, manager, patch, post, viewer } from './route.ts'
 
 export const ProjectRole = v.picklist(['admin', 'member', 'viewer'], 'must be admin, member or viewer')
@@ -28,11 +29,13 @@ const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 
 export const members = {
   list: get('/api/projects/{id}/members', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer(undefined, 'id'),
     summary: "List a project's members and pending invitations",
     output: v.array(MemberOrInvitation),
   }),
   add: post('/api/projects/{id}/members', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project', detail: ['email', 'role'] },
     who: manager(undefined, 'id'),
     summary: 'Add a user, or invite an address without an account',
@@ -42,6 +45,7 @@ export const members = {
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/members/{userId}', {
+    notFound: { ...ofProject, userId: 'MEMBER_NOT_FOUND' },
     audited: { target: 'user', detail: ['role'] },
     who: manager(),
     summary: "Change a member's role",
@@ -49,11 +53,13 @@ export const members = {
     output: ProjectMember,
   }),
   remove: del('/api/projects/{projectId}/members/{userId}', {
+    notFound: { ...ofProject, userId: 'MEMBER_NOT_FOUND' },
     audited: { target: 'user' },
     who: viewer(),
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
   renewInvitation: post('/api/projects/{projectId}/invitations/{email}/renew', {
+    notFound: { ...ofProject, email: 'INVITATION_NOT_FOUND' },
     audited: { target: 'invitation' },
     who: manager(),
     summary: 'Make a new link for an invitation; the one before ends',
@@ -62,6 +68,7 @@ export const members = {
     status: 201,
   }),
   removeInvitation: del('/api/projects/{projectId}/invitations/{email}', {
+    notFound: { ...ofProject, email: 'INVITATION_NOT_FOUND' },
     audited: { target: 'invitation' },
     who: manager(),
     summary: 'Withdraw an invitation',

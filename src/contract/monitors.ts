@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Count, Id, Time } from './fields.ts'
+import { ofCard, ofProject } from './notFound.ts'
 import { agentOf, del, get, member, post, viewer } from './route.ts'
 
 /** A monitor's bounds (specification "Limits"). `maxConcurrent` are the runs that one server has at the same time. */
@@ -51,6 +52,18 @@ const CreateMonitor = v.strictObject({
 
 export const monitors = {
   create: post('/api/projects/{projectId}/cards/{cardId}/monitors', {
+    fails: [
+      'MONITOR_COMMAND_INVALID',
+      'MONITOR_CWD_INVALID',
+      'MONITOR_CWD_OUTSIDE_CARD',
+      'MONITOR_DESCRIPTION_INVALID',
+      'MONITOR_INTERVAL_INVALID',
+      'MONITOR_UNSANDBOXED_ACK_REQUIRED',
+      'MONITOR_CARD_INACTIVE',
+      'MONITOR_LIMIT_REACHED',
+      'MONITOR_TERMINAL_CARD_UNSUPPORTED',
+    ],
+    notFound: ofCard,
     audited: { target: 'monitor', id: 'id' },
     at: 'machine',
     who: agentOf('cardId'),
@@ -58,26 +71,31 @@ export const monitors = {
     input: CreateMonitor,
     checkedBy: 'rules',
     output: Monitor,
+    idempotent: true,
     status: 201,
     emits: ['monitor.created'],
   }),
   list: get('/api/projects/{projectId}/cards/{cardId}/monitors', {
+    notFound: ofCard,
     who: agentOf('cardId'),
     summary: "List the card's monitors in the order of their creation",
     output: v.array(Monitor),
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}/monitors/{monitorId}', {
+    notFound: { ...ofCard, monitorId: 'MONITOR_NOT_FOUND' },
     audited: { target: 'monitor' },
     who: agentOf('cardId'),
     summary: 'Delete a monitor; a running command and its descendants are ended',
     emits: ['monitor.deleted'],
   }),
   listProject: get('/api/projects/{projectId}/monitors', {
+    notFound: ofProject,
     who: viewer('monitors.read'),
     summary: 'List the monitors of all cards of a project',
     output: v.array(Monitor),
   }),
   deleteProject: del('/api/projects/{projectId}/monitors/{monitorId}', {
+    notFound: { ...ofProject, monitorId: 'MONITOR_NOT_FOUND' },
     audited: { target: 'monitor' },
     who: member(),
     summary: 'Delete a monitor of any card of a project',

@@ -45,6 +45,7 @@ export const notifications = {
     output: NotificationSettings,
   }),
   set: put('/api/settings/notifications', {
+    fails: ['WEBHOOK_TARGET_REFUSED'],
     audited: { target: 'settings', named: 'notifications' },
     who: user,
     summary: 'Change what the caller is notified of; a new webhookUrl is answered with its secret, once',

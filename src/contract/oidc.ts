@@ -74,8 +74,9 @@ export const oidc = {
   /** `loopback`: where `board auth login --oidc` waits for a one-time code on its own machine, with the code's challenge. `moved`: the browser was sent to the server's own address already. */
   login: get('/api/oidc/login', {
     who: anyone,
-    fails: ['OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'SEALED_WITH_OTHER_KEY', 'PROVIDER_UNAVAILABLE'],
+    fails: ['OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'SEALED_WITH_OTHER_KEY', 'PROVIDER_UNAVAILABLE', 'FORBIDDEN'],
     summary: 'Redirect to the identity provider',
+    answers: { 302: { description: 'A redirect to the identity provider' } },
     input: v.strictObject({
       loopback: v.optional(Loopback),
       challenge: v.optional(Challenge),
@@ -86,10 +87,15 @@ export const oidc = {
   callback: get('/api/oidc/callback', {
     audited: { target: 'user', id: 'user.id' },
     who: anyone,
-    fails: ['OIDC_SIGN_IN_UNKNOWN', 'OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'RATE_LIMITED', 'PROVIDER_UNAVAILABLE'],
+    fails: ['OIDC_SIGN_IN_UNKNOWN', 'OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'PROVIDER_UNAVAILABLE'],
+    rateLimit: 'pendingSignIns',
     summary: 'Complete a sign-in',
     input: Callback,
     transfer: 'raw',
+    answers: {
+      200: { description: 'A page that says who is signed in', type: 'text/html' },
+      302: { description: 'A redirect to the program that waits for the one-time code' },
+    },
   }),
   exchange: post('/api/oidc/exchange', {
     audited: { target: 'user', id: 'user.id' },

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { Message } from './agents.ts'
 import { CardDetail } from './cards.ts'
 import { Id, limit, Prompt, queryInteger, Ref, Time } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
 /** A talk with a planning agent that refines a card's prompt before the work starts. */
@@ -17,6 +18,7 @@ const ListPreSessions = v.strictObject({ limit: limit(50, 200), cursor: v.option
 
 export const preSessions = {
   list: get('/api/projects/{projectId}/pre-session', {
+    notFound: ofProject,
     who: viewer('agents.read'),
     summary:
       "List a project's pre-sessions, newest first; cursor: those with a smaller id. A page may be short and have a nextCursor",
@@ -24,22 +26,27 @@ export const preSessions = {
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
   start: post('/api/projects/{projectId}/pre-session', {
+    fails: ['CARD_NOT_FOUND'],
+    notFound: ofProject,
     audited: { target: 'pre-session', id: 'id' },
     at: 'machine',
     who: member('agents.run'),
     summary: "Start to refine a card's prompt",
     input: v.strictObject({ cardId: Ref }),
     output: PreSession,
+    idempotent: true,
     status: 201,
     emits: ['agent.status'],
   }),
   get: get('/api/projects/{projectId}/pre-session/{sessionId}', {
+    notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: viewer('agents.read'),
     summary: 'Read a pre-session and its prompt so far',
     output: PreSession,
   }),
   send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', {
+    notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     audited: { target: 'pre-session' },
     at: 'machine',
     who: member('agents.run'),
@@ -50,6 +57,7 @@ export const preSessions = {
     emits: ['agent.message', 'agent.status'],
   }),
   accept: post('/api/projects/{projectId}/pre-session/{sessionId}/accept', {
+    notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: member('agents.run'),
     summary: "Make the refined prompt the card's prompt",
@@ -57,11 +65,13 @@ export const preSessions = {
     emits: ['card.updated'],
   }),
   cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', {
+    notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'End a pre-session; the card stays as it is',
   }),
   messages: get('/api/projects/{projectId}/pre-session/{sessionId}/messages', {
+    notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     at: 'machine',
     who: viewer('agents.read'),
     summary: "List a pre-session's messages, oldest first",

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AgentId, Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
@@ -55,10 +56,11 @@ export const projects = {
   create: post('/api/projects', {
     audited: { target: 'project', id: 'id', detail: ['organizationId'] },
     who: user,
-    fails: ['PATH_OUTSIDE_ROOTS'],
+    fails: ['PATH_OUTSIDE_ROOTS', 'ORGANIZATION_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
     summary: 'Create a project with its default board',
     input: CreateProject,
     output: Project,
+    idempotent: true,
     status: 201,
     emits: ['project.created', 'board.created'],
   }),
@@ -69,13 +71,21 @@ export const projects = {
     output: v.array(Project),
   }),
   reorder: patch('/api/projects/reorder', {
+    fails: ['INVALID_ORDER'],
     who: user,
     summary: "Put the caller's projects in order",
     input: Order,
     output: v.array(Project),
   }),
-  get: get('/api/projects/{id}', { who: viewer('projects.read', 'id'), summary: 'Read a project', output: Project }),
+  get: get('/api/projects/{id}', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
+    who: viewer('projects.read', 'id'),
+    summary: 'Read a project',
+    output: Project,
+  }),
   update: patch('/api/projects/{id}', {
+    fails: ['ORGANIZATION_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project', detail: ['organizationId', 'agent', 'credentialId'] },
     at: 'machine',
     who: manager(undefined, 'id'),
@@ -85,6 +95,7 @@ export const projects = {
     emits: ['project.updated'],
   }),
   delete: del('/api/projects/{id}', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project' },
     at: 'machine or here',
     who: manager(undefined, 'id'),
@@ -92,26 +103,31 @@ export const projects = {
     emits: ['project.deleted'],
   }),
   opened: patch('/api/projects/{id}/last-opened', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('projects.read', 'id'),
     summary: 'Note that the caller opened the project',
   }),
   markAllRead: post('/api/projects/{id}/mark-all-read', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     who: member('cards.update', 'id'),
     summary: 'Mark all cards of a project as read',
     emits: ['card.viewed'],
   }),
   stats: get('/api/projects/{id}/stats', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('cards.read', 'id'),
     summary: "Count a project's cards",
     output: Stats,
   }),
   history: get('/api/projects/{id}/stats/history', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('cards.read', 'id'),
     summary: 'Read how many cards a project had on each day, today last',
     input: v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) }),
     output: v.array(Day),
   }),
   files: get('/api/projects/{projectId}/files', {
+    notFound: ofProject,
     at: 'machine',
     who: viewer('projects.read'),
     fails: ['NOT_A_GIT_REPOSITORY'],

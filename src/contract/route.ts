@@ -1,5 +1,5 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
-import type { ErrorCode } from './errors.ts'
+import type { errors, ErrorCode } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -112,6 +112,32 @@ export interface Audited {
 
 type Status = 200 | 201 | 202 | 204
 
+/** A code whose status is 404. */
+export type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
+
+/** The limits that a row can name, beside that on the bodies which are read at once. */
+export const rateLimits = {
+  apiKey: 'So many requests a minute for each API key; the RateLimit headers tell how many are left.',
+  signIn: '10 failures a minute for each address and for each email.',
+  pendingSignIns: 'So many sign-ins of the identity provider at once.',
+  transfers: 'So many exports and so many imports at once.',
+} as const
+export type RateLimit = keyof typeof rateLimits
+
+/** An answer that is not in the envelope: what it is, and the content type of its body if it has one. */
+export interface RawAnswer {
+  description: string
+  type?: string
+}
+export type RawAnswers = Readonly<Record<number, RawAnswer>>
+
+/** What `sendFile` answers: the file, a range of it, or that the client has it. */
+export const fileAnswers = (type: string): RawAnswers => ({
+  200: { description: 'The file', type },
+  206: { description: 'A range of the file', type },
+  304: { description: 'The client has the file' },
+})
+
 export interface Spec {
   who: Who
   summary: string
@@ -126,11 +152,19 @@ export interface Spec {
   /** Query fields of a route that also has a body. */
   query?: readonly string[]
   status?: Status
+  /** The code of each parameter of the path that names nothing, or nothing that the caller may see. */
+  notFound?: Readonly<Record<string, NotFoundCode>>
+  /** Whether ids are integers, in the path and in the answer. Without it they are decimal strings. */
+  integerIds?: true
   /**
-   * A create takes an `Idempotency-Key`, with which its answer is kept. `false`: this one does not, for its answer holds a secret
-   * that is shown once, or is no row of the database's.
+   * Whether an `Idempotency-Key` is honoured: the answer is kept with it for a day. Every create says so. One whose answer holds a
+   * secret that is shown once, or is no row of the database, does not take the key.
    */
-  idempotent?: false
+  idempotent?: boolean
+  /** Whether `If-Match` is honoured: 412 for another version. */
+  ifMatch?: true
+  /** Which limit it answers 429 for. */
+  rateLimit?: RateLimit
   /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
   fails?: readonly ErrorCode[]
   /** What the audit log says of it; without it nothing. */
@@ -138,20 +172,36 @@ export interface Spec {
   /** Types of events. */
   emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
-  at?: 'machine' | 'machine or here'
+  at?: 'machine' | 'machine or here' | 'machine or here, if it starts'
   /** 'file': the handler answers with a named file. 'raw': with a Response of its own. 'upload': it reads a multipart body itself. */
   transfer?: 'file' | 'raw' | 'upload'
+  /** What a 'file' or 'raw' row answers, by status. */
+  answers?: RawAnswers
 }
 
-export type Route<P extends string = string, S extends Spec = Spec> = S & { method: Method; path: P; status: Status }
+export type Route<P extends string = string, S extends Spec = Spec> = S & {
+  method: Method
+  path: P
+  status: Status
+  /** What the request's body is. Where there is none, or it is a file, `input` stands in the query. */
+  body: 'json' | 'multipart' | 'none'
+}
+
+/** What a row must say because of its path or its status. */
+type Required<P extends string, S extends Spec> = ([ParamNames<P>] extends [never]
+  ? unknown
+  : { notFound: Record<ParamNames<P>, NotFoundCode> }) &
+  (S extends { status: 201 } ? { idempotent: boolean } : unknown) &
+  (S extends { transfer: 'file' | 'raw' } ? { answers: RawAnswers } : unknown)
 
 const declare =
   (method: Method) =>
-  <const P extends string, const S extends Spec>(path: P, spec: S): Route<P, S> => ({
+  <const P extends string, const S extends Spec>(path: P, spec: S & Required<P, S>): Route<P, S> => ({
     ...spec,
     method,
     path,
     status: spec.status ?? (spec.output || spec.transfer ? 200 : 204),
+    body: spec.transfer === 'upload' ? 'multipart' : method === 'GET' || method === 'DELETE' ? 'none' : 'json',
   })
 
 export const get = declare('GET')
@@ -159,10 +209,6 @@ export const post = declare('POST')
 export const put = declare('PUT')
 export const patch = declare('PATCH')
 export const del = declare('DELETE')
-
-/** Whether a route takes an `Idempotency-Key`. What the others are sent is not looked at. */
-export const takesIdempotencyKey = ({ status, idempotent }: Pick<Route, 'status' | 'idempotent'>): boolean =>
-  status === 201 && idempotent !== false
 
 /** Path parameters that are text. Every other parameter is the id of a row. */
 export const textParams = ['filename', 'email'] as const
@@ -196,5 +242,3 @@ export const maxBodyBytes = ({ who, maxBytes }: Route): number =>
 
 /** The names of a path's parameters, in order. */
 export const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
-/** External routes take and return integer ids, internal ones decimal strings. */
-export const isExternal = (path: string): boolean => path.startsWith('/api/external/')

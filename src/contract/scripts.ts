@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Count, Id, Name, Order, queryInteger, ShellCommand, Time } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, member, post, put, viewer } from './route.ts'
 
 export const Script = v.object({ id: Id, name: v.string(), command: v.string(), position: Count })
@@ -23,25 +24,31 @@ const ReadStatus = v.strictObject({ scriptId: v.optional(queryInteger(1)), since
 
 export const scripts = {
   list: get('/api/projects/{projectId}/scripts', {
+    notFound: ofProject,
     who: viewer('scripts.read'),
     summary: "List a project's scripts in their order",
     output: v.array(Script),
   }),
   create: post('/api/projects/{projectId}/scripts', {
+    notFound: ofProject,
     audited: { target: 'script', id: 'id' },
     who: member('scripts.write'),
     summary: "Keep a shell command that runs in the project's folder",
     input: v.strictObject({ name: Name, command: ShellCommand }),
     output: Script,
+    idempotent: true,
     status: 201,
   }),
   reorder: put('/api/projects/{projectId}/scripts/reorder', {
+    fails: ['INVALID_ORDER'],
+    notFound: ofProject,
     who: member('scripts.write'),
     summary: "Put a project's scripts into a new order",
     input: Order,
     output: v.array(Script),
   }),
   status: get('/api/projects/{projectId}/scripts/status', {
+    notFound: ofProject,
     at: 'machine',
     who: viewer('scripts.read'),
     summary: 'Read the latest run of each script, or of one',
@@ -49,6 +56,7 @@ export const scripts = {
     output: v.array(ScriptStatus),
   }),
   update: put('/api/projects/{projectId}/scripts/{scriptId}', {
+    notFound: { ...ofProject, scriptId: 'SCRIPT_NOT_FOUND' },
     audited: { target: 'script' },
     who: member('scripts.write'),
     summary: "Change a script's name or command; a run goes on as it began",
@@ -56,12 +64,15 @@ export const scripts = {
     output: Script,
   }),
   delete: del('/api/projects/{projectId}/scripts/{scriptId}', {
+    notFound: { ...ofProject, scriptId: 'SCRIPT_NOT_FOUND' },
     audited: { target: 'script' },
     who: member('scripts.write'),
     summary: 'Delete a script; a run and its descendants are ended',
     emits: ['script.finished'],
   }),
   run: post('/api/projects/{projectId}/scripts/{scriptId}/run', {
+    fails: ['SCRIPT_ALREADY_RUNNING'],
+    notFound: { ...ofProject, scriptId: 'SCRIPT_NOT_FOUND' },
     audited: { target: 'script' },
     at: 'machine',
     who: member('scripts.run'),
@@ -71,6 +82,8 @@ export const scripts = {
     emits: ['script.started'],
   }),
   cancel: post('/api/projects/{projectId}/scripts/{scriptId}/cancel', {
+    fails: ['SCRIPT_NOT_RUNNING'],
+    notFound: { ...ofProject, scriptId: 'SCRIPT_NOT_FOUND' },
     at: 'machine',
     who: member('scripts.run'),
     summary: "End a script's run and its descendants",

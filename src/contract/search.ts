@@ -25,6 +25,7 @@ const Search = v.strictObject({
 
 export const search = {
   find: get('/api/search', {
+    fails: ['PROJECT_NOT_FOUND'],
     who: user,
     summary: 'Find cards, boards and projects by words; the last word may be its beginning',
     input: Search,

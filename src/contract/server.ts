@@ -33,15 +33,35 @@ export const server = {
     who: localOrSuper,
     summary: "Figures about this server in Prometheus's text format",
     transfer: 'raw',
+    answers: { 200: { description: 'The figures', type: 'text/plain' } },
   }),
-  home: get('/', { who: anyone, summary: 'A small page about this server', transfer: 'raw' }),
-  openapi: get('/api/openapi.json', { who: anyone, summary: 'This API as an OpenAPI 3.1 document', transfer: 'raw' }),
-  docs: get('/api/docs', { who: anyone, summary: 'This API as a page', transfer: 'raw' }),
+  home: get('/', {
+    who: anyone,
+    summary: 'A small page about this server',
+    transfer: 'raw',
+    answers: { 200: { description: 'A page', type: 'text/html' } },
+  }),
+  openapi: get('/api/openapi.json', {
+    who: anyone,
+    summary: 'This API as an OpenAPI 3.1 document',
+    transfer: 'raw',
+    answers: {
+      200: { description: 'The document', type: 'application/json' },
+      304: { description: 'The client has the document' },
+    },
+  }),
+  docs: get('/api/docs', {
+    who: anyone,
+    summary: 'This API as a page',
+    transfer: 'raw',
+    answers: { 200: { description: 'A page', type: 'text/html' }, 304: { description: 'The client has the page' } },
+  }),
   socket: get('/api/ws', {
     who: anyone,
     fails: ['NOT_FOUND'],
     summary: 'Upgrade to the WebSocket of live events',
     input: v.strictObject({ token: v.optional(text(1, 500)) }),
     transfer: 'raw',
+    answers: { 101: { description: 'The WebSocket is open' } },
   }),
 }

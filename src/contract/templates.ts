@@ -32,15 +32,18 @@ export const templates = {
     summary: 'Create a board template of the caller; administrators may share theirs',
     input: CreateTemplate,
     output: Template,
+    idempotent: true,
     status: 201,
   }),
   update: patch('/api/board-templates/{id}', {
+    notFound: { id: 'TEMPLATE_NOT_FOUND' },
     who: user,
     summary: "Change one of the caller's board templates",
     input: UpdateTemplate,
     output: Template,
   }),
   delete: del('/api/board-templates/{id}', {
+    notFound: { id: 'TEMPLATE_NOT_FOUND' },
     audited: { target: 'template' },
     who: user,
     summary: "Delete one of the caller's board templates",

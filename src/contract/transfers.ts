@@ -30,32 +30,43 @@ const Import = v.strictObject({
   dryRun: v.optional(queryBoolean, false),
 })
 
+/** An export is made for the request: it has no ranges. */
+const exported = { 200: { description: 'The file', type: 'application/json' } }
+
 export const transfers = {
   exportProject: get('/api/projects/{id}/export', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project' },
     at: 'machine or here',
     who: viewer('exports.read', 'id'),
-    fails: ['RATE_LIMITED', 'CONFLICT'],
+    fails: ['CONFLICT'],
+    rateLimit: 'transfers',
     summary: 'Download a project as JSON',
     transfer: 'file',
+    answers: exported,
   }),
   exportOrganization: post('/api/export', {
     audited: { target: 'organization', id: 'organizationId' },
     who: user,
     fails: ['ORGANIZATION_NOT_FOUND'],
+    rateLimit: 'transfers',
     summary:
       'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
     input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}),
     transfer: 'file',
+    answers: exported,
   }),
   import: post('/api/import', {
+    fails: ['PROJECT_NOT_FOUND', 'ORGANIZATION_NOT_FOUND', 'INVALID_IMPORT', 'PATH_NOT_FOUND'],
     audited: { target: 'project', id: 'projectId', detail: ['format', 'projectIds'] },
     who: user,
+    rateLimit: 'transfers',
     summary: 'Import a file: multipart/form-data, field file; all of it or nothing',
     input: Import,
     query: ['format', 'projectId', 'organizationId', 'path', 'map', 'withPullRequests', 'dryRun'],
     transfer: 'upload',
     output: Imported,
+    idempotent: true,
     status: 201,
     emits: ['project.created', 'board.created', 'column.created', 'card.created', 'attachment.created'],
   }),

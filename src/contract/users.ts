@@ -36,6 +36,7 @@ export const users = {
     output: v.object({ users: v.array(AdminUser), total: Count }),
   }),
   create: post('/api/admin/users', {
+    fails: ['EMAIL_TAKEN'],
     audited: { target: 'user', id: 'id', detail: ['email', 'role'] },
     who: admin,
     summary: 'Create an account with a generated password, which is shown once',
@@ -45,6 +46,8 @@ export const users = {
     status: 201,
   }),
   update: patch('/api/admin/users/{id}', {
+    fails: ['LAST_SUPER_ADMIN'],
+    notFound: { id: 'USER_NOT_FOUND' },
     audited: { target: 'user', detail: ['role', 'addressVerified'] },
     who: admin,
     summary: "Change an account's name or role, or confirm that its address is its own",
@@ -56,18 +59,22 @@ export const users = {
     output: AdminUser,
   }),
   delete: del('/api/admin/users/{id}', {
+    notFound: { id: 'USER_NOT_FOUND' },
     audited: { target: 'user' },
     who: admin,
     fails: ['CANNOT_DELETE_SELF', 'LAST_SUPER_ADMIN'],
     summary: 'Delete an account; its projects pass to a super_admin',
   }),
   resetPassword: post('/api/admin/users/{id}/reset-password', {
+    fails: ['NOT_LOCAL_AUTH'],
+    notFound: { id: 'USER_NOT_FOUND' },
     audited: { target: 'user' },
     who: admin,
     summary: 'Replace a password by a generated one, which is shown once',
     output: v.object({ generatedPassword: v.string() }),
   }),
   checkDelete: get('/api/admin/users/{id}/check-delete', {
+    notFound: { id: 'USER_NOT_FOUND' },
     who: admin,
     summary: 'Tell what deleting an account would pass on',
     output: v.object({ ownedProjectsCount: Count }),

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { events, type EventType } from './events.ts'
 import { Count, Id, limit, queryInteger, text, Time, WebhookUrl } from './fields.ts'
+import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post } from './route.ts'
 
 /** What a webhook may ask for: every event of a project while it is there. Its creation comes before its webhooks, which go with it. */
@@ -71,11 +72,13 @@ const ListDeliveries = v.strictObject({
 
 export const webhooks = {
   list: get('/api/projects/{projectId}/webhooks', {
+    notFound: ofProject,
     who: member('webhooks.read'),
     summary: "List a project's webhooks",
     output: v.array(Webhook),
   }),
   create: post('/api/projects/{projectId}/webhooks', {
+    notFound: ofProject,
     audited: { target: 'webhook', id: 'id' },
     who: manager('webhooks.write'),
     summary: 'Send events of a project to a URL, signed',
@@ -85,6 +88,7 @@ export const webhooks = {
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/webhooks/{webhookId}', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     audited: { target: 'webhook', detail: ['enabled'] },
     who: manager('webhooks.write'),
     summary: 'Change a webhook',
@@ -92,11 +96,13 @@ export const webhooks = {
     output: Webhook,
   }),
   delete: del('/api/projects/{projectId}/webhooks/{webhookId}', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     audited: { target: 'webhook' },
     who: manager('webhooks.write'),
     summary: 'Delete a webhook with its deliveries',
   }),
   rotate: post('/api/projects/{projectId}/webhooks/{webhookId}/rotate', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     audited: { target: 'webhook' },
     who: manager('webhooks.write'),
     summary: 'Give a webhook a new secret',
@@ -105,18 +111,21 @@ export const webhooks = {
     status: 201,
   }),
   test: post('/api/projects/{projectId}/webhooks/{webhookId}/test', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     who: manager('webhooks.write'),
     summary: 'Send a webhook.test event',
     output: Delivery,
     status: 202,
   }),
   deliveries: get('/api/projects/{projectId}/webhooks/{webhookId}/deliveries', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     who: member('webhooks.read'),
     summary: "List a webhook's deliveries, newest first; cursor: those with a smaller id",
     input: ListDeliveries,
     output: v.object({ items: v.array(Delivery), nextCursor: v.nullable(Id) }),
   }),
   redeliver: post('/api/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
+    notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND', deliveryId: 'DELIVERY_NOT_FOUND' },
     who: manager('webhooks.write'),
     summary: 'Send a delivery once more',
     output: Delivery,

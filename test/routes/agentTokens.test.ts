@@ -265,6 +265,7 @@ describe('a token', () => {
     const [card, other] = [await activeCard(), await activeCard()]
     const realm = board.server.app
     const route = get('/api/projects/{projectId}/cards/{cardId}/own', {
+      notFound: { projectId: 'PROJECT_NOT_FOUND', cardId: 'CARD_NOT_FOUND' },
       who: agentOf('cardId'),
       summary: "An agent's own",
     })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { expect, it } from 'vitest'
-import { validate } from '../../daemon/http/input.ts'
+import { validate } from '../../daemon/http/validate.ts'
 import type { Problem } from '../../src/contract/errors.ts'
 import { ClientMessage } from '../../src/contract/events.ts'
 import { rows } from '../examples.ts'

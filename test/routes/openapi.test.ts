@@ -1,12 +1,12 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { Document } from '../../daemon/documents/openapi.ts'
+import type { OpenApiDocument } from '../../daemon/documents/openapiTypes.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { slowdown, startBoard, type TestBoard } from '../helper.ts'
 import { rows } from '../examples.ts'
 
 let board: TestBoard
-let document: Document
+let document: OpenApiDocument
 beforeAll(async () => {
   board = await startBoard()
   document = (await board.request('GET', '/api/openapi.json', { token: null })).body

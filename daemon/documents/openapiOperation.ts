@@ -1,0 +1,164 @@
+import { errors, type ErrorCode } from '../../src/contract/errors.ts'
+import { failuresOf } from '../../src/contract/failures.ts'
+import { paramsOf, rateLimits, textParams, type Route, type Who } from '../../src/contract/route.ts'
+import { inputSchema, outputSchema } from './openapiSchemas.ts'
+import type { DocumentedAnswer, Operation, Parameter, Schema } from './openapiTypes.ts'
+
+/** A row of the contract as an OpenAPI operation. */
+export function operationOf(resource: string, name: string, route: Route): Operation {
+  const body = requestBody(route)
+  return {
+    operationId: `${resource}${name[0]!.toUpperCase()}${name.slice(1)}`,
+    tags: [resource],
+    summary: route.summary,
+    description: describe(route),
+    security: security(route.who),
+    parameters: parameters(route),
+    ...(body && { requestBody: body }),
+    responses: { ...successes(route), ...failures(route) },
+  }
+}
+
+const describe = ({ who, emits, rateLimit }: Route) =>
+  [
+    whoText(who),
+    ...(emits ? [`Emits ${emits.join(', ')}.`] : []),
+    ...(rateLimit ? [`Limited: ${rateLimits[rateLimit]}`] : []),
+  ].join(' ')
+
+function whoText(who: Who): string {
+  if (who.kind === 'member') return `Needs the project role ${who.role} or more.`
+  return who.kind === 'organization'
+    ? `Needs the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.`
+    : whoTexts[who.kind]
+}
+const whoTexts = {
+  public: 'Open to everybody.',
+  user: 'Needs a sign-in.',
+  admin: 'Needs the role admin or super_admin.',
+  super: 'Needs the role super_admin.',
+  local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
+  key: 'Needs an API key with one of the permissions.',
+  agent: 'Needs an agent token of the card.',
+  agentOrUser: 'Needs an agent token or a sign-in.',
+  token: 'Needs any token.',
+}
+
+function security(who: Who): Operation['security'] {
+  if (who.kind === 'public') return []
+  if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
+  if (who.kind === 'agent') return [{ agentToken: [] }]
+  if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
+  if (who.kind === 'token') return [{ signIn: [] }, { apiKey: [] }, { agentToken: [] }]
+  if (who.kind === 'local') return [{}, { signIn: [] }]
+  return [
+    { signIn: [] },
+    ...((who.kind === 'member' || who.kind === 'super') && who.permission ? [{ apiKey: [who.permission] }] : []),
+  ]
+}
+
+const ifMatch: Parameter = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'The ETag of the version that may be changed.',
+}
+const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', maxLength: 255 },
+  description: 'The same key and request within 24 hours get the same answer.',
+}
+
+function parameters(route: Route): Parameter[] {
+  const path = paramsOf(route.path).map((name): Parameter => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: paramSchema(route, name),
+    description: `${route.notFound![name]} where there is none.`,
+  }))
+  return [
+    ...path,
+    ...(route.body === 'json' || !route.input ? [] : queryParameters(inputSchema(route.input))),
+    ...(route.ifMatch ? [ifMatch] : []),
+    ...(route.idempotent ? [idempotencyKey] : []),
+  ]
+}
+
+function paramSchema({ integerIds }: Route, name: string): Schema {
+  if ((textParams as readonly string[]).includes(name)) return { type: 'string' }
+  return integerIds ? { type: 'integer', minimum: 1 } : { type: 'string', pattern: '^[1-9]\\d{0,15}$' }
+}
+
+const queryParameters = ({ properties = {}, required = [] }: Schema): Parameter[] =>
+  Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: plainInQuery(schema as Schema),
+  }))
+
+/** A query string holds texts: a number or a boolean that also comes as text is described as what it means. */
+function plainInQuery({ anyOf, ...schema }: Schema): Schema {
+  const types = (anyOf ?? []).map(each => (each as Schema).type)
+  if (types.includes('boolean')) return { ...schema, type: 'boolean' }
+  return types.includes('number') ? { ...schema, type: 'integer' } : { ...(anyOf && { anyOf }), ...schema }
+}
+
+function requestBody({ body, input }: Route): Operation['requestBody'] {
+  if (body === 'multipart') return { required: true, content: { 'multipart/form-data': { schema: fileForm } } }
+  if (body === 'none' || !input) return undefined
+  const schema = inputSchema(input)
+  return { required: (schema.required ?? []).length > 0, content: { 'application/json': { schema } } }
+}
+
+const fileForm: Schema = {
+  type: 'object',
+  required: ['file'],
+  properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+}
+
+function successes(route: Route): Operation['responses'] {
+  const { answers, status } = route
+  if (answers)
+    return Object.fromEntries(
+      Object.entries(answers).map(([code, { description, type }]) => [
+        code,
+        { description, ...(type !== undefined && { content: { [type]: { schema: rawSchema(type) } } }) },
+      ]),
+    )
+  if (!route.output) return { [status]: { description: 'Done' } }
+  const schema: Schema = { type: 'object', required: ['data'], properties: { data: outputSchema(route.output) } }
+  return {
+    [status]: {
+      description: status === 201 ? 'Created' : 'Success',
+      content: { 'application/json': { schema } },
+    },
+  }
+}
+
+function rawSchema(type: string): Schema {
+  if (type === 'application/json') return { type: 'object' }
+  return type.startsWith('text/') ? { type: 'string' } : {}
+}
+
+/** One answer for each status, which names the codes that this row can answer with it. */
+function failures(route: Route): Operation['responses'] {
+  const codes = new Map<number, ErrorCode[]>()
+  for (const code of new Set(failuresOf(route))) {
+    const [status] = errors[code]
+    codes.set(status, [...(codes.get(status) ?? []), code])
+  }
+  return Object.fromEntries(
+    [...codes].map(([status, names]): [number, DocumentedAnswer] => [
+      status,
+      {
+        description: names.join(', '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+      },
+    ]),
+  )
+}

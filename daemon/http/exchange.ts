@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { App } from '../../src/app.ts'
+import type { Problem } from '../../src/contract/errors.ts'
+import type { Route } from '../../src/contract/route.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import type { AuditTrail } from './auditTrail.ts'
+import { nextRequestId } from './requestId.ts'
+import type { Answered } from './requestLog.ts'
+import { commonHeaders, presentFailure, send, toProblem, type Answer, type Headers } from './response.ts'
+
+/** Logs and counts an answered request. */
+export type Note = (answered: Answered) => void
+
+/** A request and what is known of it so far. */
+export interface Exchange {
+  req: IncomingMessage
+  res: ServerResponse
+  route: Route | undefined
+  requestId: string
+  /** Of the response. */
+  headers: Headers
+  startedAtMs: number
+  caller: Caller | undefined
+  /** What the request names, as far as it was read. */
+  input: Record<string, unknown>
+  audit: AuditTrail | undefined
+}
+
+/** @param route undefined where the contract has no such row */
+export function begin(
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: Route | undefined,
+  headers?: Headers,
+): Exchange {
+  const requestId = nextRequestId()
+  return {
+    req,
+    res,
+    route,
+    requestId,
+    headers: Object.assign(commonHeaders(requestId), headers),
+    startedAtMs: performance.now(),
+    caller: undefined,
+    input: {},
+    audit: undefined,
+  }
+}
+
+/** Sends the answer, and notes it. */
+export function finish(
+  { app, note }: { app: App; note: Note },
+  exchange: Exchange,
+  answer: Answer,
+  problem?: Problem,
+): Response {
+  const { req, res, route, requestId, caller, startedAtMs } = exchange
+  const response = send(res, answer)
+  note({
+    method: req.method ?? '',
+    route: route?.path ?? null,
+    status: answer.status,
+    tookMs: performance.now() - startedAtMs,
+    requestId,
+    caller,
+    isSignIn: route?.who.kind === 'public' && route.audited !== undefined,
+    ...(problem && { problem, address: app.peerOf(req).address }),
+  })
+  return response
+}
+
+/** Sends the error in its envelope, and notes it. */
+export function fail(server: { app: App; note: Note }, exchange: Exchange, error: unknown): Response {
+  const problem = toProblem(error, exchange.requestId)
+  return finish(server, exchange, presentFailure(problem, exchange.requestId, exchange.headers), problem)
+}

@@ -1,0 +1,64 @@
+import * as v from 'valibot'
+import { invalid, Problem, type Detail } from '../../src/contract/errors.ts'
+import { issueText } from './issueText.ts'
+
+/**
+ * Reads a query string; each name may stand once.
+ * @throws Problem VALIDATION_FAILED
+ */
+export function readQuery(url: string): Record<string, string> {
+  const at = url.indexOf('?')
+  if (at < 0) return {}
+  const entries = [...new URLSearchParams(url.slice(at + 1))]
+  const query = Object.fromEntries(entries)
+  if (Object.keys(query).length !== entries.length)
+    throw new Problem('VALIDATION_FAILED', 'A query parameter stands more than once.')
+  return query
+}
+
+/**
+ * Checks a value against a schema and returns what the schema makes of it.
+ * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
+ */
+export function validate(schema: v.GenericSchema, value: unknown): unknown {
+  // An object schema takes a list for an object without fields.
+  if (Array.isArray(value))
+    throw new Problem('VALIDATION_FAILED', 'body must be an object', {
+      details: [{ path: '', message: 'must be an object' }],
+    })
+  requireBounds(value)
+  const result = v.safeParse(schema, value, { abortPipeEarly: true })
+  if (result.success) return result.output
+  const details = result.issues.slice(0, 20).map(toDetail)
+  throw new Problem(
+    'VALIDATION_FAILED',
+    details
+      .map(({ path, message }) => `${path || 'body'} ${message}`)
+      .join('; ')
+      .slice(0, 2000),
+    { details },
+  )
+}
+
+const maxItems = 10_000
+
+/** Checked before the schema, which makes an issue of each item before it counts them: half a million would block the server for seconds. */
+function requireBounds(value: unknown): void {
+  if (value === null || typeof value !== 'object') return
+  for (const [name, field] of Object.entries(value)) {
+    const count = Array.isArray(field)
+      ? field.length
+      : field !== null && typeof field === 'object'
+        ? Object.keys(field).length
+        : 0
+    if (count > maxItems) throw invalid(name.slice(0, 200), `must have at most ${maxItems} items`)
+  }
+}
+
+function toDetail(issue: v.BaseIssue<unknown>): Detail {
+  const path = (issue.path ?? [])
+    .map(item => String(item.key))
+    .join('.')
+    .slice(0, 200)
+  return { path, message: issueText(issue) }
+}
