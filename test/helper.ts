@@ -8,6 +8,7 @@ import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { createLog } from '../daemon/process/stderrLog.ts'
 import { startServer, type RunningServer } from '../daemon/process/startServer.ts'
+import { undeclaredAnswers, type Refusal } from './declared.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
 import { patientClient, patientReply } from './patience.ts'
 
@@ -28,6 +29,9 @@ export interface TestBoard {
   folder(name: string): string
   /** What the files of its database hold, wherever they are, a byte a character. */
   stored(): string
+  /** The failures that `request` was answered. */
+  refusals: readonly Refusal[]
+  /** Stops the server, and asserts that the OpenAPI document names all that it answered. */
   close(): Promise<void>
 }
 export interface RequestOptions {
@@ -69,7 +73,13 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
     shared
       ? patientClient(createClient({ url: server.url, token: other }))
       : createClient({ url: server.url, token: other })
-  const send: TestBoard['request'] = (method, path, options) => request(server.url, method, path, { token, ...options })
+  const refusals: Refusal[] = []
+  const send: TestBoard['request'] = async (method, path, options) => {
+    const reply = await request(server.url, method, path, { token, ...options })
+    const code: unknown = reply.body?.error?.code
+    if (typeof code === 'string') refusals.push({ method, path, status: reply.status, code })
+    return reply
+  }
   // A daemon takes its duties up soon after its start; alone on its database it has them before.
   if (shared)
     await eventually('the duties', () => server.app.membership.has('machine') && server.app.membership.has('board'))
@@ -95,10 +105,14 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
       )
         .map(path => readFileSync(path, 'latin1'))
         .join(''),
+    refusals,
     close: async () => {
+      const undeclared = await undeclaredAnswers({ server, refusals }).catch(() => [])
       await server.stop()
       if (dataDir.startsWith(root)) await forgetDatabaseOf(dataDir)
       rmSync(root, { recursive: true, force: true })
+      if (undeclared.length > 0)
+        throw new Error(`The OpenAPI document does not name these answers:\n${undeclared.join('\n')}`)
     },
   }
 }
