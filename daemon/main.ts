@@ -7,9 +7,9 @@ import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLocalOnly, isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { hasAnyProject } from '../src/store/projects.ts'
-import { createLog } from './process/stderrLog.ts'
-import { saveMemory } from './process/v8Flags.ts'
-import { bounded } from './process/boundedStderr.ts'
+import { createStderrLog } from './process/stderrLog.ts'
+import { setV8Flags } from './process/v8Flags.ts'
+import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
 const loadAfterMs = 1000
@@ -43,13 +43,13 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
     })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
-  const log = createLog(
+  const log = createStderrLog(
     config.logLevel,
     config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     process.stderr.isTTY && !process.env.NO_COLOR,
   )
-  const server = await startServer(config, bounded(log, printedFile(config.dataDir)), tellSetupCode)
-  saveMemory()
+  const server = await startServer(config, boundedStderr(log, printedFile(config.dataDir)), tellSetupCode)
+  setV8Flags()
   noteCrash(server)
   stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { builtIn } from '../src/agents/providers/builtInProviders.ts'
 import { createClient, type Client } from '../src/client/index.ts'
 import { serverDefaults, type ServerConfig } from '../src/config/server.ts'
-import { createLog } from '../daemon/process/stderrLog.ts'
+import { createStderrLog } from '../daemon/process/stderrLog.ts'
 import { startServer, type RunningServer } from '../daemon/process/startServer.ts'
 import { undeclaredAnswers, type Refusal } from './declared.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
@@ -63,7 +63,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
       ...(shared && { database: { url: shared.url, host: 'one' } }),
       dataDir,
     },
-    createLog(config.logLevel ?? 'error'),
+    createStderrLog(config.logLevel ?? 'error'),
   ).catch((error: unknown) => {
     rmSync(root, { recursive: true, force: true })
     throw error

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../../src/contract/errors.ts'
 import { commonHeaders, presentFailure } from '../http/response.ts'
-import { refuse } from './refuseConnection.ts'
+import { refuseConnection } from './refuseConnection.ts'
 import type { Answered } from '../http/requestLog.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
@@ -10,13 +10,13 @@ import { nextRequestId } from '../http/requestId.ts'
  * Answers in the usual form what node would answer by itself, and with nothing in it: heads that are too long, come too slowly or
  * are no HTTP, and expectations that nobody can meet. A request without Host goes on to the guard.
  */
-export function answerMalformed(server: Server, note: (answered: Answered) => void): void {
+export function handleMalformedRequests(server: Server, note: (answered: Answered) => void): void {
   Object.assign(server, { requireHostHeader: false })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse }
     if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) return void socket.destroy()
     const problem = problemOf(error)
-    note(noteOf(problem, refuse(socket, problem), socket as Socket))
+    note(noteOf(problem, refuseConnection(socket, problem), socket as Socket))
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const requestId = nextRequestId()

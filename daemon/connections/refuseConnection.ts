@@ -5,7 +5,7 @@ import { commonHeaders, presentFailure } from '../http/response.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
 /** Answers a failure on a connection that has no response of its own, and closes it. Gives the answer's request id. */
-export function refuse(socket: Duplex, problem: Problem): string {
+export function refuseConnection(socket: Duplex, problem: Problem): string {
   const requestId = nextRequestId()
   const answer = presentFailure(problem, requestId, commonHeaders(requestId))
   const { status, headers, text } = answer as Exclude<typeof answer, Response>

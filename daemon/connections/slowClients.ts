@@ -2,19 +2,19 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Listener } from '../limits/drainGate.ts'
-import { refuse } from './refuseConnection.ts'
+import { refuseConnection } from './refuseConnection.ts'
 
 /** How long the head of a request may take, and the rest of a body that nobody waits for any more. */
-const patienceMs = 10_000
+const timeoutMs = 10_000
 /** How long a connection that the server closes is still read, for the client to see the answer. */
 const lingerMs = 2000
-const lookMs = 1000
+const sweepMs = 1000
 
 /**
  * What a connection is doing. Without `lateAtMs` the server works for it, or it is kept for its next request.
  * `last` is its last request whose body has not all come, as far as is known, and `bytesBefore` what had been read when it was answered.
  */
-interface Connection {
+interface TrackedConnection {
   underWay: number
   lateAtMs: number | undefined
   last: IncomingMessage | undefined
@@ -23,14 +23,14 @@ interface Connection {
 }
 
 /** Ends connections whose clients take their time. Node has no bound for a body that is not read, and looks after heads only every 30 s. */
-export interface Connections {
+export interface ConnectionTimeouts {
   listen: Listener
   /** Looks after the connections of this server, whose requests go to `listen`. */
   watch(server: Server): void
 }
 
-export function createConnections(answer: Listener): Connections {
-  const connections = new Map<Socket, Connection>()
+export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
+  const connections = new Map<Socket, TrackedConnection>()
   return {
     listen: (request, response) => {
       const connection = connections.get(request.socket)
@@ -44,47 +44,47 @@ export function createConnections(answer: Listener): Connections {
     },
     watch: server => {
       server.on('connection', socket => {
-        const connection: Connection = {
+        const connection: TrackedConnection = {
           underWay: 0,
-          lateAtMs: performance.now() + patienceMs,
+          lateAtMs: performance.now() + timeoutMs,
           last: undefined,
           bytesBefore: 0,
           isClosing: false,
         }
         connections.set(socket, connection)
-        closeGently(socket, connection)
+        lingerOnClose(socket, connection)
         socket.once('close', () => connections.delete(socket))
       })
       server.on('upgrade', ({ socket }) => connections.delete(socket))
       const timer = setInterval(() => {
         for (const [socket, connection] of connections) {
           if (!isLate(socket, connection)) continue
-          if (hasBegun(socket, connection)) refuse(socket, new Problem('REQUEST_TIMEOUT'))
+          if (hasBegun(socket, connection)) refuseConnection(socket, new Problem('REQUEST_TIMEOUT'))
           else socket.destroy()
         }
-      }, lookMs).unref()
+      }, sweepMs).unref()
       server.once('close', () => clearInterval(timer))
     },
   }
 }
 
-function begin(connection: Connection, request: IncomingMessage): void {
+function begin(connection: TrackedConnection, request: IncomingMessage): void {
   connection.underWay++
   connection.lateAtMs = undefined
   connection.last = request
 }
 
-function end(connection: Connection, request: IncomingMessage): void {
+function end(connection: TrackedConnection, request: IncomingMessage): void {
   connection.underWay--
   if (connection.last === request)
-    connection.lateAtMs = performance.now() + (connection.isClosing ? lingerMs : patienceMs)
+    connection.lateAtMs = performance.now() + (connection.isClosing ? lingerMs : timeoutMs)
 }
 
 /**
  * Node closes a connection as soon as the last answer is sent. While the client still sends, its system would take that for
  * a failure and throw the answer away.
  */
-function closeGently(socket: Socket, connection: Connection): void {
+function lingerOnClose(socket: Socket, connection: TrackedConnection): void {
   const destroySoon = socket.destroySoon.bind(socket)
   socket.destroySoon = () => {
     connection.isClosing = true
@@ -94,15 +94,15 @@ function closeGently(socket: Socket, connection: Connection): void {
 }
 
 /** Whether somebody waits for the answer to a head that has not come whole. */
-const hasBegun = (socket: Socket, { last, isClosing, bytesBefore }: Connection) =>
+const hasBegun = (socket: Socket, { last, isClosing, bytesBefore }: TrackedConnection) =>
   !last && !isClosing && socket.bytesRead > bytesBefore && socket.writable
 
-function isLate(socket: Socket, connection: Connection): boolean {
+function isLate(socket: Socket, connection: TrackedConnection): boolean {
   if (connection.underWay > 0) return false
   if (connection.last?.complete && !connection.isClosing)
     Object.assign(connection, { last: undefined, lateAtMs: undefined, bytesBefore: socket.bytesRead })
   // The next head has begun to come.
   if (!connection.last && socket.bytesRead > connection.bytesBefore)
-    connection.lateAtMs ??= performance.now() + patienceMs
+    connection.lateAtMs ??= performance.now() + timeoutMs
   return connection.lateAtMs !== undefined && performance.now() > connection.lateAtMs
 }

@@ -3,18 +3,18 @@ import type { IncomingMessage } from 'node:http'
 import { FastResponse } from 'srvx'
 
 /** Whether `If-None-Match` names what the client would get. */
-export const hasCopy = (header: string | undefined, tag: string): boolean =>
+export const matchesEtag = (header: string | undefined, tag: string): boolean =>
   header !== undefined && (header.trim() === '*' || header.includes(`"${tag}"`))
 
-interface Made {
+interface CachedBody {
   bytes: Buffer
   headers: Record<string, string>
   tag: string
 }
 
 /** Answers what is the same for everybody while the server runs: it is made for the first who asks, and who has it already is told so. */
-export function madeOnce(make: () => Promise<Response>): (request: IncomingMessage) => Promise<Response> {
-  let made: Promise<Made> | undefined
+export function cachedResponse(make: () => Promise<Response>): (request: IncomingMessage) => Promise<Response> {
+  let made: Promise<CachedBody> | undefined
   return async ({ headers: asked }) => {
     made ??= make()
       .then(keep)
@@ -23,13 +23,13 @@ export function madeOnce(make: () => Promise<Response>): (request: IncomingMessa
         throw error
       })
     const { bytes, headers, tag } = await made
-    return hasCopy(asked['if-none-match'], tag)
+    return matchesEtag(asked['if-none-match'], tag)
       ? new Response(null, { status: 304, headers })
       : new FastResponse(bytes, { headers: { ...headers, 'content-length': String(bytes.length) } })
   }
 }
 
-async function keep(response: Response): Promise<Made> {
+async function keep(response: Response): Promise<CachedBody> {
   const bytes = Buffer.from(await response.arrayBuffer())
   const tag = hash('sha256', bytes, 'base64url')
   // It may change with the next version of the server.

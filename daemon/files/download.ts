@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { Problem } from '../../src/contract/errors.ts'
-import { hasCopy } from './cachedResponse.ts'
+import { matchesEtag } from './cachedResponse.ts'
 
 /** A file to send. Its bytes never change; `sha256` is their hash, hexadecimal. */
 export interface SentFile {
@@ -29,7 +29,7 @@ export async function sendFile(request: IncomingMessage, file: SentFile): Promis
     'accept-ranges': 'bytes',
     etag: `"${file.sha256}"`,
   })
-  if (hasCopy(request.headers['if-none-match'], file.sha256)) return new Response(null, { status: 304, headers })
+  if (matchesEtag(request.headers['if-none-match'], file.sha256)) return new Response(null, { status: 304, headers })
   const range = readRange(request, file)
   if (range === 'unsatisfiable') return refuseRange(headers, file.size)
   const handle = await openExact(file)

@@ -13,8 +13,8 @@ export interface UploadOptions<T> {
 }
 
 const usualIdleMs = 30_000
-const leastBytes = 16_384
-const mostOverheadBytes = 65_536
+const minBytesPerPause = 16_384
+const maxOverheadBytes = 65_536
 const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
 
 /**
@@ -26,7 +26,7 @@ export async function receiveFile<T>(request: IncomingMessage, options: UploadOp
   try {
     if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be multipart/form-data.')
-    if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + mostOverheadBytes) throw tooLarge()
+    if (Number(request.headers['content-length'] ?? 0) > options.maxBytes + maxOverheadBytes) throw tooLarge()
     return await receive(request, openParser(request, options.maxBytes), options, tooLarge)
   } catch (error) {
     request.resume()
@@ -120,7 +120,7 @@ function parse(
     let newBytes = 0
     const onData = (chunk: Buffer) => {
       newBytes += chunk.length
-      if (newBytes < leastBytes) return
+      if (newBytes < minBytesPerPause) return
       newBytes = 0
       idle.refresh()
     }

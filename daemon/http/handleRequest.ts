@@ -7,7 +7,7 @@ import type { Caller } from '../../src/domain/caller.ts'
 import { whatIsMissing } from '../../src/domain/missing.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import { ForeignKeyViolation } from '../../src/store/database.ts'
-import type { KeyLimit } from '../limits/keyRateLimit.ts'
+import type { KeyRateLimit } from '../limits/keyRateLimit.ts'
 import { forward } from '../peers/forward.ts'
 import { clientAddress, voucherOf } from '../peers/forwarded.ts'
 import { AuditTrail, type Described } from './auditTrail.ts'
@@ -24,7 +24,7 @@ import { present, type Answer } from './response.ts'
 export interface Server {
   app: App
   note: Note
-  keyLimit: KeyLimit
+  keyLimit: KeyRateLimit
   bodies: BodyBudgets
 }
 

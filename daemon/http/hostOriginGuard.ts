@@ -10,7 +10,7 @@ interface Rules {
 }
 
 const rulesOf = new WeakMap<ServerConfig, Rules>()
-const mostRemembered = 100
+const maxRemembered = 100
 
 /**
  * Refuses requests that a foreign page may have caused: one whose name points at this machine (Host), or one that calls
@@ -58,7 +58,7 @@ function prepare(config: ServerConfig): Rules {
 function requireHost({ names, accepted }: Rules, host: string): void {
   const name = split(host)?.name
   if (name === undefined || !(names.has(name) || isLoopbackHost(name))) throw new Problem('HOST_NOT_ALLOWED')
-  if (accepted.size < mostRemembered) accepted.add(host)
+  if (accepted.size < maxRemembered) accepted.add(host)
 }
 
 /** A page of this server's own: by the name that the request uses, by the public one, or by another name for this machine. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../../src/contract/errors.ts'
 
 /** A body may take so long, and from then on as long as so much of it comes in each second. */
-const [patienceMs, leastBytesPerSec] = [10_000, 16_384]
+const [graceMs, minBytesPerSec] = [10_000, 16_384]
 /** So much of each body is not counted: its connection costs more, and a sign-in gets through while strangers hold all the rest. */
-const freeBytes = 1024
+const uncountedBytes = 1024
 
 /** What the bodies of requests hold in memory together, from their first byte until they are answered. */
 export class BodyMemory {
@@ -46,7 +46,7 @@ export async function readJson(
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Problem('UNSUPPORTED_MEDIA_TYPE')
   if (declared > limits.maxBytes) throw tooLarge(limits)
-  const bytes = await readBytes(request, new Collected(response, limits, declared))
+  const bytes = await readBytes(request, new BodyBuffer(response, limits, declared))
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (error) {
@@ -58,7 +58,7 @@ const tooLarge = ({ maxBytes }: BodyLimits) =>
   new Problem('BODY_TOO_LARGE', `The body may have at most ${maxBytes} bytes.`)
 
 /** The bytes of a body so far, in one piece: pieces of a byte each would take two hundred times as much memory. */
-class Collected {
+class BodyBuffer {
   size = 0
   #bytes: Buffer = Buffer.alloc(0)
   #counted = 0
@@ -91,7 +91,7 @@ class Collected {
   }
 
   #grow(size: number): void {
-    const room = Math.min(this.#limits.maxBytes, Math.max(size, 2 * this.#bytes.length, freeBytes))
+    const room = Math.min(this.#limits.maxBytes, Math.max(size, 2 * this.#bytes.length, uncountedBytes))
     this.#count(room)
     const grown = Buffer.allocUnsafe(room)
     this.#bytes.copy(grown, 0, 0, this.size)
@@ -99,7 +99,7 @@ class Collected {
   }
 
   #count(room: number): void {
-    const more = Math.max(0, room - freeBytes) - this.#counted
+    const more = Math.max(0, room - uncountedBytes) - this.#counted
     if (more <= 0) return
     const { memory } = this.#limits
     memory.take(more)
@@ -108,7 +108,7 @@ class Collected {
   }
 }
 
-function readBytes(request: IncomingMessage, collected: Collected): Promise<Buffer> {
+function readBytes(request: IncomingMessage, collected: BodyBuffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
       clearTimeout(timer)
@@ -131,12 +131,12 @@ function readBytes(request: IncomingMessage, collected: Collected): Promise<Buff
     const onError = (error: Error) => fail(new Problem('INVALID_JSON', 'The body broke off.', { cause: error }))
     const onClose = () => fail(new Problem('INVALID_JSON', 'The body broke off.'))
     const began = performance.now()
-    const look = () => {
-      if (collected.size < (leastBytesPerSec * (performance.now() - began)) / 1000)
+    const checkProgress = () => {
+      if (collected.size < (minBytesPerSec * (performance.now() - began)) / 1000)
         return fail(new Problem('REQUEST_TIMEOUT'))
-      timer = setTimeout(look, 1000)
+      timer = setTimeout(checkProgress, 1000)
     }
-    let timer = setTimeout(look, patienceMs)
+    let timer = setTimeout(checkProgress, graceMs)
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
   })
 }

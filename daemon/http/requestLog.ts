@@ -18,7 +18,7 @@ export interface Answered {
 
 const slowMs = 1000
 /** How many failures of people who have not said who they are get noted in so long a time: nobody can push everything else out of the log. */
-const [mostOfStrangers, strangersMs] = [100, 10_000]
+const [maxAnonymousFailures, anonymousWindowMs] = [100, 10_000]
 
 /**
  * Makes the function that notes requests: changes, failures and what took long, and with the level info every one. Noting a card's
@@ -28,7 +28,7 @@ export function createRequestLog(
   { log, soon, routine }: Pick<Logs, 'log' | 'soon' | 'routine'>,
   notesReads: boolean,
 ): (answered: Answered) => void {
-  const isNoted = strangersLimit(log)
+  const isNoted = anonymousFailureLimit(log)
   return ({ method, route, status, tookMs, requestId, caller, address, problem, isSignIn }) => {
     const isRoutine = !problem && tookMs < slowMs && (method === 'GET' || method === 'HEAD')
     if (isRoutine && !notesReads) return
@@ -59,7 +59,7 @@ export function createRequestLog(
 }
 
 /** Tells whether one more may be noted, and notes how many were not once there is room again. */
-function strangersLimit(log: Log): () => boolean {
+function anonymousFailureLimit(log: Log): () => boolean {
   let [endsAtMs, left, unnoted] = [0, 0, 0]
   return () => {
     const nowMs = performance.now()
@@ -69,7 +69,7 @@ function strangersLimit(log: Log): () => boolean {
           source: 'http',
           count: unnoted,
         })
-      ;[endsAtMs, left, unnoted] = [nowMs + strangersMs, mostOfStrangers, 0]
+      ;[endsAtMs, left, unnoted] = [nowMs + anonymousWindowMs, maxAnonymousFailures, 0]
     }
     if (left-- > 0) return true
     unnoted++

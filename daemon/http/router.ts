@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Route } from '../../src/contract/route.ts'
-import { createKeyLimit } from '../limits/keyRateLimit.ts'
+import { createKeyRateLimit } from '../limits/keyRateLimit.ts'
 import { handlers } from '../routes/index.ts'
 import { describeAudited } from './auditTrail.ts'
 import { begin, fail, type Note } from './exchange.ts'
@@ -24,7 +24,7 @@ export function createRouter(app: App): H3 {
   const server: Server = {
     app,
     note: createNote(app),
-    keyLimit: createKeyLimit(app.config.externalRequestsPerMinute, app.db),
+    keyLimit: createKeyRateLimit(app.config.externalRequestsPerMinute, app.db),
     bodies: { known: new BodyMemory(maxKnownBodyBytes), strangers: new BodyMemory(maxStrangersBodyBytes) },
   }
   const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>

@@ -6,23 +6,23 @@ import { nextRequestId } from '../http/requestId.ts'
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** What is let through: everything, what reads, or nothing but the question whether the server answers. */
-export type Opening = 'open' | 'reading' | 'closed'
+export type GateState = 'open' | 'reading' | 'closed'
 
 /** Where all requests come in. It knows which of them are being answered, and can turn new ones away for a while. */
-export interface Gate {
+export interface DrainGate {
   listen: Listener
   /** Turns away what the opening does not let through, and resolves when nothing of that kind is being answered any more; what takes longer than the time is cut off. `except` goes on. */
-  narrow(opening: Opening, except: IncomingMessage | undefined, mostMs: number): Promise<void>
-  widen(): void
+  drain(opening: GateState, except: IncomingMessage | undefined, timeoutMs: number): Promise<void>
+  reopen(): void
 }
 
 const alwaysAnswered = '/api/health'
 
 /** @param answer what answers the requests that are let through, now */
-export function createGate(answer: () => Listener): Gate {
+export function createDrainGate(answer: () => Listener): DrainGate {
   const active = new Map<ServerResponse, IncomingMessage>()
-  let opening: Opening = 'open'
-  const isLetThrough = ({ method, url }: IncomingMessage, by: Opening) =>
+  let opening: GateState = 'open'
+  const isLetThrough = ({ method, url }: IncomingMessage, by: GateState) =>
     by === 'open' || url === alwaysAnswered || (by === 'reading' && (method === 'GET' || method === 'HEAD'))
 
   const ended = (except: IncomingMessage | undefined) =>
@@ -33,27 +33,27 @@ export function createGate(answer: () => Listener): Gate {
     )
   return {
     listen: (request, response) => {
-      if (!isLetThrough(request, opening)) return turnAway(request, response)
+      if (!isLetThrough(request, opening)) return refuse(request, response)
       active.set(response, request)
       response.once('close', () => active.delete(response))
       answer()(request, response)
     },
-    narrow: async (to, except, mostMs) => {
+    drain: async (to, except, timeoutMs) => {
       opening = to
       const cutOff = setTimeout(() => {
         for (const [response, request] of active)
           if (request !== except && !isLetThrough(request, opening)) response.destroy()
-      }, mostMs)
+      }, timeoutMs)
       await ended(except)
       clearTimeout(cutOff)
     },
-    widen: () => {
+    reopen: () => {
       opening = 'open'
     },
   }
 }
 
-function turnAway(request: IncomingMessage, response: ServerResponse): void {
+function refuse(request: IncomingMessage, response: ServerResponse): void {
   const problem = new Problem('SHUTTING_DOWN', 'The server is opening its database anew; try again in a moment.', {
     retryAfterSecs: 2,
   })

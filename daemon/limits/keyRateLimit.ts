@@ -5,9 +5,9 @@ import type { Database } from '../../src/store/database.ts'
 import type { Headers } from '../http/response.ts'
 
 /** Counts a request of an API key and writes the `RateLimit` headers. */
-export type KeyLimit = (keyId: number, headers: Headers) => Promise<void>
+export type KeyRateLimit = (keyId: number, headers: Headers) => Promise<void>
 /** What one request leaves of a key's minute. Less than nothing is left when it is one too many. */
-interface Left {
+interface Remaining {
   points: number
   ms: number
 }
@@ -17,7 +17,7 @@ const minuteMs = 60_000
 const portion = 1 / 8
 
 /** So many requests a minute and key (specification "Limits"), over all daemons on the database. Infinity switches the limit off. */
-export function createKeyLimit(requestsPerMinute: number, db: Database): KeyLimit {
+export function createKeyRateLimit(requestsPerMinute: number, db: Database): KeyRateLimit {
   if (!Number.isFinite(requestsPerMinute)) return async () => {}
   const take = db.isShared ? sharedPoints(requestsPerMinute, db) : ownPoints(requestsPerMinute)
   return async (keyId, headers) => {
@@ -29,7 +29,7 @@ export function createKeyLimit(requestsPerMinute: number, db: Database): KeyLimi
   }
 }
 
-function ownPoints(most: number): (keyId: number) => Promise<Left> {
+function ownPoints(most: number): (keyId: number) => Promise<Remaining> {
   const limiter = new RateLimiterMemory({ points: most, duration: minuteMs / 1000 })
   return async keyId => {
     const result = await limiter.consume(keyId).catch((refused: unknown) => refused as RateLimiterRes)
@@ -41,7 +41,7 @@ function ownPoints(most: number): (keyId: number) => Promise<Left> {
  * Points are taken from the database in portions, so that most requests cost no write and all daemons together never let more
  * through than the limit. What one has taken and not used by the end of the minute nobody uses.
  */
-function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Left> {
+function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Remaining> {
   interface Taken {
     here: number
     elsewhere: number

@@ -24,7 +24,7 @@ const forPeople = 'A project board: read its cards, add to them, attach files.'
  * Answers one message of the Model Context Protocol by a server of its own, without a session: the token says it all.
  * What goes wrong by the caller's doing is the answer of a tool, as models expect it; the rest is thrown.
  */
-export async function answerMcp(
+export async function handleMcpMessage(
   app: App,
   { caller, address }: Pick<Call, 'caller' | 'address'>,
   message: unknown,
@@ -68,7 +68,7 @@ export async function answerMcp(
  * Where a message has to be answered, and the project that it is about: nowhere in particular, unless it calls a tool that works
  * with what a machine has, as somebody who may. What is wrong with it is told by whoever answers it.
  */
-export async function placeOf(
+export async function projectOfMessage(
   app: App,
   caller: Caller,
   message: unknown,

@@ -17,7 +17,7 @@ import { monitorTools } from './monitorTools.ts'
 import { defineTool, json, type Content, type Place, type Tool } from './tool.ts'
 
 /** A file that goes through a message, which has at most 1 MiB. */
-const mostFileBytes = 512 * 1024
+const maxFileBytes = 512 * 1024
 
 const getCard = defineTool({
   name: 'get_card',
@@ -119,8 +119,8 @@ const readAttachment = defineTool({
   run: async (app, { projectId }, { attachmentId }) => {
     const row = await attachments.find(app.db, attachmentId)
     if (row.projectId !== projectId) throw new Problem('ATTACHMENT_NOT_FOUND')
-    if (row.size > mostFileBytes)
-      throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${mostFileBytes} can be read here.`)
+    if (row.size > maxFileBytes)
+      throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${maxFileBytes} can be read here.`)
     return fileContent(
       row,
       await readFile(join(app.attachmentsDir, row.storedAs)).catch(() => {
@@ -175,8 +175,8 @@ function bytesOf({ text, base64 }: { text?: string; base64?: string }): Buffer {
   if ((text === undefined) === (base64 === undefined)) throw invalid('text', 'or base64 is required, and not both')
   if (base64 !== undefined && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw invalid('base64', 'must be base64')
   const bytes = text === undefined ? Buffer.from(base64!, 'base64') : Buffer.from(text)
-  if (bytes.length > mostFileBytes)
-    throw new Problem('BODY_TOO_LARGE', `The file may have at most ${mostFileBytes} bytes.`)
+  if (bytes.length > maxFileBytes)
+    throw new Problem('BODY_TOO_LARGE', `The file may have at most ${maxFileBytes} bytes.`)
   return bytes
 }
 

@@ -4,10 +4,17 @@ import type { App } from '../../src/app.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { wouldStart, type NewCard } from '../../src/domain/cards.ts'
-import { clientHeader, passHeader, signClient } from '../../src/identity/passes.ts'
+import { clientAddressHeader, forwardTokenHeader, signClientAddress } from '../../src/identity/passes.ts'
 import { projectOf } from '../http/authorize.ts'
 import type { Call } from '../http/handlers.ts'
-import { answerMs, connectionsOf, findWorker, passedOnHeader, unavailable, vouch } from './peers.ts'
+import {
+  forwardTimeoutMs,
+  peerConnections,
+  findLeaseHolder,
+  forwardedByHeader,
+  machineUnavailable,
+  signForwarded,
+} from './peers.ts'
 
 /** What belongs to one connection, and what the other daemon says for itself. */
 const ownHeaders = new Set([
@@ -25,9 +32,9 @@ const ownHeaders = new Set([
   'authorization',
   'cookie',
   'content-length',
-  passHeader,
-  clientHeader,
-  passedOnHeader,
+  forwardTokenHeader,
+  clientAddressHeader,
+  forwardedByHeader,
 ])
 /** What is a write and no more is answered as soon as one. */
 const writeMs = 2500
@@ -50,7 +57,7 @@ export async function forward(
   const card = route.at === 'machine or here, if it starts' ? (body as NewCard) : undefined
   if (card?.deferred) return undefined
   const projectId = await projectOf(app.db, route, input)
-  const worker = projectId === undefined ? undefined : await findWorker(app, projectId, route.at === 'machine')
+  const worker = projectId === undefined ? undefined : await findLeaseHolder(app, projectId, route.at === 'machine')
   if (
     !worker ||
     worker.host === null ||
@@ -59,8 +66,8 @@ export async function forward(
   )
     return undefined
   if (card && !(await wouldStart(app.db, card))) return undefined
-  if (worker.url === null || call.request.headers[passedOnHeader] !== undefined) {
-    if (route.at === 'machine') throw unavailable(worker.host)
+  if (worker.url === null || call.request.headers[forwardedByHeader] !== undefined) {
+    if (route.at === 'machine') throw machineUnavailable(worker.host)
     return undefined
   }
   return send(
@@ -70,7 +77,7 @@ export async function forward(
       host: worker.host,
       url: worker.url,
       daemonId: worker.daemonId!,
-      mostMs: route.at === 'machine' ? answerMs : writeMs,
+      timeoutMs: route.at === 'machine' ? forwardTimeoutMs : writeMs,
     },
     body,
   )
@@ -79,10 +86,10 @@ export async function forward(
 async function send(
   app: App,
   { caller, request: req, signal, address }: Call,
-  to: { host: string; url: string; daemonId: string; mostMs: number },
+  to: { host: string; url: string; daemonId: string; timeoutMs: number },
   body: unknown,
 ): Promise<Response> {
-  const { request, dispatcher } = await connectionsOf(app)
+  const { request, dispatcher } = await peerConnections(app)
   const method = req.method as 'GET'
   // Who sends a stream on ends it; the request itself is still needed for its answer.
   const sends = body !== undefined ? JSON.stringify(body) : hasBody(req) ? req.pipe(new PassThrough()) : undefined
@@ -91,7 +98,7 @@ async function send(
       method,
       dispatcher,
       signal,
-      headersTimeout: to.mostMs,
+      headersTimeout: to.timeoutMs,
       headers: headersFor(app, caller, req, { ...to, address }),
       body: sends,
     })
@@ -104,7 +111,7 @@ async function send(
     )
     return new Response(isEmpty ? null : streamOf(answer.body), { status: answer.statusCode, headers })
   } catch (error) {
-    throw unavailable(to.host, error)
+    throw machineUnavailable(to.host, error)
   }
 }
 
@@ -142,10 +149,10 @@ function headersFor(
   )
   return {
     ...(Object.fromEntries(kept) as Record<string, string>),
-    [passedOnHeader]: app.membership.id,
-    [clientHeader]: signClient(app.seal, address, { method: req.method!, url: req.url!, daemonId }),
+    [forwardedByHeader]: app.membership.id,
+    [clientAddressHeader]: signClientAddress(app.seal, address, { method: req.method!, url: req.url!, daemonId }),
     ...(caller.kind === 'local'
-      ? vouch(app, { method: req.method!, url: req.url!, daemonId })
+      ? signForwarded(app, { method: req.method!, url: req.url!, daemonId })
       : { authorization: req.headers.authorization! }),
   }
 }

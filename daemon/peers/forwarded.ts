@@ -1,14 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
 import type { Peer } from '../../src/config/peer.ts'
-import type { Voucher } from '../../src/identity/authenticate.ts'
-import { clientHeader, isPass, passHeader, readClient } from '../../src/identity/passes.ts'
+import type { ForwardCheck } from '../../src/identity/authenticate.ts'
+import {
+  clientAddressHeader,
+  isForwardToken,
+  forwardTokenHeader,
+  readClientAddress,
+} from '../../src/identity/passes.ts'
 
 /** Tells whether another daemon on the same database vouches for a request that it forwards. */
-export const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): Voucher => {
-  const token = headers[passHeader]
+export const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): ForwardCheck => {
+  const token = headers[forwardTokenHeader]
   return db.isShared && typeof token === 'string'
-    ? () => isPass(seal, token, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() })
+    ? () => isForwardToken(seal, token, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() })
     : undefined
 }
 
@@ -18,10 +23,10 @@ export function clientAddress(
   { headers, method, url }: IncomingMessage,
   peer: Peer,
 ): string {
-  const client = headers[clientHeader]
+  const client = headers[clientAddressHeader]
   const forwarded =
     db.isShared && typeof client === 'string'
-      ? readClient(seal, client, { method: method!, url: url!, daemonId: membership.id })
+      ? readClientAddress(seal, client, { method: method!, url: url!, daemonId: membership.id })
       : undefined
   return forwarded ?? peer.address
 }

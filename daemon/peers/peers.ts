@@ -3,29 +3,29 @@ import { open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { passHeader, signPass, type Pass } from '../../src/identity/passes.ts'
-import { readWorker, type Worker } from '../../src/store/daemons.ts'
+import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../src/identity/passes.ts'
+import { readLeaseHolder, type LeaseHolder } from '../../src/store/daemons.ts'
 import type { AwayFile, Machine } from '../../src/transfers/awayFiles.ts'
 
 /** Who has passed a request on. One that carries it is answered where it arrives. */
-export const passedOnHeader = 'x-board-passed-on'
+export const forwardedByHeader = 'x-board-passed-on'
 /** How long the work of another daemon may take. */
-export const answerMs = 10 * 60_000
+export const forwardTimeoutMs = 10 * 60_000
 const connectMs = 2000
-const [mostWaitMs, lookMs, aliveMs] = [2500, 200, 10_000]
-const [fileBeginsMs, fileStallsMs, passMs] = [10_000, 60_000, 10_000]
+const [maxWaitMs, pollMs, aliveMs] = [2500, 200, 10_000]
+const [fileHeadersTimeoutMs, fileBodyTimeoutMs, tokenMs] = [10_000, 60_000, 10_000]
 
 /**
  * Which machine has a project's folder, and the daemon that works there. One that was there a moment ago is waited for, if that
  * is wanted, or the one that takes over from it.
  */
-export async function findWorker(
+export async function findLeaseHolder(
   { db, membership }: App,
   projectId: number,
   waits: boolean,
-): Promise<Worker | undefined> {
-  for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
-    const worker = await readWorker(db, projectId)
+): Promise<LeaseHolder | undefined> {
+  for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
+    const worker = await readLeaseHolder(db, projectId)
     const mayCome =
       worker !== undefined &&
       worker.daemonId === null &&
@@ -36,7 +36,7 @@ export async function findWorker(
   }
 }
 
-export const unavailable = (host: string, cause?: unknown): Problem =>
+export const machineUnavailable = (host: string, cause?: unknown): Problem =>
   new Problem(
     'MACHINE_UNAVAILABLE',
     `No daemon works on the machine ${host} at present, which has the project's folder.`,
@@ -44,16 +44,16 @@ export const unavailable = (host: string, cause?: unknown): Problem =>
   )
 
 /** The header by which this daemon vouches to another one for a request of the operator's. */
-export const vouch = ({ seal }: App, pass: Omit<Pass, 'expiresAtMs'>): Record<string, string> => ({
-  [passHeader]: signPass(seal, { ...pass, expiresAtMs: Date.now() + passMs }),
+export const signForwarded = ({ seal }: App, pass: Omit<ForwardToken, 'expiresAtMs'>): Record<string, string> => ({
+  [forwardTokenHeader]: signForwardToken(seal, { ...pass, expiresAtMs: Date.now() + tokenMs }),
 })
 
 /** Connections to the other daemons, as long as the board is open. */
-export async function connectionsOf(
+export async function peerConnections(
   app: App,
 ): Promise<{ request: Undici['request']; dispatcher: InstanceType<Undici['Agent']> }> {
   const { Agent, request } = await import('../../src/client/undici.ts')
-  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: answerMs })
+  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: forwardTimeoutMs })
   agents.set(app, dispatcher)
   return { request, dispatcher }
 }
@@ -63,7 +63,7 @@ const agents = new WeakMap<App, InstanceType<Undici['Agent']>>()
 
 /** The machine that has a project's files, with a way to them if another daemon works there. Undefined where there is one machine only. */
 export async function machineOf(app: App, projectId: number): Promise<Machine | undefined> {
-  const worker = app.db.isShared ? await findWorker(app, projectId, true) : undefined
+  const worker = app.db.isShared ? await findLeaseHolder(app, projectId, true) : undefined
   if (!worker || worker.host === null) return undefined
   const { host, daemonId, url } = worker
   if (daemonId === null || url === null || daemonId === app.membership.id) return { name: host, fetch: undefined }
@@ -81,18 +81,21 @@ async function fetchFile(
   path: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { request, dispatcher } = await connectionsOf(app)
+  const { request, dispatcher } = await peerConnections(app)
   const [method, url] = ['GET' as const, `/api/attachments/${id}`]
-  const headers = { [passedOnHeader]: app.membership.id, ...vouch(app, { method, url, daemonId: from.daemonId }) }
+  const headers = {
+    [forwardedByHeader]: app.membership.id,
+    ...signForwarded(app, { method, url, daemonId: from.daemonId }),
+  }
   const gone = (cause: unknown) => {
-    throw signal.aborted ? signal.reason : unavailable(from.host, cause)
+    throw signal.aborted ? signal.reason : machineUnavailable(from.host, cause)
   }
   const { statusCode, body } = await request(from.url.replace(/\/$/, '') + url, {
     method,
     dispatcher,
     signal,
-    headersTimeout: fileBeginsMs,
-    bodyTimeout: fileStallsMs,
+    headersTimeout: fileHeadersTimeoutMs,
+    bodyTimeout: fileBodyTimeoutMs,
     headers,
   }).catch(gone)
   if (statusCode !== 200) {

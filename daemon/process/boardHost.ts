@@ -12,33 +12,33 @@ import { Problem } from '../../src/contract/errors.ts'
 import { isOpen, requireClosedDoor } from '../../src/identity/authSettings.ts'
 import type { Logs } from '../../src/logs/logs.ts'
 import { retryWhileBusy } from '../../src/store/retry.ts'
-import { describeFigures } from './gauges.ts'
-import { createGate, type Gate, type Listener } from '../limits/drainGate.ts'
+import { registerGauges } from './gauges.ts'
+import { createDrainGate, type DrainGate, type Listener } from '../limits/drainGate.ts'
 import { createRouter } from '../http/router.ts'
-import { createSocket, type Socket } from '../socket/socketServer.ts'
+import { createSocketServer, type SocketServer } from '../socket/socketServer.ts'
 import { closeCodes } from '../socket/connection.ts'
 import { startTimetable } from './timetable.ts'
 
 /** How long what is being answered may take when the board is taken down. */
 export const drainMs = 10_000
-const mostAnswerMs = 2000
+const drainOnLossMs = 2000
 
-interface Open {
+interface OpenBoard {
   app: App
   answer: Listener
-  socket: Socket
+  socket: SocketServer
   timetable?: { stop(): Promise<void> }
 }
 
 /** The board on a data folder, as it answers. A restore takes it down and opens another one in its place. */
-export class Serving implements Host {
+export class BoardHost implements Host {
   /** Where requests come in. */
   readonly listen: Listener
   readonly #config: ServerConfig
   readonly #logs: Logs
   readonly #onReplaced: (app: App) => void
-  readonly #gate: Gate
-  #now!: Open
+  readonly #gate: DrainGate
+  #now!: OpenBoard
   #url: string | undefined
   #replacing: Promise<unknown> | undefined
 
@@ -46,13 +46,13 @@ export class Serving implements Host {
     this.#config = config
     this.#logs = logs
     this.#onReplaced = onReplaced
-    this.#gate = createGate(() => this.#now.answer)
+    this.#gate = createDrainGate(() => this.#now.answer)
     this.listen = this.#gate.listen
   }
 
   /** @param onReplaced told of each board that a restore puts in place */
-  static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<Serving> {
-    const serving = new Serving(config, logs, onReplaced)
+  static async open(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void = () => {}): Promise<BoardHost> {
+    const serving = new BoardHost(config, logs, onReplaced)
     serving.#now = await open(config, logs, serving)
     return serving
   }
@@ -88,7 +88,7 @@ export class Serving implements Host {
   }
 
   /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
-  async quiet(): Promise<void> {
+  async stopBackground(): Promise<void> {
     this.#url = undefined
     // What makes a backup is ended rather than waited for.
     await this.#now.app.backups.close()
@@ -103,12 +103,12 @@ export class Serving implements Host {
 
   async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
     const { app, socket, timetable } = this.#now
-    await this.#gate.narrow('reading', request, drainMs)
+    await this.#gate.drain('reading', request, drainMs)
     await Promise.all([timetable?.stop(), app.stopWork()])
-    const kept = await outcomeOf(keep)
-    await Promise.all([this.#gate.narrow('closed', request, drainMs), socket.close(closeCodes.restarting)])
+    const kept = await settle(keep)
+    await Promise.all([this.#gate.drain('closed', request, drainMs), socket.close(closeCodes.restarting)])
     await app.close()
-    const swapped = 'error' in kept ? kept : await outcomeOf(() => swap(kept.value))
+    const swapped = 'error' in kept ? kept : await settle(() => swap(kept.value))
     await this.#openAnew(app.identity.localToken)
     if ('error' in kept) throw kept.error
     if ('error' in swapped) throw swapped.error
@@ -122,7 +122,7 @@ export class Serving implements Host {
     })
     this.#takeUpWork()
     this.#onReplaced(this.#now.app)
-    this.#gate.widen()
+    this.#gate.reopen()
   }
 
   /** Another daemon does what this one has done: it begins anew, and waits for its turn. */
@@ -144,7 +144,7 @@ export class Serving implements Host {
       timetable?.stop(),
       app.stopWork(),
       socket.close(closeCodes.restarting),
-      this.#gate.narrow('closed', undefined, mostAnswerMs),
+      this.#gate.drain('closed', undefined, drainOnLossMs),
     ])
     await app.close()
     await this.#openAnew(app.identity.localToken)
@@ -157,29 +157,29 @@ export class Serving implements Host {
   }
 }
 
-const openDoor = async ({ socketTables }: ServerConfig) =>
+const authenticationOffWarning = async ({ socketTables }: ServerConfig) =>
   (await hasSocketTables(socketTables))
     ? 'Authentication is switched off: every process of the account that the server runs under acts as super_admin.'
     : 'Authentication is switched off, but here the server cannot tell which account a request comes from: it still wants a token.'
 
-const outcomeOf = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
+const settle = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> =>
   work().then(
     value => ({ value }),
     (error: unknown) => ({ error }),
   )
 
-async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<Open> {
+async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<OpenBoard> {
   const app = await createApp(config, logs, { host, localToken })
   try {
     await retryWhileBusy(() => requireClosedDoor(app))
-    if (await retryWhileBusy(() => isOpen(app))) logs.log('warn', await openDoor(config))
+    if (await retryWhileBusy(() => isOpen(app))) logs.log('warn', await authenticationOffWarning(config))
     await readAgents(config.dataDir).catch((error: Error) =>
       logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {
         file: join(config.dataDir, 'config.json'),
       }),
     )
-    const socket = createSocket(app, from(logs.log, 'socket'))
-    describeFigures(app, socket.count)
+    const socket = createSocketServer(app, from(logs.log, 'socket'))
+    registerGauges(app, socket.count)
     return { app, socket, answer: toNodeHandler(createRouter(app)) as Listener }
   } catch (error) {
     await app

@@ -2,7 +2,7 @@ import { fstatSync, ftruncateSync, statSync } from 'node:fs'
 import type { Log } from './stderrLog.ts'
 
 const stderr = 2
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 /** What was printed first tells how the server came up, and perhaps a setup code. */
 const firstBytes = 16 * 1024
 
@@ -11,11 +11,11 @@ const firstBytes = 16 * 1024
  * followed the first 16 KiB is cut off whenever there are more than 4 MiB. The files of the log hold the same lines.
  * @param file where `board server start` lets a server print
  */
-export function bounded(log: Log, file: string): Log {
+export function boundedStderr(log: Log, file: string): Log {
   if (!isStderr(file)) return log
   return (level, message, fields) => {
     log(level, message, fields)
-    if (fstatSync(stderr).size > mostBytes) cut()
+    if (fstatSync(stderr).size > maxBytes) truncate()
   }
 }
 
@@ -25,7 +25,7 @@ function isStderr(file: string): boolean {
   return own.isFile() && own.dev === named?.dev && own.ino === named.ino
 }
 
-function cut(): void {
+function truncate(): void {
   try {
     ftruncateSync(stderr, firstBytes)
     process.stderr.write('\nWhat stood here was cut off. The log is in the files beside this one.\n')

@@ -11,7 +11,7 @@ import { countOpenSessions } from '../../src/store/sessions.ts'
 const sessionStatuses = ['queued', 'running', 'waiting'] as const
 
 /** Names the figures of a server that are read when somebody asks for them. */
-export function describeFigures(app: App, sockets: () => number): void {
+export function registerGauges(app: App, sockets: () => number): void {
   const { metrics, config, db } = app
   metrics.gauge({
     name: 'board_info',
@@ -67,11 +67,11 @@ export function describeFigures(app: App, sockets: () => number): void {
             wal: await sizeOf(join(config.dataDir, 'board.db-wal')),
           },
   })
-  if (db.isShared) describeDaemons(app)
+  if (db.isShared) registerDaemonGauges(app)
 }
 
 /** What is known of the daemons that share the database. */
-function describeDaemons({ metrics, db, membership }: App): void {
+function registerDaemonGauges({ metrics, db, membership }: App): void {
   metrics.gauge({
     name: 'board_daemons',
     help: 'Daemons on the database: those that are there, and those that went without a word in the last day.',

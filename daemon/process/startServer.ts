@@ -12,11 +12,11 @@ import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
 import { takeLock } from '../../src/store/lock.ts'
-import { createConnections } from '../connections/slowClients.ts'
+import { createConnectionTimeouts } from '../connections/slowClients.ts'
 import type { Log } from './stderrLog.ts'
-import { answerMalformed } from '../connections/malformedRequests.ts'
+import { handleMalformedRequests } from '../connections/malformedRequests.ts'
 import { createRequestLog } from '../http/requestLog.ts'
-import { drainMs, Serving } from './boardHost.ts'
+import { drainMs, BoardHost } from './boardHost.ts'
 
 /** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
 const noOtherPorts = {
@@ -51,10 +51,10 @@ export async function startServer(
   const unlock = takeLock(join(config.dataDir, 'board.lock'))
   if (!unlock)
     throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
-  let serving: Serving | undefined
+  let serving: BoardHost | undefined
   const logs = openLogs(config, terminal)
   try {
-    serving = await Serving.open(config, logs, onReplaced)
+    serving = await BoardHost.open(config, logs, onReplaced)
     return await listenTo(serving, config, logs, unlock)
   } catch (error) {
     if (!(error instanceof Problem)) logs.aside('error', 'The server could not start.', { cause: causeOf(error) })
@@ -66,13 +66,13 @@ export async function startServer(
 }
 
 async function listenTo(
-  serving: Serving,
+  serving: BoardHost,
   config: ServerConfig,
   logs: Logs,
   unlock: () => void,
 ): Promise<RunningServer> {
   const { log } = logs
-  const connections = createConnections(serving.listen)
+  const connections = createConnectionTimeouts(serving.listen)
   const listener = await listen(connections.listen, {
     hostname: config.host,
     port: { port: config.port, random: config.port === 0, ...noOtherPorts },
@@ -88,7 +88,7 @@ async function listenTo(
   })
   const server = listener.server as HttpServer
   connections.watch(server)
-  answerMalformed(server, createRequestLog(logs, false))
+  handleMalformedRequests(server, createRequestLog(logs, false))
   // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
   server.requestTimeout = 6 * 3_600_000
   server.keepAliveTimeout = 65_000
@@ -112,7 +112,7 @@ async function listenTo(
     log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
-    await Promise.all([serving.quiet(), drain(server, closed)])
+    await Promise.all([serving.stopBackground(), drain(server, closed)])
     await serving.close()
     log('info', 'The server has stopped.')
     await logs.close()

@@ -7,23 +7,23 @@ const rank: Record<LogLevel, number> = { error: 0, warn: 1, info: 2 }
 const colours: Record<LogLevel, string> = { error: '31', warn: '33', info: '36' }
 
 /** What the message of a request says itself. */
-const told = new Set(['method', 'route', 'status', 'code'])
+const inMessage = new Set(['method', 'route', 'status', 'code'])
 
 /** How the log stands on stderr: a line of JSON each, or for people to read. */
 export type LogFormat = 'json' | 'pretty'
 
 /** With so many bytes that nobody has read, nothing is added. */
-const mostWaitingBytes = 1024 * 1024
+const maxBufferedBytes = 1024 * 1024
 
 /**
  * Writes one line to stderr for each message at or above the level. The field `at` is when it happened, if that was not now.
  * What stderr's reader does not take in time is dropped and counted: a server waits for nobody there.
  */
-export function createLog(least: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
+export function createStderrLog(least: LogLevel, format: LogFormat = 'json', hasColour = false): Log {
   let dropped = 0
   const log: Log = (level, message, { at = new Date().toISOString(), ...fields } = {}) => {
     if (rank[level] > rank[least]) return
-    if (process.stderr.writableLength > mostWaitingBytes) return void dropped++
+    if (process.stderr.writableLength > maxBufferedBytes) return void dropped++
     const count = dropped
     dropped = 0
     if (count > 0) log('error', `${count} entries of the log could not be shown here.`, { source: 'logs', count })
@@ -46,10 +46,10 @@ function pretty(
   const paint = (text: string, code: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const { cause, ...others } = fields
   const rest = Object.entries(others)
-    .filter(([name]) => source !== 'http' || !told.has(name))
+    .filter(([name]) => source !== 'http' || !inMessage.has(name))
     .map(
       ([name, value]) =>
-        ` ${paint(`${name}=`, '2')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
+        ` ${paint(`${name}=`, '2')}${escapeControls(typeof value === 'string' ? value : JSON.stringify(value))}`,
     )
     .join('')
   const below =
@@ -57,11 +57,11 @@ function pretty(
       ? ''
       : `\n${String(cause)
           .split('\n')
-          .map(line => `    ${harmless(line)}`)
+          .map(line => `    ${escapeControls(line)}`)
           .join('\n')}`
-  return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(harmless(String(source ?? 'server')), '2')} ${harmless(message)}${rest}${paint(below, '2')}\n`
+  return `${paint(new Date(at).toTimeString().slice(0, 8), '2')} ${paint(level.padEnd(5), colours[level])} ${paint(escapeControls(String(source ?? 'server')), '2')} ${escapeControls(message)}${rest}${paint(below, '2')}\n`
 }
 
 /** No character of what is logged steers the terminal. */
-const harmless = (text: string) =>
+const escapeControls = (text: string) =>
   text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')

@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
 import { changeAuthSettings, readAuthSettings } from '../../src/identity/authSettings.ts'
 import { changePassword, end, list } from '../../src/identity/signIns.ts'
-import { mostFailuresAMinute } from '../../src/identity/throttle.ts'
+import { maxFailuresPerMinute } from '../../src/identity/throttle.ts'
 import { whoAmI } from '../../src/identity/whoAmI.ts'
 import { hashToken } from '../../src/ids/token.ts'
 import { signedIn, signIn } from '../../src/views/users.ts'
@@ -71,7 +71,7 @@ async function tellLimit<T>({ response }: Call, work: Promise<T>): Promise<T> {
     return await work
   } catch (error) {
     if (error instanceof Problem && error.code === 'RATE_LIMITED') {
-      response.setHeader('ratelimit-policy', `"failures";q=${mostFailuresAMinute};w=60`)
+      response.setHeader('ratelimit-policy', `"failures";q=${maxFailuresPerMinute};w=60`)
       response.setHeader('ratelimit', `"failures";r=0;t=${Math.max(1, Math.ceil(error.retryAfterSecs ?? 1))}`)
     }
     throw error

@@ -78,12 +78,12 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
     const ids = await orderedIds(app.db, id, offset, limit)
     const page = await readCards(app.db, ids)
     const isOneState = page.length === ids.length && page.every(({ position }, place) => position === offset + place)
-    if (isOneState || reading === mostReadings) return page.filter(card => card.columnId === id)
+    if (isOneState || reading === maxReads) return page.filter(card => card.columnId === id)
   }
 }
 
 /** How often a page is read before it is shown although cards were moved meanwhile. */
-const mostReadings = 5
+const maxReads = 5
 
 const findFlat = async (app: App, cardId: number) =>
   cards.find(app.db, { projectId: (await projectOfCard(app.db, cardId)) ?? 0, cardId })

@@ -6,7 +6,7 @@ import { forward } from '../peers/forward.ts'
 /** The protocol's package is loaded when it is first asked for. */
 export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
   call: async (message, call) => {
-    const { answerMcp, placeOf } = await import('../mcp/answer.ts')
+    const { handleMcpMessage: answerMcp, projectOfMessage: placeOf } = await import('../mcp/answer.ts')
     const { at, projectId } = await placeOf(app, call.caller, message)
     const passed =
       projectId === undefined

@@ -6,7 +6,7 @@ import { listPreSessions } from '../../src/store/sessions.ts'
 import { cardDetail } from '../../src/views/cards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-const mostMessages = 1000
+const maxMessages = 1000
 
 export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['preSessions']> => ({
   list: async ({ projectId, limit, cursor }) =>
@@ -32,6 +32,6 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     ),
   messages: async ref => {
     const { id, cardId } = await preSessions.find(db, ref)
-    return queryMessages(db, { cardId, sessionId: id, limit: mostMessages })
+    return queryMessages(db, { cardId, sessionId: id, limit: maxMessages })
   },
 })

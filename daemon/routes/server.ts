@@ -7,12 +7,12 @@ import { listDaemons } from '../../src/store/daemons.ts'
 import { daemon } from '../../src/views/daemons.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { homePage } from '../documents/homePage.ts'
-import { madeOnce } from '../files/cachedResponse.ts'
+import { cachedResponse } from '../files/cachedResponse.ts'
 
-const leastMsBetweenWrites = 1000
+const minMsBetweenWrites = 1000
 
-const document = madeOnce(async () => Response.json((await import('../documents/openapi.ts')).openApiDocument()))
-const documentPage = madeOnce(async () => {
+const document = cachedResponse(async () => Response.json((await import('../documents/openapi.ts')).openApiDocument()))
+const documentPage = cachedResponse(async () => {
   const [{ docsPage }, { openApiDocument }] = await Promise.all([
     import('../documents/docsPage.ts'),
     import('../documents/openapi.ts'),
@@ -47,7 +47,7 @@ function writeProof({ db }: App): () => Promise<void> {
   let last: Promise<void> | undefined
   let writtenAt = -Infinity
   return () => {
-    if (last && performance.now() - writtenAt < leastMsBetweenWrites) return last
+    if (last && performance.now() - writtenAt < minMsBetweenWrites) return last
     writtenAt = performance.now()
     return (last = db.transaction(tx => writeServerSetting(tx, 'ready', JSON.stringify(tx.now))))
   }

@@ -67,7 +67,7 @@ async function take(app: App, input: ImportOptions, { storedAs, sha256, filename
   return (
     claim?.replay ??
     (await importFile(
-      { ...houseOf(app), signal: call.signal },
+      { ...transferContext(app), signal: call.signal },
       call.caller,
       { path: join(app.transfersDir, storedAs), filename },
       input,
@@ -85,7 +85,7 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   }
 }
 
-const houseOf = (app: App) => ({
+const transferContext = (app: App) => ({
   db: app.db,
   daemonId: app.membership.id,
   attachmentsDir: app.attachmentsDir,
@@ -106,7 +106,7 @@ async function send(
   const { request, response, signal } = call
   const leave = exports.enter()
   try {
-    const made = await unlessGone(call, () => exports.take(() => makeExport(houseOf(app), of, signal)))
+    const made = await unlessGone(call, () => exports.take(() => makeExport(transferContext(app), of, signal)))
     if (made.missing.length > 0)
       app.logs.log(
         'error',

@@ -7,12 +7,12 @@ import type { Frame } from './frame.ts'
 
 /** Nothing is added to this many bytes that wait to be sent: who reads slowly is sent what it misses when it has read them. */
 const congestedBytes = 128 * 1024
-const mostPiledUpBytes = 1024 * 1024
+const maxBufferedBytes = 1024 * 1024
 const stalledMs = 3000
-const mostMessages = 100
+const maxQueuedMessages = 100
 const messageWindowMs = 10_000
 const closeTimeoutMs = 3000
-const mostReasonBytes = 120
+const maxReasonBytes = 120
 
 /** What the server closes sockets with (specification "Events"). */
 export const closeCodes = {
@@ -89,7 +89,7 @@ export class Connection {
     return (
       this.#congestedSince !== undefined &&
       performance.now() - this.#congestedSince > stalledMs &&
-      this.#socket.writableLength + owedBytes > mostPiledUpBytes
+      this.#socket.writableLength + owedBytes > maxBufferedBytes
     )
   }
 
@@ -97,8 +97,8 @@ export class Connection {
   countMessage(): boolean {
     const now = performance.now()
     if (now - this.#messages.since > messageWindowMs) this.#messages = { since: now, count: 0 }
-    if (++this.#messages.count > mostMessages)
-      this.end(closeCodes.tooMuch, `At most ${mostMessages} messages in ${messageWindowMs / 1000} seconds.`)
+    if (++this.#messages.count > maxQueuedMessages)
+      this.end(closeCodes.tooMuch, `At most ${maxQueuedMessages} messages in ${messageWindowMs / 1000} seconds.`)
     return !this.#ended
   }
 
@@ -127,6 +127,6 @@ export class Connection {
 
 /** Asks a client to close, and drops the connection when it has not done so after some seconds. */
 export function closePeer(peer: Peer, code: CloseCode, reason: string): NodeJS.Timeout {
-  peer.close(code, new TextDecoder().decode(Buffer.from(reason).subarray(0, mostReasonBytes)))
+  peer.close(code, new TextDecoder().decode(Buffer.from(reason).subarray(0, maxReasonBytes)))
   return setTimeout(() => peer.terminate(), closeTimeoutMs).unref()
 }

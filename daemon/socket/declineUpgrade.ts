@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /** Node keeps this many headers of a request and drops the rest, so that more could hide how long the body is. */
-const mostHeaders = 1000
+const maxHeaders = 1000
 
 /**
  * Lets the node server answer a request that offers some other protocol, as if it did not (RFC 9110, 7.8). Java's HTTP client
@@ -10,7 +10,7 @@ const mostHeaders = 1000
  */
 export function declineUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { server } = request.socket as unknown as { server?: Server }
-  if (!server || request.rawHeaders.length > 2 * mostHeaders) return void socket.destroy()
+  if (!server || request.rawHeaders.length > 2 * maxHeaders) return void socket.destroy()
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`]
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
     const [name, value] = [request.rawHeaders[index]!, request.rawHeaders[index + 1]!]

@@ -14,7 +14,7 @@ export interface Follower {
 export type FrameFor = (audience: Audience) => Frame | undefined
 
 /** Takes every notification, to whomever it is. Its frame is made once for each audience that takes it. */
-export type NotificationTaker = (notification: EventData<'notification'>, frameFor: FrameFor) => void
+export type NotificationConsumer = (notification: EventData<'notification'>, frameFor: FrameFor) => void
 
 /** Hands each new event to those who follow its project, and each notification to whoever is there. */
 export interface FanOut {
@@ -22,7 +22,7 @@ export interface FanOut {
   join(follower: Follower, after: number): void
   leave(follower: Follower): void
   /** Hands over each notification from now on. Returns the function that ends it. */
-  attach(taker: NotificationTaker): () => void
+  attach(taker: NotificationConsumer): () => void
 }
 
 /**
@@ -37,7 +37,7 @@ export function createFanOut(
   onFailure: (error: unknown) => void,
 ): FanOut {
   const followers: Followers = new Map()
-  const takers = new Set<NotificationTaker>()
+  const takers = new Set<NotificationConsumer>()
   let stopListening: (() => void) | undefined
 
   /** The seq is one that was the newest before: what follows is read from the database or handed over. */
@@ -81,7 +81,7 @@ type Followers = Map<number, Set<Follower>>
 function publish(
   event: StoredEvent,
   followers: Followers,
-  takers: ReadonlySet<NotificationTaker>,
+  takers: ReadonlySet<NotificationConsumer>,
   onProjectChanged: () => void,
 ): void {
   const frameFor = framesOf(event)

@@ -27,9 +27,9 @@ export async function handleMessage(
     const { rightsVersion } = connection
     // The token may have ended while the socket was being opened.
     connection.caller = await connection.renew()
-    await requireSight(db, connection.caller, projectId)
-    if (feed.projects.length >= mostProjects && !feed.projects.includes(projectId))
-      throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${mostProjects} projects.`)
+    await requireReadAccess(db, connection.caller, projectId)
+    if (feed.projects.length >= maxProjects && !feed.projects.includes(projectId))
+      throw new Problem('VALIDATION_FAILED', `A socket may follow at most ${maxProjects} projects.`)
     await feed.subscribe(projectId, rightsVersion, message.payload.since)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -38,7 +38,7 @@ export async function handleMessage(
   }
 }
 
-const mostProjects = 500
+const maxProjects = 500
 
 function parse(raw: unknown): ClientMessage {
   if (typeof raw !== 'string') throw new Problem('VALIDATION_FAILED', 'A message must be text.')
@@ -55,7 +55,7 @@ function parse(raw: unknown): ClientMessage {
  * Lets a caller pass who may see a project and hear anything of it.
  * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
  */
-export async function requireSight(db: Reader, caller: Caller, projectId: number): Promise<void> {
+export async function requireReadAccess(db: Reader, caller: Caller, projectId: number): Promise<void> {
   if (!audienceOf(caller.key?.permissions).hearsAnything)
     throw new Problem(
       'INSUFFICIENT_PERMISSIONS',

@@ -3,16 +3,16 @@ import { audienceOf } from '../../src/domain/hearing.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Connection } from './connection.ts'
-import type { FrameFor, NotificationTaker } from './fanOut.ts'
-import { requireSight } from './messages.ts'
+import type { FrameFor, NotificationConsumer } from './fanOut.ts'
+import { requireReadAccess } from './messages.ts'
 
-const mostWaiting = 100
+const maxWaiting = 100
 
 /**
  * Sends a socket the notifications of its user about projects that the user can still see, in order. While its client reads
  * slowly a hundred of them wait; those after that it misses, for they are news and nothing is kept for later.
  */
-export function createNotificationTaker(db: Reader, connection: Connection, log: Log): NotificationTaker {
+export function createNotificationConsumer(db: Reader, connection: Connection, log: Log): NotificationConsumer {
   let waiting = 0
   let last: Promise<void> = Promise.resolve()
   const tell = async (projectId: number, frameFor: FrameFor) => {
@@ -26,7 +26,7 @@ export function createNotificationTaker(db: Reader, connection: Connection, log:
     if (frame) connection.send(frame)
   }
   return ({ userId, projectId }, frameFor) => {
-    if (String(connection.caller.userId) !== userId || waiting >= mostWaiting) return
+    if (String(connection.caller.userId) !== userId || waiting >= maxWaiting) return
     waiting++
     last = last
       .then(() => tell(Number(projectId), frameFor))
@@ -38,7 +38,7 @@ export function createNotificationTaker(db: Reader, connection: Connection, log:
 }
 
 const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> =>
-  requireSight(db, caller, projectId).then(
+  requireReadAccess(db, caller, projectId).then(
     () => true,
     (error: unknown) => {
       if (error instanceof Problem && error.status < 500) return false

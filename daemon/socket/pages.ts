@@ -7,8 +7,8 @@ import { eventFrame, type Frame } from './frame.ts'
 export const [firstPageSize, pageSize] = [4, 32]
 /** Frames are put together up to so many bytes: one write costs little more than one of a single event. */
 const partBytes = 32 * 1024
-const mostKeptBytes = 4 * 1024 * 1024
-const mostKeptPages = 64
+const maxCachedBytes = 4 * 1024 * 1024
+const maxCachedPages = 64
 
 /** Some frames together, and the seq of the last event in them. */
 export interface Part {
@@ -53,7 +53,7 @@ export function createPages(outbox: Outbox, db: Database): Pages {
         if (kept.get(key) !== entry) return
         keptBytes += entry.bytes = parts.reduce((sum, { frames }) => sum + frames.length, 0)
         for (const [oldest] of kept) {
-          if (keptBytes <= mostKeptBytes && kept.size <= mostKeptPages) break
+          if (keptBytes <= maxCachedBytes && kept.size <= maxCachedPages) break
           drop(oldest)
         }
       },

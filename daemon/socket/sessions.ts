@@ -8,17 +8,17 @@ import type { Admission } from './admission.ts'
 import { closeCodes, closePeer, Connection } from './connection.ts'
 import { Feed, type Source } from './feed.ts'
 import { handleMessage } from './messages.ts'
-import { createNotificationTaker } from './notifications.ts'
+import { createNotificationConsumer } from './notifications.ts'
 
 const goodbyes = {
   [closeCodes.goingAway]: 'The server is shutting down.',
   [closeCodes.restarting]: 'The server is putting a backup in place.',
 }
 /** What the server closes all sockets with. */
-export type Goodbye = keyof typeof goodbyes
+export type ShutdownCode = keyof typeof goodbyes
 
 /** One client: its socket, what it follows, and what of its messages is done. */
-export interface Session {
+export interface SocketSession {
   connection: Connection
   feed: Feed
   done: Promise<void>
@@ -26,12 +26,12 @@ export interface Session {
 }
 
 /** The clients of one server. */
-export class Sessions implements Iterable<Session> {
-  readonly #byPeer = new Map<Peer, Session>()
+export class SocketSessions implements Iterable<SocketSession> {
+  readonly #byPeer = new Map<Peer, SocketSession>()
   readonly #db: Reader
   readonly #source: Source
   readonly #log: Log
-  #goodbye: Goodbye | undefined
+  #goodbye: ShutdownCode | undefined
 
   constructor(db: Reader, source: Source) {
     this.#db = db
@@ -43,7 +43,7 @@ export class Sessions implements Iterable<Session> {
     return this.#byPeer.size
   }
 
-  [Symbol.iterator](): MapIterator<Session> {
+  [Symbol.iterator](): MapIterator<SocketSession> {
     return this.#byPeer.values()
   }
 
@@ -51,7 +51,7 @@ export class Sessions implements Iterable<Session> {
     if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, socket, admission, this.#log)
-    const endNotifications = this.#source.fanOut.attach(createNotificationTaker(this.#db, connection, this.#log))
+    const endNotifications = this.#source.fanOut.attach(createNotificationConsumer(this.#db, connection, this.#log))
     this.#byPeer.set(peer, {
       connection,
       feed: new Feed(connection, this.#source),
@@ -98,19 +98,19 @@ export class Sessions implements Iterable<Session> {
   }
 
   /** Closes the sockets of callers whose token has ended. */
-  endOf(hasEnded: (caller: Caller) => boolean): void {
+  endMatching(hasEnded: (caller: Caller) => boolean): void {
     for (const { connection } of this)
       if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
   }
 
   /** Has nothing be sent to an account (null: to anybody) until its rights were looked up anew. */
-  doubtRights(userId: number | null): void {
+  recheckRights(userId: number | null): void {
     for (const { connection } of this)
       if (userId === null || connection.caller.userId === userId) connection.doubtRights()
   }
 
   /** Closes all sockets, and each that still opens. */
-  endAll(goodbye: Goodbye): void {
+  endAll(goodbye: ShutdownCode): void {
     this.#goodbye = goodbye
     for (const { connection } of this) connection.end(goodbye, goodbyes[goodbye])
   }

@@ -10,33 +10,33 @@ import type { Caller } from '../../src/domain/caller.ts'
 import type { Ended } from '../../src/identity/revocations.ts'
 import { cachedReader } from '../../src/store/cachedReader.ts'
 import type { Log } from '../process/stderrLog.ts'
-import { refuse } from '../connections/refuseConnection.ts'
+import { refuseConnection } from '../connections/refuseConnection.ts'
 import { admit, type Admission } from './admission.ts'
 import { declineUpgrade } from './declineUpgrade.ts'
 import { createFanOut } from './fanOut.ts'
 import { closeCodes } from './connection.ts'
 import { createPages } from './pages.ts'
-import { Sessions, type Goodbye } from './sessions.ts'
-import { createTurns } from './fairTurns.ts'
+import { SocketSessions, type ShutdownCode } from './sessions.ts'
+import { createFairQueue } from './fairTurns.ts'
 import { startWatch } from './watch.ts'
 
-const mostMessageBytes = 64 * 1024
+const maxMessageBytes = 64 * 1024
 const heartbeatSecs = 30
 /** Of what sockets have missed, about half a millisecond's worth is sent before others are heard. */
-const partsInATurn = 16
-const goodbyeMs = 2000
+const partsPerTick = 16
+const closeTimeoutMs = 2000
 
 /** The live events of one server: `GET /api/ws` (specification "Events"). */
-export interface Socket {
+export interface SocketServer {
   /** Takes a request of the node server's 'upgrade' event, and always answers it: with a socket, or as if no upgrade had been asked for. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Closes every socket with 1001 or another code, and after two seconds those that have not gone. Later ones are refused. */
-  close(code?: Goodbye): Promise<void>
+  close(code?: ShutdownCode): Promise<void>
   /** How many sockets are open. */
   count(): number
 }
 
-export function createSocket(app: App, log: Log): Socket {
+export function createSocketServer(app: App, log: Log): SocketServer {
   const lag = app.metrics.timing({
     name: 'board_event_lag_seconds',
     help: 'How long after it was written the first of a page of events is handed to sockets.',
@@ -47,18 +47,18 @@ export function createSocket(app: App, log: Log): Socket {
     at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000),
     error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
   )
-  const sessions = new Sessions(cachedReader(app.db), {
+  const sessions = new SocketSessions(cachedReader(app.db), {
     outbox: app.outbox,
     pages: createPages(app.outbox, app.db),
     fanOut,
-    turn: createTurns(partsInATurn),
+    turn: createFairQueue(partsPerTick),
     now: () => app.config.clock().toISOString(),
     log,
   })
   const watch = startWatch(app.db, sessions, log)
   const stopHearing = app.identity.onRevoked(ended => {
-    if (!('rightsOf' in ended)) return sessions.endOf(caller => isOf(caller, ended))
-    sessions.doubtRights(ended.rightsOf)
+    if (!('rightsOf' in ended)) return sessions.endMatching(caller => isOf(caller, ended))
+    sessions.recheckRights(ended.rightsOf)
     watch.look()
   })
   const adapter = createAdapter(sessions)
@@ -83,7 +83,7 @@ export function createSocket(app: App, log: Log): Socket {
       })
       upgrade(request, socket, head).catch((error: unknown) => {
         if (!(error instanceof Problem)) logFailure(log, 'A socket could not be opened.', error)
-        refuse(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
+        refuseConnection(socket, error instanceof Problem ? error : new Problem('INTERNAL'))
       })
     },
     close: async (code = closeCodes.goingAway) => {
@@ -92,7 +92,7 @@ export function createSocket(app: App, log: Log): Socket {
       stopHearing()
       watch.stop()
       sessions.endAll(code)
-      for (const giveUpAt = performance.now() + goodbyeMs; sessions.size > 0 && performance.now() < giveUpAt;)
+      for (const giveUpAt = performance.now() + closeTimeoutMs; sessions.size > 0 && performance.now() < giveUpAt;)
         await delay(20)
       adapter.closeAll(undefined, undefined, true)
       await adapter.close()
@@ -101,7 +101,7 @@ export function createSocket(app: App, log: Log): Socket {
   }
 }
 
-function createAdapter(sessions: Sessions): NodeAdapter {
+function createAdapter(sessions: SocketSessions): NodeAdapter {
   /** A hook that throws would end the process. */
   const safely =
     <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) =>
@@ -115,7 +115,7 @@ function createAdapter(sessions: Sessions): NodeAdapter {
   return nodeAdapter({
     getNamespace: () => 'board',
     idleTimeout: heartbeatSecs,
-    serverOptions: { maxPayload: mostMessageBytes, perMessageDeflate: false, clientTracking: false },
+    serverOptions: { maxPayload: maxMessageBytes, perMessageDeflate: false, clientTracking: false },
     hooks: {
       open: safely(peer => sessions.open(peer, peer.context.socket as Duplex, peer.context.admission as Admission)),
       message: safely((peer, message) => sessions.receive(peer, message.rawData)),

@@ -4,8 +4,8 @@ import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { closeCodes } from './connection.ts'
 import { errorFrame } from './frame.ts'
-import { requireSight } from './messages.ts'
-import type { Session, Sessions } from './sessions.ts'
+import { requireReadAccess } from './messages.ts'
+import type { SocketSession, SocketSessions } from './sessions.ts'
 
 const roundMs = 500
 
@@ -16,7 +16,7 @@ export interface Watch {
   stop(): void
 }
 
-export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
+export function startWatch(db: Reader, sessions: SocketSessions, log: Log): Watch {
   let looking = false
   let again = false
   const look = async () => {
@@ -41,7 +41,7 @@ export function startWatch(db: Reader, sessions: Sessions, log: Log): Watch {
  * One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has: what changes
  * after the first look counts in the next round.
  */
-function createRound(db: Reader, sessions: Sessions): (session: Session) => Promise<void> {
+function createRound(db: Reader, sessions: SocketSessions): (session: SocketSession) => Promise<void> {
   const versions = new Map([...sessions].map(({ connection }) => [connection, connection.rightsVersion]))
   const callers = new Map<string, Promise<Caller>>()
   const sights = new Map<string, Promise<void>>()
@@ -57,7 +57,7 @@ function createRound(db: Reader, sessions: Sessions): (session: Session) => Prom
     const caller = (connection.caller = renewal)
     for (const projectId of feed.projects) {
       const refusal = await outcomeOf(
-        once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireSight(db, caller, projectId)),
+        once(sights, `${caller.userId} ${caller.key?.id} ${projectId}`, () => requireReadAccess(db, caller, projectId)),
       )
       if (!refusal) {
         if (rightsVersion !== undefined) feed.confirm(projectId, rightsVersion)

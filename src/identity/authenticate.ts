@@ -22,7 +22,7 @@ const useMs = 60_000
 const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
 
 /** Whether another daemon on the same database vouches that the operator of its machine sends a request; undefined where none says so. */
-export type Voucher = (() => boolean) | undefined
+export type ForwardCheck = (() => boolean) | undefined
 
 /**
  * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
@@ -35,7 +35,7 @@ export function authenticate(
   authorization: string | undefined,
   peer: Pick<Peer, 'isOwn'>,
   projectId?: number,
-  voucher?: Voucher,
+  voucher?: ForwardCheck,
 ): Promise<Caller> {
   if (authorization === undefined && voucher) return voucher() ? operate(realm, '') : refuse()
   if (authorization === undefined) return neighbour(realm, peer)

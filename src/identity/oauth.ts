@@ -7,7 +7,7 @@ import { askOutside } from '../outside/ask.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 const timeoutSecs = 10
-const leastIntervalSecs = 1
+const minIntervalSecs = 1
 const usualIntervalSecs = 5
 const longestSecs = 3600
 const mostTokenSecs = 10 * 365 * 86_400
@@ -80,7 +80,7 @@ export async function requestDeviceCode(
     userCode: code.user_code.slice(0, 100),
     verificationUri: new URL(code.verification_uri).href,
     expiresInSecs: Math.min(longestSecs, code.expires_in),
-    intervalSecs: Math.min(longestSecs, Math.max(leastIntervalSecs, code.interval ?? usualIntervalSecs)),
+    intervalSecs: Math.min(longestSecs, Math.max(minIntervalSecs, code.interval ?? usualIntervalSecs)),
   }
 }
 

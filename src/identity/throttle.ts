@@ -6,7 +6,7 @@ import { addToCounter, readCounter, type Count } from '../store/counters.ts'
 import type { Database } from '../store/database.ts'
 import type { Seal } from './seal.ts'
 
-export const mostFailuresAMinute = 10
+export const maxFailuresPerMinute = 10
 const minuteMs = 60_000
 
 /** Slows down guessing: so many failures a minute for an address and for an email. */
@@ -44,14 +44,14 @@ export function createThrottle(db: Database, seal: Seal): Throttle {
   }
   return {
     check: async (address, email) =>
-      refuse(await Promise.all(keysOf(address, email).map(failures.get)), mostFailuresAMinute - 1),
+      refuse(await Promise.all(keysOf(address, email).map(failures.get)), maxFailuresPerMinute - 1),
     countFailure: async (address, email) =>
-      refuse(await Promise.all(keysOf(address, email).map(failures.add)), mostFailuresAMinute),
+      refuse(await Promise.all(keysOf(address, email).map(failures.add)), maxFailuresPerMinute),
   }
 }
 
 function ownFailures(): Failures {
-  const limiter = new RateLimiterMemory({ points: mostFailuresAMinute, duration: minuteMs / 1000 })
+  const limiter = new RateLimiterMemory({ points: maxFailuresPerMinute, duration: minuteMs / 1000 })
   const count = (result: RateLimiterRes | null) =>
     result === null ? undefined : { taken: result.consumedPoints, leftMs: result.msBeforeNext }
   return { get: async key => count(await limiter.get(key)), add: async key => count(await limiter.penalty(key))! }

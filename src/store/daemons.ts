@@ -82,13 +82,13 @@ export const listDaemons = (db: Reader): Promise<DaemonRow[]> =>
   )
 
 /** Which machine has a project's folder, the daemon that works there at present, and how long ago any daemon of it was heard of. */
-export interface Worker {
+export interface LeaseHolder {
   host: string | null
   daemonId: string | null
   url: string | null
   seenMsAgo: number | null
 }
-export const readWorker = (db: Reader, projectId: number): Promise<Worker | undefined> =>
+export const readLeaseHolder = (db: Reader, projectId: number): Promise<LeaseHolder | undefined> =>
   db.get(
     `SELECT p.host, d.id AS daemonId, d.url, (SELECT ${nowMs} - max(seen_at_ms) FROM daemons WHERE host = p.host) AS seenMsAgo FROM projects p LEFT JOIN leases l ON l.name = 'machine:' || p.host AND l.ends_at_ms > ${nowMs} LEFT JOIN daemons d ON d.id = l.daemon_id WHERE p.id = ?`,
     [projectId],

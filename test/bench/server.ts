@@ -1,5 +1,5 @@
-import { createLog } from '../../daemon/process/stderrLog.ts'
-import { saveMemory } from '../../daemon/process/v8Flags.ts'
+import { createStderrLog } from '../../daemon/process/stderrLog.ts'
+import { setV8Flags } from '../../daemon/process/v8Flags.ts'
 import { startServer } from '../../daemon/process/startServer.ts'
 import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
@@ -15,7 +15,7 @@ const server = await startServer(
     logLevel: 'error',
     externalRequestsPerMinute: Number.MAX_SAFE_INTEGER,
   },
-  createLog('error'),
+  createStderrLog('error'),
 )
-saveMemory()
+setV8Flags()
 serveParent(Number(new URL(server.url).port), { stop: () => server.stop() })

@@ -156,7 +156,7 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     const path = `/api/projects/${projectId}/files`
     const bad = async (pass: string, at = path) =>
       (await two.request('GET', at, { token: null, headers: { 'x-board-pass': pass } })).status
-    const { signPass } = await import('../../src/identity/passes.ts')
+    const { signForwardToken: signPass } = await import('../../src/identity/passes.ts')
     const { app } = two.server
     const pass = { method: 'GET', url: path, daemonId: app.membership.id, expiresAtMs: Date.now() + 5000 }
     expect(await bad(signPass(app.seal, pass))).toBe(200)

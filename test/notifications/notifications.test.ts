@@ -5,7 +5,7 @@ import { markRunning, markWaiting } from '../../src/domain/sessions.ts'
 import { append } from '../../src/events/outbox.ts'
 import { endedSession } from '../agentRows.ts'
 import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { createLog } from '../../daemon/process/stderrLog.ts'
+import { createStderrLog } from '../../daemon/process/stderrLog.ts'
 import { eventually } from '../helper.ts'
 import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
 import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
@@ -248,7 +248,7 @@ test('what happens while nobody makes notifications is told of once they are mad
   await notifier.stop()
   const id = await ends('completed', 'Meanwhile')
   expect(about(owner.socket, id)).toEqual([])
-  notifier.start(createLog('error'))
+  notifier.start(createStderrLog('error'))
   await untilTold(owner.socket, id, 'agentCompleted')
   await settled(owner.socket)
   expect(about(owner.socket, id)).toHaveLength(1)
