@@ -1,48 +1,105 @@
 /**
- * Makes the program in dist/ of the sources: ES modules, split where something is imported on demand, so that a command loads
- * only what it needs. All packages are bundled but those that package.json names as dependencies, which have native parts or
- * find files beside themselves.
+ * Makes the program in dist/ of the sources:
+ * - board.cjs, the command line, and server.cjs, the server: one file each, of which only runs what was imported, with the code
+ *   that V8 made of it beside it (bin/load.js says why);
+ * - ui/, the terminal board: ES modules, which ink and its layout engine want to be.
+ * All packages are bundled but those that package.json names as dependencies, which have native parts or find files beside
+ * themselves.
  */
 import { build } from 'esbuild'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import v8 from 'node:v8'
+import loader from './bin/load.js'
 import manifest from './package.json' with { type: 'json' }
 
 const folder = 'dist'
 const licenses = join(folder, 'third-party-licenses.txt')
+const keepsCode = Number(process.versions.node.split('.')[0]) < 22
 
-const { metafile } = await build({
-  entryPoints: ['cli/main.ts', 'cli/manPages.ts'],
-  outdir: folder,
-  // As deep in the tree as the sources, which find other files by their own place.
-  outbase: '.',
-  chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  jsx: 'automatic',
-  minify: true,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-  // ink imports its developer tools only under DEV=true; they are not installed.
-  external: [...Object.keys(manifest.dependencies), 'react-devtools-core'],
-  define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
-  // CommonJS packages in the bundle call require, which a module does not have.
-  banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
-})
-writeFileSync(licenses, licenseTexts(Object.keys(metafile.inputs)))
-removeAllBut([...Object.keys(metafile.outputs), licenses, ...(await writeManPages())])
+if (process.argv[2] === 'keep-code') await keepCode()
+else await buildAll()
+
+async function buildAll() {
+  const programs = await build({
+    ...options(),
+    entryPoints: { board: 'cli/main.ts', server: 'daemon/program.ts' },
+    outdir: folder,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    define: { ...options().define, 'import.meta.url': 'moduleUrl' },
+    banner: { js: "const moduleUrl=require('node:url').pathToFileURL(__filename).href;" },
+  })
+  const screens = await build({
+    ...options(),
+    entryPoints: ['cli/ui/program.ts'],
+    outdir: join(folder, 'ui'),
+    splitting: true,
+    format: 'esm',
+    jsx: 'automatic',
+    // CommonJS packages in the bundle call require, which a module does not have.
+    banner: {
+      js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
+    },
+  })
+  if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const made = [programs, screens].map(({ metafile }) => metafile)
+  writeFileSync(licenses, licenseTexts(made.flatMap(({ inputs }) => Object.keys(inputs))))
+  removeAllBut([
+    ...made.flatMap(({ outputs }) => Object.keys(outputs)),
+    ...(keepsCode ? ['board', 'server'].map(name => loader.codeCacheOf(name)) : []),
+    licenses,
+    ...(await writeManPages()),
+  ])
+}
+
+function options() {
+  return {
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+    // ink imports its developer tools only under DEV=true; they are not installed.
+    external: [...Object.keys(manifest.dependencies), 'react-devtools-core'],
+    define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
+  }
+}
+
+/** Runs both programs in this process, a list of cards on a board of its own, and writes what V8 compiled for that. */
+async function keepCode() {
+  const dataDir = mkdtempSync(join(tmpdir(), 'board-build-'))
+  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
+  for (const name of Object.keys(process.env)) if (name.startsWith('BOARD_')) delete process.env[name]
+  Object.assign(process.env, { BOARD_DATA_DIR: dataDir, XDG_CONFIG_HOME: dataDir })
+  // V8 takes code only under the flags that it was made with, and a server sets some once it runs.
+  v8.setFlagsFromString = () => {}
+  const [server, board] = ['server', 'board'].map(name => {
+    const script = loader.compile(name)
+    return { name, script, program: loader.run(script, name) }
+  })
+  const programs = { path: resolve('bin/board.js'), server: async () => server.program }
+  await server.program.runServe({ port: 0, dataDir, logLevel: 'error' }, false)
+  for (const line of ['projects create build --path .', 'cards add warm-up -P build', 'cards list -P build'])
+    await board.program.main(line.split(' '), programs)
+  if (process.exitCode) throw new Error('The commands that warm the code up failed.')
+  for (const { name, script } of [server, board]) writeFileSync(loader.codeCacheOf(name), script.createCachedData())
+  process.exit()
+}
 
 /** Writes the man pages, which the commands' tree makes, and returns their paths. */
 async function writeManPages() {
-  const { manPages } = await import('./dist/cli/manPages.js')
-  const pages = Object.entries(await manPages()).map(([name, text]) => ({ path: join(folder, 'man', name), text }))
+  const pages = Object.entries(await loader.load('board').manPages({}))
   mkdirSync(join(folder, 'man'), { recursive: true })
-  for (const { path, text } of pages) writeFileSync(path, text)
-  return pages.map(({ path }) => path)
+  return pages.map(([name, text]) => {
+    const path = join(folder, 'man', name)
+    writeFileSync(path, text)
+    return path
+  })
 }
 
 /** The licenses of what is bundled, as they ask for. */
@@ -62,9 +119,9 @@ function licenseText(path) {
 
 /** What an older build left is removed last, so that a program that runs meanwhile finds its parts. */
 function removeAllBut(paths) {
-  const kept = new Set(paths.map(path => join(path)))
+  const kept = new Set(paths.map(path => resolve(path)))
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isFile() && !kept.has(path)) rmSync(path)
+    if (entry.isFile() && !kept.has(resolve(path))) rmSync(path)
   }
 }

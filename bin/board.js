@@ -3,20 +3,24 @@
 // Runs on any Node, to say which one is needed.
 const { existsSync } = require('node:fs')
 const { join } = require('node:path')
-const { pathToFileURL } = require('node:url')
 
-const root = join(__dirname, '..')
-const main = join(root, 'dist', 'cli', 'main.js')
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 20 || (major === 20 && minor < 19))
   refuse(`board needs Node 20.19 or later, and this is ${process.version}`)
-else if (!existsSync(main)) refuse('board is not built yet; run: npm ci')
+else if (!existsSync(join(__dirname, '..', 'dist', 'board.cjs'))) refuse('board is not built yet; run: npm ci')
 else if (process.argv.length === 3 && /^(-V|--version)$/.test(process.argv[2]))
   process.stdout.write(`${require('../package.json').version}\n`)
-else {
-  require('node:module').enableCompileCache?.()
-  import(pathToFileURL(main))
+else start()
+
+/** The command line, and the programs that some commands start. */
+function start() {
+  const { load } = require('./load.js')
+  load('board').main(process.argv.slice(2), {
+    path: __filename,
+    server: async () => load('server'),
+    screens: () => import('../dist/ui/program.js'),
+  })
 }
 
 function refuse(reason) {

@@ -4,6 +4,7 @@ import { findCommand, nameOf } from './commandNames.ts'
 import type { Candidate } from './completionValues.ts'
 import { load } from './loadCommands.ts'
 import { createProgram } from './program.ts'
+import type { Programs } from './programs.ts'
 import { settleJson } from './run.ts'
 import { fit, harmless } from './text.ts'
 
@@ -27,13 +28,13 @@ const deadlineMs = Number(process.env.BOARD_COMPLETION_TIMEOUT_MS) || 270
  * shell. It says nothing on stderr and never fails: it runs while somebody types.
  * @param words what stands after `board`, the last being the word at the cursor
  */
-export async function printCompletion(words: readonly string[]): Promise<void> {
+export async function printCompletion(programs: Programs, words: readonly string[]): Promise<void> {
   const late = new Promise<void>(resolve => {
     setTimeout(resolve, Math.max(80, deadlineMs - process.uptime() * 1000))
   })
   await Promise.race([
     late,
-    complete(createProgram(words.slice(0, -1)), words).then(print, () => {
+    complete(createProgram(programs, words.slice(0, -1)), words).then(print, () => {
       /* Silence is an answer. */
     }),
   ])

@@ -9,6 +9,7 @@ import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { nameOf } from './commandNames.ts'
 import { openOut } from './openOut.ts'
 import type { Out } from './output.ts'
+import { programsOf, type Programs } from './programs.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './resolve.ts'
 import { talk } from './streams.ts'
 import { harmless } from './text.ts'
@@ -24,6 +25,7 @@ export interface Context {
   discovery: Discovery
   /** False: ask nothing (`--no-input`, or no terminal). */
   mayAsk: boolean
+  programs: Programs
   /**
    * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.
    * @throws Failure (usage) if there is none, (not found) if the server does not know it.
@@ -65,6 +67,7 @@ export async function openContext(command: Command): Promise<Context> {
     globals,
     discovery,
     mayAsk,
+    programs: programsOf(command),
     project: () => (project ??= candidates().then(those => chooseProject(context, those))),
     projects: async () => (await candidates()).projects,
   }

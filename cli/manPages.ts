@@ -4,11 +4,12 @@ import { lineOf } from './commandNames.ts'
 import { examplesOf } from './help.ts'
 import { loadAll } from './loadCommands.ts'
 import { createProgram } from './program.ts'
+import type { Programs } from './programs.ts'
 import { topics } from './topics.ts'
 
 /** The man pages by their files: one of the program, one of each of its commands. They come from the tree that makes the help. */
-export async function manPages(): Promise<Record<string, string>> {
-  const program = await loadAll(createProgram())
+export async function manPages(programs: Programs): Promise<Record<string, string>> {
+  const program = await loadAll(createProgram(programs))
   const commands = program.commands.filter(command => command.name() !== 'help')
   return Object.fromEntries([
     ['board.1', programPage(program, commands)],

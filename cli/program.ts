@@ -1,8 +1,9 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { durationSecs } from './arguments.ts'
 import { example, formatHelp } from './help.ts'
 import { load } from './loadCommands.ts'
+import { RootCommand, type Programs } from './programs.ts'
 import { write } from './streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
@@ -10,8 +11,8 @@ import { groups, nouns, type Noun } from './tree.ts'
  * The whole tree with every noun's name, alias and summary, but without what is below a noun: that is loaded when the noun is
  * invoked, or by `loadAll`. Where the words begin with a noun, it is the only one: to make all of them takes milliseconds.
  */
-export function createProgram(words: readonly string[] = []): Command {
-  const program = new Command('board')
+export function createProgram(programs: Programs, words: readonly string[] = []): Command {
+  const program = new RootCommand(programs)
     .description('A project board that runs coding agents, and its command line.')
     .version(manifest.version, '-V, --version', 'print the version')
     .helpCommand(false)

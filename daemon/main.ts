@@ -6,6 +6,7 @@ import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
 import { dataFolder, printedFile } from '../src/config/paths.ts'
 import { isLocalOnly, isLoopbackHost, serverDefaults, type ServerConfig } from '../src/config/server.ts'
+import type { ServeOptions } from '../src/config/serverProgram.ts'
 import { hasAnyProject } from '../src/store/projects.ts'
 import { createStderrLog } from './process/stderrLog.ts'
 import { setV8Flags } from './process/v8Flags.ts'
@@ -13,23 +14,6 @@ import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
 const loadAfterMs = 1000
-
-/** What `board serve` takes from flags and environment; the rest has defaults. Paths may be relative. */
-export type ServeOptions = Partial<
-  Omit<
-    ServerConfig,
-    | 'database'
-    | 'clock'
-    | 'lookup'
-    | 'socketTables'
-    | 'webhookTiming'
-    | 'externalRequestsPerMinute'
-    | 'maxTransfers'
-    | 'monitorTimeoutMs'
-    | 'secretKey'
-    | 'oauthClients'
-  >
-> & { database?: string; machine?: string; advertise?: string }
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.

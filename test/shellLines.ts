@@ -4,6 +4,7 @@ import { followNames } from '../cli/commandNames.ts'
 import { createProgram } from '../cli/program.ts'
 import { settleJson } from '../cli/run.ts'
 import { nameOf } from './commandWords.ts'
+import { programs } from './programs.ts'
 
 /** Everything below a command. */
 export const below = (command: Command): Command[] => command.commands.flatMap(each => [each, ...below(each)])
@@ -32,7 +33,7 @@ const wordsOf = (part: string): string[] =>
  * @throws CommanderError where there is no such command, option or choice, or something is missing
  */
 export async function parsed(words: readonly string[]): Promise<string> {
-  const program = await loadAll(createProgram())
+  const program = await loadAll(createProgram(programs))
   let acting = ''
   for (const command of below(program)) {
     command.configureOutput({ writeOut: () => {} })

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { dataFolder } from '../../src/config/paths.ts'
+import type { VerifiedBackup } from '../../src/config/serverProgram.ts'
 import type { Backup } from '../../src/contract/backups.ts'
 import { chosen, columns, during, patient } from '../backupWork.ts'
 import { openUserContext, type Context } from '../context.ts'
@@ -14,17 +15,16 @@ import { example } from '../help.ts'
 import { findLocalServer } from '../localServer.ts'
 import { openOut } from '../openOut.ts'
 import type { Column, Out } from '../output.ts'
+import { programsOf } from '../programs.ts'
 import { confirmByName } from '../prompt.ts'
 import { unreadable } from '../unreadable.ts'
 
-const offline = () => import('../../daemon/offline.ts')
-type Verified = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['verifyFile']>>
 interface Restored {
   filename: string
   keptAs: string | null
 }
 
-const verifiedFields: Column<Verified>[] = [
+const verifiedFields: Column<VerifiedBackup>[] = [
   { name: 'filename', style: 'id', value: file => file.filename },
   { name: 'createdAt', header: 'Made', style: 'time', value: file => file.createdAt },
   { name: 'size', value: file => file.size },
@@ -49,13 +49,13 @@ export function registerVerify(backups: Command): void {
       const { out } = openOut(globalsOf(verify))
       if ((wanted === undefined) === !latest)
         throw usage('which backup?', { hint: 'give a file, or --latest', see: 'board backups list' })
-      const file = wanted ?? (await newestHere())
+      const file = wanted ?? (await newestHere(verify))
       if (!(await isFile(file)))
         throw new Failure('notFound', `${file} is not a file here`, {
           hint: 'download it first: board backups download',
           see: 'board backups list',
         })
-      await out.record(await verified(out, file), verifiedFields)
+      await out.record(await verified(verify, out, file), verifiedFields)
       out.done('The backup is good.')
     })
   example(
@@ -67,8 +67,8 @@ export function registerVerify(backups: Command): void {
 }
 
 /** The newest backup of the data folder on this machine. @throws Failure (notFound) */
-async function newestHere(): Promise<string> {
-  const { findNewest } = await offline()
+async function newestHere(command: Command): Promise<string> {
+  const { findNewest } = await programsOf(command).server()
   const newest = await findNewest(dataFolder())
   if (newest === undefined)
     throw new Failure('notFound', `there is no backup in ${dataFolder()}`, {
@@ -112,7 +112,7 @@ export function registerRestore(backups: Command): void {
       if (options.dataDir !== undefined && options.latest)
         throw usage('--latest asks a server', { hint: 'name the file' })
       const context = options.dataDir === undefined ? await openUnlessStopped(restore) : undefined
-      await (context ? restoreThere(context, wanted, options) : restoreHere(restore, wanted, options))
+      await (context ? restoreThere(restore, context, wanted, options) : restoreHere(restore, wanted, options))
     })
   example(
     restore,
@@ -130,6 +130,7 @@ async function openUnlessStopped(command: Command): Promise<Context | undefined>
 }
 
 async function restoreThere(
+  command: Command,
   context: Context,
   wanted: string | undefined,
   { latest, yes, dryRun }: RestoreOptions,
@@ -137,7 +138,7 @@ async function restoreThere(
   const { out, discovery } = context
   const isHere = wanted !== undefined && (await isFile(wanted))
   const filename = isHere ? undefined : await chosen(context, wanted, latest)
-  const found = filename === undefined ? await verified(out, wanted!) : await known(context, filename)
+  const found = filename === undefined ? await verified(command, out, wanted!) : await known(context, filename)
   const name = found.filename
   if (dryRun)
     return out.line(
@@ -193,9 +194,9 @@ async function restoreHere(
     })
   const { out, mayAsk } = openOut(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
-  const { findFile, restoreFile } = await offline()
+  const { findFile, restoreFile } = await programsOf(command).server()
   const path = await findFile(wanted, dataDir)
-  const { filename, createdAt, size } = await verified(out, path)
+  const { filename, createdAt, size } = await verified(command, out, path)
   if (dryRun)
     return out.line(`would restore ${filename} from ${createdAt}, ${size} bytes, in ${dataDir}, and keep what is there`)
   await confirmByName(
@@ -218,9 +219,9 @@ async function told(out: Out, restored: Restored): Promise<void> {
   ])
 }
 
-async function verified(out: Out, path: string): Promise<Verified> {
+async function verified(command: Command, out: Out, path: string): Promise<VerifiedBackup> {
   const progress = out.progress('Verifying', (await stat(path)).size)
-  const { verifyFile } = await offline()
+  const { verifyFile } = await programsOf(command).server()
   return verifyFile(path, bytes => progress.to(bytes)).finally(() => progress.done())
 }
 

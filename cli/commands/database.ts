@@ -2,17 +2,16 @@ import type { Command } from 'commander'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { dataFolder } from '../../src/config/paths.ts'
+import type { DatabaseMove, MovedDatabase } from '../../src/config/serverProgram.ts'
 import { usage } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { openOut } from '../openOut.ts'
 import type { Column } from '../output.ts'
 import { confirm, confirmByName } from '../prompt.ts'
+import { programsOf } from '../programs.ts'
 import { databaseOf, machineOf } from './serve.ts'
 
-const offline = () => import('../../daemon/offline.ts')
-type Move = Parameters<Awaited<ReturnType<typeof offline>>['moveFromServer']>[0]
-type Moved = Awaited<ReturnType<Awaited<ReturnType<typeof offline>>['moveFromServer']>>
 interface Options {
   to?: string
   from?: string
@@ -23,7 +22,7 @@ interface Options {
   yes?: boolean
 }
 
-const columns: Column<Moved['tables'][number]>[] = [
+const columns: Column<MovedDatabase['tables'][number]>[] = [
   { name: 'table', style: 'title', value: each => each.table },
   { name: 'rows', align: 'right', value: each => each.rows },
   { name: 'sha256', style: 'dim', value: each => each.sha256 },
@@ -73,9 +72,9 @@ async function run(
   if (!dryRun && replace)
     await confirmByName({ mayAsk }, `The board on ${target} is deleted and replaced by that of ${source}.`, url, yes)
   else if (!dryRun) await confirm({ mayAsk }, `Copy the board of ${source} to ${target}?`, yes)
-  const { findFile, moveFromServer, moveToServer } = await offline()
+  const { findFile, moveFromServer, moveToServer } = await programsOf(command).server()
   const progress = out.progress('Copying rows')
-  const options: Move = {
+  const options: DatabaseMove = {
     dataDir,
     machine,
     replace,

@@ -8,6 +8,7 @@ import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { openOut } from '../openOut.ts'
 import type { Column } from '../output.ts'
+import { programsOf } from '../programs.ts'
 
 type Shown = Omit<Finding, 'fix'>
 const columns: Column<Shown>[] = [
@@ -30,7 +31,7 @@ export function register(command: Command): void {
   ).action(async ({ fix }: { fix?: boolean }) => {
     const globals = globalsOf(command)
     const { out, settings } = openOut(globals)
-    const { findDamage } = await import('../../daemon/offline.ts')
+    const { findDamage } = await programsOf(command).server()
     const { url, token, local } = discover(globals, process.env, settings)
     const connection: Connection | undefined = url && {
       url: url.value,

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiter, resolve } from 'node:path'
-import type { ServeOptions } from '../../daemon/main.ts'
 import { folderReason, isWithin } from '../../src/config/folders.ts'
 import { dataFolder } from '../../src/config/paths.ts'
 import { openBrowser } from '../browser.ts'
@@ -8,6 +7,8 @@ import { Failure } from '../exit.ts'
 import { globalsOf } from '../globals.ts'
 import { example } from '../help.ts'
 import { openOut } from '../openOut.ts'
+import { programsOf } from '../programs.ts'
+import type { ServeOptions } from '../../src/config/serverProgram.ts'
 
 interface Flags {
   host?: string
@@ -191,7 +192,7 @@ async function serve(command: Command, flags: Flags): Promise<void> {
     maxImportBytes: maxImport,
   }
   const { out } = openOut(globalsOf(command))
-  const { runServe } = await import('../../daemon/main.ts')
+  const { runServe } = await programsOf(command).server()
   const url = await runServe(options, out.terminal.stdout).catch(error => {
     throw explained(error, flags)
   })

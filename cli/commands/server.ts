@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { count, durationSecs } from '../arguments.ts'
 import { Failure } from '../exit.ts'
@@ -13,12 +12,11 @@ import { drawLogEntry, parseLogLine } from '../logEntry.ts'
 import { openOut } from '../openOut.ts'
 import type { Column, Out } from '../output.ts'
 import type { Service } from '../serviceFile.ts'
+import { programsOf } from '../programs.ts'
 import { write } from '../streams.ts'
 import { harmless } from '../text.ts'
 import { installedService, isServiceProcess, runService, serviceArguments, whyUnreachable } from '../serviceManager.ts'
 import { registerInstall } from './server-install.ts'
-
-const program = fileURLToPath(new URL('../../bin/board.js', import.meta.url))
 
 interface Status {
   state: string
@@ -42,6 +40,7 @@ const fields: Column<Status>[] = [
 ]
 
 export function register(server: Command): void {
+  const { path } = programsOf(server)
   const start = server
     .command('start [arguments...]')
     .summary('Start a server in the background')
@@ -49,7 +48,9 @@ export function register(server: Command): void {
       'Start a server in the background, and wait until it answers. What board serve takes stands behind --. A server that runs already is left alone.',
     )
     .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
-    .action(async (args: string[], { wait }: { wait: number | true }) => started(outOf(start), args, secsOf(wait)))
+    .action(async (args: string[], { wait }: { wait: number | true }) =>
+      started(path, outOf(start), args, secsOf(wait)),
+    )
   example(start, 'board server start', 'board server start -- --port 4500 --agent-slots 2')
   const stop = server
     .command('stop')
@@ -69,8 +70,8 @@ export function register(server: Command): void {
       const before = await findLocalServer()
       const isService = before.state === 'running' && (await runsAsService(before))
       await stopped(outOf(restart), 20)
-      if (before.state !== 'running' || isService) await started(outOf(restart), [], secsOf(wait))
-      else await startedPlain(outOf(restart), before.runtime?.args ?? [], secsOf(wait))
+      if (before.state !== 'running' || isService) await started(path, outOf(restart), [], secsOf(wait))
+      else await startedPlain(path, outOf(restart), before.runtime?.args ?? [], secsOf(wait))
     })
   example(restart, 'board server restart')
   const status = server
@@ -91,7 +92,7 @@ export function register(server: Command): void {
     .option('-n, --lines <number>', 'how many lines', count, 50)
     .action(({ lines }: { lines: number }) => printLogs(outOf(logs), lines))
   example(logs, 'board server logs', 'board server logs -n 1000 | jq -r \'select(.level == "error")\'')
-  registerInstall(server, program)
+  registerInstall(server, path)
 }
 
 /** `--wait` alone is as long as without it: it waits in any case. */
@@ -105,27 +106,27 @@ function timeoutOf(command: Command): number {
   return own ?? globalsOf(command).timeout ?? 20
 }
 
-async function started(out: Out, args: readonly string[], waitSecs: number): Promise<void> {
+async function started(program: string, out: Out, args: readonly string[], waitSecs: number): Promise<void> {
   const present = await findLocalServer()
   if (present.state === 'running')
     out.done(`A server runs already: ${present.runtime!.url} (process ${present.runtime!.pid}).`)
-  else if (args.length === 0 && installedService()) await startedService(out, installedService()!, waitSecs)
-  else await startedPlain(out, args, waitSecs)
+  else if (args.length === 0 && installedService()) await startedService(program, out, installedService()!, waitSecs)
+  else await startedPlain(program, out, args, waitSecs)
   if (out.json) await showStatus(out)
 }
 
 /** Starts the service that is installed, or a plain process with the same arguments where nobody can start the service. */
-async function startedService(out: Out, service: Service, waitSecs: number): Promise<void> {
+async function startedService(program: string, out: Out, service: Service, waitSecs: number): Promise<void> {
   const why = await whyUnreachable(service)
   if (why === undefined) {
     await runService(service, 'start')
     return out.done(`Started the service ${service.path}.`)
   }
   out.warn(`${service.manager} cannot be asked here (${why}); the server is started without it`)
-  await startedPlain(out, serviceArguments(service), waitSecs)
+  await startedPlain(program, out, serviceArguments(service), waitSecs)
 }
 
-async function startedPlain(out: Out, args: readonly string[], waitSecs: number): Promise<void> {
+async function startedPlain(program: string, out: Out, args: readonly string[], waitSecs: number): Promise<void> {
   const { url, pid } = await startLocalServer(program, args, waitSecs)
   out.done(`Started a server: ${url} (process ${pid}). Stop it with: board server stop`)
 }

@@ -3,6 +3,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { basename, join } from 'node:path'
 import { makePrivateFolder } from '../config/folders.ts'
 import { serverDefaults, type ServerConfig } from '../config/server.ts'
+import type { OnProgress, VerifiedBackup } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
 import { sealingKeyOf } from '../identity/seal.ts'
 import type { NewAuditRow } from '../store/audit.ts'
@@ -17,27 +18,11 @@ import { keepPresent, prepare, swap, type Kept } from './restoring.ts'
 import { finishState, removeRubbish } from './swap.ts'
 import { verifyArchive } from './verifying.ts'
 
-/** What a backup file was found to hold. Sizes are bytes. */
-export interface Verified {
-  filename: string
-  size: number
-  sha256: string
-  createdAt: string
-  version: string
-  schemaVersion: number
-  withKey: boolean
-  databaseSize: number
-  attachments: number
-  missing: number
-}
-/** Told how much of a file was read. */
-export type OnProgress = (bytes: number) => void
-
 /**
  * Looks through a backup file on this machine, as a restore would.
  * @throws Problem INVALID_BACKUP, DISK_FULL when its database does not fit into the folder for temporary files
  */
-export async function verifyFile(path: string, onProgress?: OnProgress): Promise<Verified> {
+export async function verifyFile(path: string, onProgress?: OnProgress): Promise<VerifiedBackup> {
   const folder = await mkdtemp(join(tmpdir(), 'board-verify-'))
   try {
     const { manifest, size, sha256 } = await verifyArchive(path, { work: join(folder, 'work'), onProgress })

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makePrivateFolder, syncFolder } from '../config/folders.ts'
+import type { DatabaseMove, MovedDatabase } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
-import { copyBoard, countRows, requireFinished, type CopyOptions, type Tally } from '../store/copying.ts'
+import { copyBoard, countRows, requireFinished, type CopyOptions } from '../store/copying.ts'
 import { released } from '../store/connection.ts'
 import { listDaemons, otherMachines } from '../store/daemons.ts'
 import type { Database, Reader } from '../store/database.ts'
@@ -15,29 +16,6 @@ import { exists } from './folder.ts'
 import { databaseName } from './manifest.ts'
 import { verifyArchive } from './verifying.ts'
 
-/** A libSQL server, and the token that it wants. */
-export interface Server {
-  url: string
-  token?: string
-}
-export interface Move {
-  dataDir: string
-  server: Server
-  /** This machine's name among those that share the server's database. */
-  machine: string
-  /** Deletes the board that the server holds. */
-  replace?: boolean
-  /** Only tells how much there is. */
-  dryRun?: boolean
-  onProgress?: (rows: number, of: number) => void
-}
-/** What was copied, or would be. */
-export interface Moved {
-  rows: number
-  tables: Tally[]
-  keptAs: string | null
-}
-
 const movedName = 'moved.json'
 const clock = () => new Date()
 const aliveMs = 5000
@@ -47,7 +25,7 @@ const aliveMs = 5000
  * under another name, and says where the board is now.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY, INVALID_BACKUP
  */
-export const moveToServer = (move: Move, backup?: string): Promise<Moved> =>
+export const moveToServer = (move: DatabaseMove, backup?: string): Promise<MovedDatabase> =>
   backup === undefined
     ? holding(move.dataDir, async () => {
         const elsewhere = await movedTo(move.dataDir)
@@ -68,7 +46,7 @@ export const moveToServer = (move: Move, backup?: string): Promise<Moved> =>
  * Copies the board of a libSQL server, on which no daemon runs, into a data folder that holds none. The server's stays as it is.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY
  */
-export const moveFromServer = (move: Move): Promise<Moved> =>
+export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
   holding(move.dataDir, async () => {
     const { isThere } = await lookAtDatabase(move.dataDir)
     if (isThere && (await movedTo(move.dataDir)) === undefined)
@@ -108,7 +86,7 @@ async function readMoved(dataDir: string): Promise<{ to: string; keptAs: string 
   return text === undefined ? undefined : (JSON.parse(text) as { to: string; keptAs: string })
 }
 
-async function copyToServer(path: string, move: Move): Promise<Moved> {
+async function copyToServer(path: string, move: DatabaseMove): Promise<MovedDatabase> {
   const source = openDatabase({ path, clock })
   const target = await openSharedDatabase({ ...move.server, host: move.machine, clock })
   try {
@@ -124,8 +102,8 @@ async function copy(
   source: Database,
   target: Database,
   hostOf: CopyOptions['hostOf'],
-  { dryRun, replace, onProgress }: Move,
-): Promise<Moved> {
+  { dryRun, replace, onProgress }: DatabaseMove,
+): Promise<MovedDatabase> {
   return source.snapshot(async from => {
     const rows = await countRows(from)
     if (dryRun) return { rows: rows / 2, tables: [], keptAs: null }
@@ -141,7 +119,7 @@ async function copy(
 }
 
 /** The database that is no longer used stays beside what says so. */
-async function leave({ dataDir, server }: Move): Promise<string> {
+async function leave({ dataDir, server }: DatabaseMove): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
   await released(join(dataDir, databaseName))

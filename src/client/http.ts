@@ -1,9 +1,9 @@
 import { dataOf } from './envelope.ts'
 import { Unreachable } from './failures.ts'
+import { exchange, type Answer, type Exchange } from './exchange.ts'
 import { askRenewed, type RenewablePlace } from './place.ts'
-import { exchangePlain, type Answer, type Asked } from './plainHttp.ts'
 
-export type { Answer } from './plainHttp.ts'
+export type { Answer } from './exchange.ts'
 
 /** Where a server is, who calls it, and how. */
 export interface Connection extends RenewablePlace {
@@ -23,7 +23,7 @@ export interface CallOptions {
 }
 
 /**
- * One request, by what costs a short-lived process least.
+ * One request.
  * @throws Unreachable when no answer comes.
  */
 export const send = (
@@ -43,7 +43,7 @@ async function sendOnce(
   options: CallOptions,
 ): Promise<Answer> {
   const url = new URL(connection.url.replace(/\/$/, '') + path)
-  const asked = {
+  const request = {
     method,
     headers: headersOf(connection, body, options),
     body,
@@ -51,9 +51,9 @@ async function sendOnce(
     timeoutMs: connection.timeoutMs ?? 30_000,
   }
   const { onRequest } = connection
-  if (!onRequest) return exchange(url, asked, options)
+  if (!onRequest) return reach(url, request)
   const startedAt = performance.now()
-  const answer = await exchange(url, asked, options)
+  const answer = await reach(url, request)
   onRequest({
     method,
     path,
@@ -64,15 +64,18 @@ async function sendOnce(
   return answer
 }
 
-async function exchange(url: URL, asked: Asked, { headers = {} }: CallOptions): Promise<Answer> {
+async function reach(url: URL, request: Exchange): Promise<Answer> {
   try {
-    if (url.protocol === 'http:' && Object.keys(headers).length === 0) return await exchangePlain(url, asked)
-    const { exchangeByNode } = await import('./nodeHttp.ts')
-    return await exchangeByNode(url, asked)
+    return await exchange(url, request)
   } catch (error) {
-    if (asked.signal?.aborted) throw asked.signal.reason
-    throw (error as NodeJS.ErrnoException).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
+    throw unreachable(url, request.signal, error)
   }
+}
+
+/** Why no answer came: the caller's own abort or mistake, or the server. */
+export function unreachable(url: URL, signal: AbortSignal | undefined, error: unknown): unknown {
+  if (signal?.aborted) return signal.reason
+  return (error as NodeJS.ErrnoException).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
 }
 
 /**
@@ -87,7 +90,7 @@ export async function sendJson(
   options?: CallOptions,
 ): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
-  return dataOf(connection.url, { ...answer, body: parse(answer.bytes.toString()), asked: { path, input } })
+  return dataOf(connection.url, { ...answer, body: parseJson(answer.bytes.toString()), asked: { path, input } })
 }
 
 export function headersOf(
@@ -109,7 +112,8 @@ export function headersOf(
   }
 }
 
-function parse(body: string): unknown {
+/** What a body says; undefined for what is no JSON. */
+export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { dataOf } from './envelope.ts'
-import { Unreachable } from './failures.ts'
+import { openExchange, type Exchange } from './exchange.ts'
+import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
-import { headersOf, type CallOptions, type Connection } from './http.ts'
 
 /** A file that is coming from the server. */
 export interface Download {
@@ -28,7 +29,7 @@ export interface Upload {
 }
 
 /** A server may work for a while on what it is sent, or before it begins to send. */
-const mostWorkMs = 30 * 60_000
+const maxWorkMs = 30 * 60_000
 
 /** The header that tells the board's answer from another program's: a file has a name, a page or figures a request id. */
 const signOf = { file: 'content-disposition', raw: 'x-request-id' }
@@ -50,11 +51,9 @@ export async function download(
     body: sent,
     headers: headersOf(connection, sent, options),
     signal: options?.signal,
-    headersTimeout: mostWorkMs,
   }))
   const { status, headers, body } = answer
-  if (status >= 300 || headers[signOf[transfer]] === undefined)
-    dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined), asked: { path } })
+  if (status >= 300 || headers[signOf[transfer]] === undefined) await jsonOf(connection, answer, path)
   const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
   return {
     filename: filename && decodeURIComponent(filename),
@@ -93,18 +92,17 @@ export async function upload(
   const name = (file.filename ?? basename(file.path)).replace(/["\r\n]/g, encodeURIComponent)
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: application/octet-stream\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
-  const { status, headers, body } = await ask(connection, path, false, () => ({
+  const answer = await ask(connection, path, false, () => ({
     method: 'POST',
     signal: options?.signal,
-    headersTimeout: mostWorkMs,
-    body: Readable.from(parts(head, file, size, tail)),
+    body: () => Readable.from(parts(head, file, size, tail)),
     headers: {
       ...headersOf(connection, undefined, options),
       'content-type': `multipart/form-data; boundary=${boundary}`,
       'content-length': String(Buffer.byteLength(head) + size + tail.length),
     },
   }))
-  return dataOf(connection.url, { status, headers, body: await body.json().catch(() => undefined), asked: { path } })
+  return jsonOf(connection, answer, path)
 }
 
 async function* parts(head: string, file: Upload, size: number, tail: string): AsyncGenerator<Buffer> {
@@ -117,23 +115,37 @@ async function* parts(head: string, file: Upload, size: number, tail: string): A
   yield Buffer.from(tail)
 }
 
-type Request = NonNullable<Parameters<typeof import('undici').request>[1]>
+interface StreamedAnswer {
+  status: number
+  headers: IncomingMessage['headers']
+  body: IncomingMessage
+}
 
 /** @param requestOf makes the request, for it is made anew at a new place */
-async function ask(connection: Connection, path: string, isSafe: boolean, requestOf: () => Request) {
-  const { request } = await import('./undici.ts')
+function ask(
+  connection: Connection,
+  path: string,
+  isSafe: boolean,
+  requestOf: () => Omit<Exchange, 'timeoutMs'>,
+): Promise<StreamedAnswer> {
   return askRenewed(connection, isSafe, async () => {
-    const url = connection.url.replace(/\/$/, '') + path
-    const asked = requestOf()
+    const url = new URL(connection.url.replace(/\/$/, '') + path)
+    const request = { ...requestOf(), timeoutMs: connection.timeoutMs === 0 ? 0 : maxWorkMs }
     try {
-      // Without a time of its own, what the server does with a file may take as long as it takes.
-      const { statusCode: status, ...rest } = await request(
-        url,
-        connection.timeoutMs === 0 ? { ...asked, headersTimeout: 0, bodyTimeout: 0 } : asked,
-      )
-      return { status, ...rest }
+      const body = await openExchange(url, request)
+      return { status: body.statusCode!, headers: body.headers, body }
     } catch (error) {
-      throw new Unreachable(new URL(url).origin, error)
+      throw unreachable(url, request.signal, error)
     }
   })
+}
+
+/** The data of an answer that is no file. @throws ApiFailure | Unreachable */
+async function jsonOf(
+  connection: Connection,
+  { status, headers, body }: StreamedAnswer,
+  path: string,
+): Promise<unknown> {
+  const text = Buffer.concat(await body.toArray()).toString()
+  return dataOf(connection.url, { status, headers, body: parseJson(text), asked: { path } })
 }

@@ -7,6 +7,7 @@ import { createProgram } from '../../cli/program.ts'
 import { commandLine, run, type CommandLine } from '../commandLine.ts'
 import { insertMonitor } from '../../src/store/monitors.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
+import { programs } from '../programs.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
@@ -169,7 +170,7 @@ async function offered(
 
 /** Every command with commands below it, as a command line, and the names of those. */
 async function tree(): Promise<Map<string, string[]>> {
-  const program = await loadAll(createProgram())
+  const program = await loadAll(createProgram(programs))
   const all = new Map([['board ', program.commands.map(each => each.name())]])
   for (const noun of program.commands)
     if (noun.commands.length > 0)

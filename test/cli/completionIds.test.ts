@@ -8,6 +8,7 @@ import { commandLine, type CommandLine } from '../commandLine.ts'
 import { nameOf, wordsOf, type Named } from '../commandWords.ts'
 import type { TestBoard } from '../helper.ts'
 import { monitored, seed, startSlotlessBoard } from '../seed.ts'
+import { programs } from '../programs.ts'
 
 /** Something of the tree that takes a value: the command line before the value, and what the help calls it. */
 interface Taker {
@@ -78,7 +79,7 @@ beforeAll(async () => {
   sessionId = String((await newSession(board, seeded, { status: 'completed' })).id)
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId })
   await cli.ok(['profile', 'set', 'home', '--url', board.url])
-  takers = leaves(await loadAll(createProgram())).flatMap(takersOf)
+  takers = leaves(await loadAll(createProgram(programs))).flatMap(takersOf)
 })
 afterAll(async () => {
   cli.close()

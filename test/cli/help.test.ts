@@ -4,13 +4,14 @@ import { loadAll } from '../../cli/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
 import { nameOf } from '../commandWords.ts'
 import { below, boardLines, parsed } from '../shellLines.ts'
+import { programs } from '../programs.ts'
 
 let program: Command
 let leaves: Command[]
 let nouns: Command[]
 
 beforeAll(async () => {
-  program = await loadAll(createProgram())
+  program = await loadAll(createProgram(programs))
   const all = below(program)
   leaves = all.filter(({ commands }) => commands.length === 0)
   nouns = all.filter(({ commands }) => commands.length > 0)

@@ -7,6 +7,7 @@ import { loadAll } from '../../cli/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
 import { nameOf } from '../commandWords.ts'
 import { below } from '../shellLines.ts'
+import { programs } from '../programs.ts'
 
 const folder = resolve('dist/man')
 let pages: Record<string, string>
@@ -19,7 +20,7 @@ const has = (program: string): boolean => spawnSync(program, ['--version']).erro
 
 describe('the man pages', () => {
   test('are one of the program and one of each command, and all of them are in the package', async () => {
-    const program = await loadAll(createProgram())
+    const program = await loadAll(createProgram(programs))
     const nouns = program.commands.map(command => command.name()).filter(name => name !== 'help')
     expect(Object.keys(pages).toSorted()).toEqual(['board.1', ...nouns.map(name => `board-${name}.1`)].toSorted())
     expect(manifest.man.toSorted()).toEqual(

@@ -6,6 +6,7 @@ import { createProgram } from '../../cli/program.ts'
 import { commandLine, inTurn, type CommandLine } from '../commandLine.ts'
 import { parsed } from '../shellLines.ts'
 import { startBoard, type TestBoard } from '../helper.ts'
+import { programs } from '../programs.ts'
 
 let board: TestBoard
 let cli: CommandLine
@@ -37,10 +38,10 @@ describe('a name of a command that is cut off', () => {
   })
 
   test('never changes the value of an option or an argument', async () => {
-    const { words } = await followNames(createProgram(), ['-P', 'car', 'car', 'ad', 'li', '-c', 'don'])
+    const { words } = await followNames(createProgram(programs), ['-P', 'car', 'car', 'ad', 'li', '-c', 'don'])
     expect(words).toEqual(['-P', 'car', 'cards', 'add', 'li', '-c', 'don'])
-    expect((await followNames(createProgram(), ['--', 'car'])).words).toEqual(['--', 'car'])
-    expect((await followNames(createProgram(), ['card', 'list'])).words).toEqual(['card', 'list'])
+    expect((await followNames(createProgram(programs), ['--', 'car'])).words).toEqual(['--', 'car'])
+    expect((await followNames(createProgram(programs), ['card', 'list'])).words).toEqual(['card', 'list'])
   })
 
   test('lists the commands where several begin so', async () => {

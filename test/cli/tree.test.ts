@@ -7,6 +7,7 @@ import { commandLine, type CommandLine } from '../commandLine.ts'
 import { nameOf, type Named } from '../commandWords.ts'
 import { eachInTurn, everything, expectTidy, leaves, local, type Result } from '../everyCommand.ts'
 import type { TestBoard } from '../helper.ts'
+import { programs } from '../programs.ts'
 import { startSlotlessBoard } from '../seed.ts'
 
 /** Commands that anybody may call. */
@@ -50,7 +51,7 @@ beforeAll(async () => {
   third = await everything(board)
   signedIn = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token })
   alone = commandLine()
-  program = await loadAll(createProgram())
+  program = await loadAll(createProgram(programs))
   commands = leaves(program)
 })
 afterAll(async () => {

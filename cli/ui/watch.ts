@@ -1,9 +1,9 @@
 import { render } from 'ink'
 import { createElement } from 'react'
-import { Live } from '../src/client/socket.ts'
-import type { Context } from './context.ts'
-import { refresher } from './refresher.ts'
-import { RowList, type Rows, type RowListProps } from './screens/RowList.tsx'
+import { Live } from '../../src/client/socket.ts'
+import type { Context } from '../context.ts'
+import { refresher } from '../refresher.ts'
+import { RowList, type Rows, type RowListProps } from '../screens/RowList.tsx'
 
 /** Ages grow, and what changed before the server knew that somebody watches is found too. */
 const readAgainMs = 10_000

@@ -1,0 +1,27 @@
+import { Command } from 'commander'
+import type { ServerProgram } from '../src/config/serverProgram.ts'
+
+/** What `bin/board.js` hands to the command line, which itself imports neither the server nor what draws the terminal board. */
+export interface Programs {
+  /** The file that starts `board`: for services, and for servers in the background. */
+  path: string
+  server(): Promise<ServerProgram>
+  screens(): Promise<typeof import('./ui/program.ts')>
+}
+
+/** The root of the commands' tree. */
+export class RootCommand extends Command {
+  readonly programs: Programs
+
+  constructor(programs: Programs) {
+    super('board')
+    this.programs = programs
+  }
+}
+
+/** The programs that the root of a command's tree was made with. */
+export function programsOf(command: Command): Programs {
+  if (command instanceof RootCommand) return command.programs
+  if (command.parent) return programsOf(command.parent)
+  throw new Error(`${command.name()} hangs on no tree.`)
+}
