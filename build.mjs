@@ -29,6 +29,8 @@ async function buildAll() {
     outdir: folder,
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
+    // Code that V8 has kept knows no callback for import(): packages outside of the bundle are required.
+    supported: { 'dynamic-import': false },
     define: { ...options().define, 'import.meta.url': 'moduleUrl' },
     banner: { js: "const moduleUrl=require('node:url').pathToFileURL(__filename).href;" },
   })

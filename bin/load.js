@@ -3,7 +3,7 @@ const { existsSync, readFileSync } = require('node:fs')
 const nodeModule = require('node:module')
 const { dirname, join } = require('node:path')
 const { debuglog } = require('node:util')
-const { Script, constants } = require('node:vm')
+const { Script } = require('node:vm')
 
 const debug = debuglog('board')
 const fileOf = name => join(__dirname, '..', 'dist', `${name}.cjs`)
@@ -29,7 +29,6 @@ function compile(name, cachedData) {
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: fileOf(name),
     cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
   debug('%s: kept code %s', name, cachedData === undefined ? 'missing' : script.cachedDataRejected ? 'refused' : 'used')
   return script
