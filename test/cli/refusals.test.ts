@@ -9,6 +9,7 @@ import { everything, leaves, type Result } from '../everyCommand.ts'
 import type { TestBoard } from '../helper.ts'
 import { startSlotlessBoard } from '../seed.ts'
 import { below, boardLines, parsed } from '../shellLines.ts'
+import { programs } from '../programs.ts'
 
 /** Commands that run on and on, or change this machine. Other tests say what they do. */
 const elsewhere = /^(serve|server (start|restart|install|uninstall)|completion|doctor|auth logout|events|mcp)$/
@@ -35,7 +36,7 @@ beforeAll(async () => {
   signedIn = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: named.projectId })
   projectless = commandLine({ BOARD_URL: bare.url, BOARD_TOKEN: bare.token })
   alone = commandLine()
-  program = await loadAll(createProgram())
+  program = await loadAll(createProgram(programs))
   commands = leaves(program).filter(command => !elsewhere.test(nameOf(command)))
 })
 afterAll(async () => {
