@@ -86,7 +86,7 @@ async function keepCode() {
   })
   const programs = { path: resolve('bin/board.js'), server: async () => server.program }
   await server.program.runServe({ port: 0, dataDir, logLevel: 'error' }, false)
-  for (const line of ['projects create build --path .', 'cards add warm-up -P build', 'cards list -P build'])
+  for (const line of ['projects create build --path . -q', 'cards add warm-up -P build -q', 'cards list -P build'])
     await board.program.main(line.split(' '), programs)
   if (process.exitCode) throw new Error('The commands that warm the code up failed.')
   for (const { name, script } of [server, board]) writeFileSync(loader.codeCacheOf(name), script.createCachedData())
