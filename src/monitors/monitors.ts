@@ -4,7 +4,7 @@ import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import { coalesce } from '../events/coalesce.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { whileNews, withinStop } from '../process/whileNews.ts'
+import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { Database } from '../store/database.ts'
 import { listRunningMonitors, listSchedules, setNextRun, type ScheduleRow } from '../store/monitors.ts'
 import { createRunner, type Runner } from './runner.ts'
@@ -35,10 +35,10 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
   const runner = createRunner(
-    () => ({ db, ...lookout.at!, timeoutMs: config.monitorTimeoutMs }),
+    () => ({ db, ...reconciler.at!, timeoutMs: config.monitorTimeoutMs }),
     schedule,
     wallTime,
-    () => lookout.wake(),
+    () => reconciler.wake(),
   )
   // Times of the wall clock are for show and for the next server.
   const followClock = clockFollower(config, () =>
@@ -51,20 +51,20 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
     await followClock()
     runner.startDue()
   }
-  const lookout = whileNews('Monitors', look)
+  const reconciler = createReconciler('Monitors', look)
 
   return {
     look: () => {
-      lookout.wake()
-      return lookout.atRest()
+      reconciler.wake()
+      return reconciler.idle()
     },
     start: (url, log) => {
-      unsubscribe = outbox.onNews(coalesce(lookout.wake, gatherMs))
-      lookout.start(url, log)
+      unsubscribe = outbox.onNews(coalesce(reconciler.wake, gatherMs))
+      reconciler.start(url, log)
     },
     stop: async () => {
       unsubscribe()
-      await withinStop(Promise.all([lookout.end(), runner.close(cutByServer)]))
+      await withinStop(Promise.all([reconciler.end(), runner.close(cutByServer)]))
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../config/log.ts'
 import { failLost, type ScriptRuns } from '../domain/scripts.ts'
-import { whileNews, withinStop } from '../process/whileNews.ts'
+import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
 import { startRun, type LiveRun, type RunParts } from './run.ts'
@@ -29,26 +29,26 @@ export function createScriptRunner(db: Database): ScriptRunner {
       else if (row.error !== null) live.stop(row.error)
     }
     for (const row of open.values()) {
-      if (running.has(row.scriptId) || lookout.isOver) continue
-      const live = startRun({ db, inTurn, ...lookout.at! }, row)
+      if (running.has(row.scriptId) || reconciler.isOver) continue
+      const live = startRun({ db, inTurn, ...reconciler.at! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)
-        lookout.wake()
+        reconciler.wake()
       })
     }
   }
-  const lookout = whileNews('Scripts', look)
+  const reconciler = createReconciler('Scripts', look)
 
   return {
-    look: tx => tx.afterCommit(lookout.wake),
-    start: lookout.start,
+    look: tx => tx.afterCommit(reconciler.wake),
+    start: reconciler.start,
     outputs: () => new Map([...running].map(([scriptId, live]) => [scriptId, live.output])),
     check: () => {
-      if (running.size > 0) lookout.wake()
+      if (running.size > 0) reconciler.wake()
     },
     stop: async () => {
-      await lookout.end()
+      await reconciler.end()
       for (const live of running.values()) live.stop('The server was stopped.')
       await withinStop(Promise.all([...running.values()].map(({ over }) => over)))
     },

@@ -78,7 +78,7 @@ async function prepareFolder(
 ): Promise<{ cwd: string; remark: string | null }> {
   const { cwd, worktreePath, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(
     error => {
-      throw asLaunchFailure(error)
+      throw refusalAsLaunchFailure(error)
     },
   )
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
@@ -95,11 +95,11 @@ async function readCredential(
   const row = provider ? await credentialFor(db, card) : undefined
   if (!row || !provider?.credentials[row.provider]) return null
   const { kind, token } = await deviceGrants.secretOf(row).catch(error => {
-    throw asLaunchFailure(error)
+    throw refusalAsLaunchFailure(error)
   })
   return { id: row.id, provider: row.provider, kind, token, baseUrl: row.baseUrl }
 }
 
 /** A refusal that a person can mend fails the launch with its own message. */
-const asLaunchFailure = (error: unknown): unknown =>
+const refusalAsLaunchFailure = (error: unknown): unknown =>
   error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

@@ -1,6 +1,6 @@
 import { logFailure, type Log } from '../../config/log.ts'
 import { end, type Agents } from '../../domain/sessions.ts'
-import { whileNews, withinStop } from '../../process/whileNews.ts'
+import { createReconciler, withinStop } from '../../process/reconciler.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../../store/sessions.ts'
 import type { RunDependencies } from './runDependencies.ts'
@@ -34,32 +34,33 @@ export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url
     const ids = new Set(open.map(({ id }) => id))
     for (const run of runs.values()) if (!ids.has(run.id)) void run.stop()
     for (const { id, status } of open)
-      if (status !== 'queued' && !runs.has(id) && !loop.isOver)
-        await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !loop.isOver))
+      if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
+        await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
     queue.replace(open.filter(({ status }) => status === 'queued'))
-    if (!loop.isOver)
+    if (!reconciler.isOver)
       for (const { id } of queue.takeStartable([...runs.values()])) launch(open.find(row => row.id === id)!)
   }
   const launch = (row: OpenSession) => {
-    const run = new SessionRun({ ...dependencies, ...loop.at! }, row)
-    logRun(db, loop.at!.log, run)
+    const run = new SessionRun({ ...dependencies, ...reconciler.at! }, row)
+    logRun(db, reconciler.at!.log, run)
     runs.set(row.id, run)
     void run.over.finally(() => {
-      if (runs.delete(row.id)) loop.wake()
+      if (runs.delete(row.id)) reconciler.wake()
     })
   }
-  const loop = whileNews('Sessions', reconcile)
+  const reconciler = createReconciler('Sessions', reconcile)
 
   return {
     runOf: id => runs.get(id),
-    wake: loop.wake,
-    start: loop.start,
+    wake: reconciler.wake,
+    start: reconciler.start,
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     stop: async () => {
-      await loop.end()
+      await reconciler.end()
       // The next start of the server interrupts what cannot be written now, on a full disk say.
       await interruptOpen(db, agents).catch(
-        (error: unknown) => loop.at && logFailure(loop.at.log, 'Open sessions could not be interrupted.', error),
+        (error: unknown) =>
+          reconciler.at && logFailure(reconciler.at.log, 'Open sessions could not be interrupted.', error),
       )
       // A run that makes its worktree cannot be stopped before Git has ended.
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))

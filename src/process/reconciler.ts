@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { logFailure, type Log } from '../config/log.ts'
+
+const retryMs = 1000
+const stopTimeoutMs = 9000
+
+/**
+ * Runs a reconciliation on every wake-up, one at a time, between the start and the end of a server. A wake-up during a run causes
+ * another run; a failed run is retried.
+ */
+export interface Reconciler {
+  /** The address of the server and its log. Undefined before the start. */
+  readonly at: { url: string; log: Log } | undefined
+  readonly isOver: boolean
+  start(url: string, log: Log): void
+  wake(): void
+  /** Resolves when no run is under way. */
+  idle(): Promise<void>
+  /** Starts no more runs. Resolves when none is under way. */
+  end(): Promise<void>
+}
+
+/** @param what names the reconciled things in the log: "Sessions" */
+export function createReconciler(what: string, reconcile: () => Promise<void>): Reconciler {
+  let at: Reconciler['at']
+  let [isWoken, isOver] = [false, false]
+  let running: Promise<void> | undefined
+  const runWhileWoken = async () => {
+    while (isWoken) {
+      isWoken = false
+      await reconcile().catch(error => {
+        logFailure(at!.log, `${what} could not be reconciled; retrying.`, error)
+        setTimeout(wake, retryMs).unref()
+      })
+    }
+    running = undefined
+  }
+  const wake = () => {
+    isWoken = true
+    if (at && !isOver) running ??= runWhileWoken()
+  }
+  const idle = () => running ?? Promise.resolve()
+  return {
+    get at() {
+      return at
+    },
+    get isOver() {
+      return isOver
+    },
+    wake,
+    idle,
+    start: (url, log) => {
+      at = { url, log }
+      wake()
+    },
+    end: () => {
+      isOver = true
+      return idle()
+    },
+  }
+}
+
+/** Waits for work to end while the server stops, at most 9 s. */
+export const withinStop = (ended: Promise<unknown>): Promise<unknown> =>
+  Promise.race([ended, delay(stopTimeoutMs, undefined, { ref: false })])
