@@ -8,8 +8,8 @@
  *
  * `command` is the noun's Command; add verbs (`command.command('list')...`) or, for a noun that acts itself, arguments, options
  * and an action. The file is imported when its noun is invoked, or for help and completion. An action gets its context by
- * `const context = await openContext(command)`, prints through `context.out`, and throws: cli/errors.ts makes the three lines
- * and the exit code. Every verb has an example: `example(command, 'board cards list -c review')` of cli/help.ts.
+ * `const context = await openContext(command)`, prints through `context.out`, and throws: cli/failures/report.ts makes the three lines
+ * and the exit code. Every verb has an example: `example(command, 'board cards list -c review')` of cli/help/help.ts.
  * What only few commands need is imported by `import()`: the build makes one file of the command line, and of that only runs
  * what a command has imported. The server and the terminal board are programs of their own (cli/programs.ts).
  * The global options (cli/program.ts) are taken anywhere on the line, so a verb that needs one of those names reads
@@ -17,13 +17,13 @@
  */
 import { createProgram } from './program.ts'
 import type { Programs } from './programs.ts'
-import { run } from './run.ts'
+import { run } from './parsing/run.ts'
 
-export { manPages } from './manPages.ts'
+export { manPages } from './help/manPages.ts'
 
 /** Runs the command that the words name, and leaves its exit code in process.exitCode. */
 export async function main(argv: string[], programs: Programs): Promise<void> {
   // The shells' completion asks by `board __complete -- <words>`.
-  if (argv[0] === '__complete') return (await import('./completion.ts')).printCompletion(programs, argv.slice(2))
+  if (argv[0] === '__complete') return (await import('./help/completion.ts')).printCompletion(programs, argv.slice(2))
   await run(createProgram(programs, argv), argv)
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { durationSecs } from './arguments.ts'
-import { example, formatHelp } from './help.ts'
-import { load } from './loadCommands.ts'
+import { durationSecs } from './parsing/arguments.ts'
+import { example, formatHelp } from './help/help.ts'
+import { load } from './parsing/loadCommands.ts'
 import { RootCommand, type Programs } from './programs.ts'
-import { write } from './streams.ts'
+import { write } from './output/streams.ts'
 import { groups, nouns, type Noun } from './tree.ts'
 
 /**

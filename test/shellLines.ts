@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { loadAll } from '../cli/loadCommands.ts'
-import { followNames } from '../cli/commandNames.ts'
+import { loadAll } from '../cli/parsing/loadCommands.ts'
+import { followNames } from '../cli/parsing/commandNames.ts'
 import { createProgram } from '../cli/program.ts'
-import { settleJson } from '../cli/run.ts'
+import { settleJson } from '../cli/parsing/run.ts'
 import { nameOf } from './commandWords.ts'
 import { programs } from './programs.ts'
 

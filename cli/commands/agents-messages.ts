@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
-import { count, moment } from '../arguments.ts'
-import { inItsProject, placeOf, type CardPlace } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { followMessages } from '../follow.ts'
-import { example } from '../help.ts'
-import { drawMessage, hiddenBySettings, messageColumns, readMessages, type Message } from '../messages.ts'
+import { count, moment } from '../parsing/arguments.ts'
+import { inItsProject, placeOf, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { followMessages } from '../agents/followMessages.ts'
+import { example } from '../help/help.ts'
+import { drawMessage, hiddenBySettings, messageColumns, readMessages, type Message } from '../agents/messages.ts'
 
 export interface MessagesOptions {
   session?: string

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Client } from '../../src/client/index.ts'
-import { untilDone } from '../agentEnd.ts'
-import { inItsProject, type CardPlace } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { exitOf, Failure, usage } from '../exit.ts'
-import { example } from '../help.ts'
-import type { Message } from '../messages.ts'
-import { addFileOption, messageOf, textOf, type TextOptions } from '../messageText.ts'
-import type { Column } from '../output.ts'
-import { agrees } from '../prompt.ts'
+import { untilDone } from '../agents/waitForAgents.ts'
+import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { exitOf, Failure, usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Message } from '../agents/messages.ts'
+import { addFileOption, messageOf, textOf, type TextOptions } from '../input/messageText.ts'
+import type { Column } from '../output/output.ts'
+import { agrees } from '../input/prompt.ts'
 
 /** What is printed of a message that was sent. */
 export const sentFields: Column<Message>[] = [

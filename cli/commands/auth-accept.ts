@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { openUserContext, type Context } from '../context.ts'
-import { originOf } from '../discovery.ts'
-import { usage } from '../exit.ts'
-import { askSecret, readText } from '../prompt.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { originOf } from '../context/discovery.ts'
+import { usage } from '../failures/failure.ts'
+import { askSecret, readText } from '../input/prompt.ts'
 
 /** Accepts an invitation as whoever is signed in. */
 export async function accept(command: Command, { invitationFile }: { invitationFile?: string }): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext } from '../context.ts'
-import type { Column } from '../output.ts'
-import { askSecret, readStdin } from '../prompt.ts'
+import { openUserContext } from '../context/context.ts'
+import type { Column } from '../output/output.ts'
+import { askSecret, readStdin } from '../input/prompt.ts'
 import { newPassword } from './auth-sign.ts'
 
 type SignIn = Output<Contract['auth']['sessions']>[number]

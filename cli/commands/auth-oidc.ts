@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { createHash, randomBytes } from 'node:crypto'
 import { contract } from '../../src/contract/index.ts'
-import { openBrowser } from '../browser.ts'
-import type { Context } from '../context.ts'
-import { Failure, usage } from '../exit.ts'
-import { listenOnLoopback, type Loopback, type Visit } from '../loopback.ts'
-import { talk } from '../streams.ts'
-import { harmless } from '../text.ts'
+import { openBrowser } from '../browser/openBrowser.ts'
+import type { Context } from '../context/context.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { listenOnLoopback, type Loopback, type Visit } from '../browser/loopbackPage.ts'
+import { talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
 import { keep, openAnonymous, type SignedIn } from './auth-sign.ts'
 
 const usualWaitSecs = 300

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { ApiFailure } from '../../src/client/failures.ts'
-import { openContext, type Context } from '../context.ts'
-import { discover } from '../discovery.ts'
-import { Failure } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { openOut } from '../openOut.ts'
-import type { Column } from '../output.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { discover } from '../context/discovery.ts'
+import { Failure } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Column } from '../output/output.ts'
 
 const kinds: Record<string, string> = { svc_ak_: 'API key', svc_st_: 'sign-in', svc_at_: 'agent', svc_lt_: 'local' }
 

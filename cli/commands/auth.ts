@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
 import { login, logout, register as signUp, setup, type SignOptions } from './auth-sign.ts'
 import { status, token } from './auth-show.ts'
 

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openContext } from '../context.ts'
-import { example } from '../help.ts'
-import { reordered } from '../order.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
-import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../resolve.ts'
+import { openContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { reordered } from '../input/reorder.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
+import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../context/resolve.ts'
 
 type Board = Output<Contract['boards']['update']>
 

@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander'
-import { openBrowser } from '../browser.ts'
-import { openContext } from '../context.ts'
-import { Failure } from '../exit.ts'
-import { example } from '../help.ts'
+import { openBrowser } from '../browser/openBrowser.ts'
+import { openContext } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
 
 const pages = { home: '/', docs: '/api/docs', openapi: '/api/openapi.json' }
 

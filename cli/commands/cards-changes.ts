@@ -1,14 +1,14 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { bulk, readIds } from '../bulk.ts'
-import { getCard, inItsProject } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { changesOf, colouredDiff, type FileChange } from '../diffText.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { confirmStarts, nextStepsOf } from '../startsAsked.ts'
-import { harmless } from '../text.ts'
+import { bulk, readIds } from '../input/bulk.ts'
+import { getCard, inItsProject } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { changesOf, colouredDiff, type FileChange } from '../output/diffText.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { confirmStarts, nextStepsOf } from '../cards/confirmStarts.ts'
+import { harmless } from '../output/text.ts'
 
 type Diff = Output<Contract['agents']['diff']>
 type Merged = Output<Contract['agents']['merge']>

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { inItsProject } from '../cardRoutes.ts'
-import { openUserContext } from '../context.ts'
-import { example } from '../help.ts'
-import { chosenCredential } from '../resolve.ts'
+import { inItsProject } from '../cards/cardApi.ts'
+import { openUserContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { chosenCredential } from '../context/resolve.ts'
 
 export function registerVerbs(cards: Command): void {
   const credential = cards

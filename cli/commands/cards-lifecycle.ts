@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { bulk, readIds } from '../bulk.ts'
-import { archiveCard, getCard, inItsProject, type CardPlace } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { example } from '../help.ts'
-import { confirm } from '../prompt.ts'
+import { bulk, readIds } from '../input/bulk.ts'
+import { archiveCard, getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { confirm } from '../input/prompt.ts'
 
 interface DeleteOptions {
   force?: boolean

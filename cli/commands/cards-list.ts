@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander'
 import { CardStatus } from '../../src/contract/fields.ts'
-import { count } from '../arguments.ts'
-import { cardColumns } from '../cardColumns.ts'
-import { listCards, withColumnNames, type Card, type CardFilter, type CardPage } from '../cardRoutes.ts'
-import { openContext, requireScreen, requireUser, type Context } from '../context.ts'
-import { example } from '../help.ts'
-import { resolveColumn } from '../resolve.ts'
+import { count } from '../parsing/arguments.ts'
+import { cardColumns } from '../cards/cardColumns.ts'
+import { listCards, withColumnNames, type Card, type CardFilter, type CardPage } from '../cards/cardApi.ts'
+import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { resolveColumn } from '../context/resolve.ts'
 
 interface ListOptions {
   column?: string

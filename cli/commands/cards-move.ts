@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander'
-import { place as wholePlace } from '../arguments.ts'
-import { bulk, readIds } from '../bulk.ts'
-import { getCard, inItsProject, moveCard } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { resolveColumn } from '../resolve.ts'
-import { confirmStarts, startersOf } from '../startsAsked.ts'
-import { warnOfStart } from '../startWarnings.ts'
+import { place as wholePlace } from '../parsing/arguments.ts'
+import { bulk, readIds } from '../input/bulk.ts'
+import { getCard, inItsProject, moveCard } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { resolveColumn } from '../context/resolve.ts'
+import { confirmStarts, startersOf } from '../cards/confirmStarts.ts'
+import { warnOfStart } from '../cards/startWarnings.ts'
 
 interface MoveOptions {
   to?: string

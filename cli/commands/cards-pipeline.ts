@@ -1,11 +1,11 @@
 import { Argument, type Command } from 'commander'
-import { getCard, inItsProject, type CardPlace } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { readJson } from '../readJson.ts'
-import { pickNamed, columnsOf } from '../resolve.ts'
+import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { readJson } from '../input/readJson.ts'
+import { pickNamed, columnsOf } from '../context/resolve.ts'
 
 interface Step {
   columnId: string

@@ -1,14 +1,14 @@
 import { Option, type Command } from 'commander'
 import { CardStatus } from '../../src/contract/fields.ts'
-import { atRest, followUntilDone, printReached, untilDone } from '../agentEnd.ts'
-import { statuses } from '../arguments.ts'
-import { bulk, type BulkOptions } from '../bulk.ts'
-import { cancelAgent, inItsProject, placeOf, type CardPlace } from '../cardRoutes.ts'
-import { runCard } from '../cardRun.ts'
-import { openContext, type Context } from '../context.ts'
-import { exitOf, Failure, usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { lastMessageId } from '../messages.ts'
+import { atRest, followUntilDone, printReached, untilDone } from '../agents/waitForAgents.ts'
+import { statuses } from '../parsing/arguments.ts'
+import { bulk, type BulkOptions } from '../input/bulk.ts'
+import { cancelAgent, inItsProject, placeOf, type CardPlace } from '../cards/cardApi.ts'
+import { runCard } from '../cards/cardRun.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { exitOf, Failure, usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { lastMessageId } from '../agents/messages.ts'
 
 interface RunOptions {
   wait?: boolean

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
-import { bulk } from '../bulk.ts'
-import { cardFields } from '../cardColumns.ts'
-import { getCard, inItsProject, withColumnName } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { example } from '../help.ts'
-import { harmless } from '../text.ts'
+import { bulk } from '../input/bulk.ts'
+import { cardFields } from '../cards/cardColumns.ts'
+import { getCard, inItsProject, withColumnName } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { harmless } from '../output/text.ts'
 
 export function registerVerbs(cards: Command): void {
   const view = cards

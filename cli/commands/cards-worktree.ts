@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
 import { ApiFailure } from '../../src/client/failures.ts'
-import { getCard, inItsProject, type Card, type CardPlace } from '../cardRoutes.ts'
-import { openContext, type Context } from '../context.ts'
-import { Failure, usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { git, hasBranch, isBranchName, topLevelOf, worktreeOf } from '../localGit.ts'
-import type { Column } from '../output.ts'
+import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { git, hasBranch, isBranchName, topLevelOf, worktreeOf } from '../cards/localGit.ts'
+import type { Column } from '../output/output.ts'
 
 interface Place extends Card {
   managed: boolean

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { grouped } from '../help.ts'
+import { grouped } from '../help/help.ts'
 
 /** Which verbs stand in which file. Only the file of the verb that is meant is loaded: a list needs nothing of what follows agents. */
 const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards: Command): void }>][] = [

@@ -2,9 +2,9 @@ import { Argument, type Command } from 'commander'
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { openOut } from '../openOut.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { openOut } from '../output/createOutput.ts'
 
 interface Shell {
   /** The file in completions/. */

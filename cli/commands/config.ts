@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { offering } from '../arguments.ts'
-import { usage } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { openOut } from '../openOut.ts'
-import { changeSettings, configFile, configKeys, type ConfigKey } from '../profiles.ts'
-import { nearest } from '../text.ts'
+import { offering } from '../parsing/arguments.ts'
+import { usage } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { openOut } from '../output/createOutput.ts'
+import { changeSettings, configFile, configKeys, type ConfigKey } from '../context/profiles.ts'
+import { nearest } from '../output/text.ts'
 
 const keys = Object.keys(configKeys)
 const ownCommands = `

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Connection } from '../../src/client/index.ts'
-import { checkUp, type Finding } from '../checkup.ts'
-import { discover } from '../discovery.ts'
-import { Failure } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { openOut } from '../openOut.ts'
-import type { Column } from '../output.ts'
+import { checkUp, type Finding } from '../server/checkup.ts'
+import { discover } from '../context/discovery.ts'
+import { Failure } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Column } from '../output/output.ts'
 import { programsOf } from '../programs.ts'
 
 type Shown = Omit<Finding, 'fix'>

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { ApiFailure } from '../../src/client/failures.ts'
-import { openUserContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { resolveOrganization } from '../resolve.ts'
-import { requireOutput, saveDownload } from '../saveDownload.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { resolveOrganization } from '../context/resolve.ts'
+import { requireOutput, saveDownload } from '../output/saveDownload.ts'
 
 export function register(command: Command): void {
   command

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { findCommand, suggestCommands } from '../commandNames.ts'
-import { usage, type Failure } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { openOut } from '../openOut.ts'
-import { nearest } from '../text.ts'
-import { topics } from '../topics.ts'
+import { findCommand, suggestCommands } from '../parsing/commandNames.ts'
+import { usage, type Failure } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { openOut } from '../output/createOutput.ts'
+import { nearest } from '../output/text.ts'
+import { topics } from '../help/topics.ts'
 
 /** Prints the help of the command or topic that the words name. `load` loads what is below a noun. */
 export async function showHelp(

@@ -1,14 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { permissions, type Output, type Permission } from '../../src/contract/route.ts'
-import { durationSecs, expiry } from '../arguments.ts'
-import { openUserContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { makeOnce } from '../makeOnce.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
-import { resolveKey, resolveOrganization } from '../resolve.ts'
+import { durationSecs, expiry } from '../parsing/arguments.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { makeOnce } from '../requests/makeOnce.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
+import { resolveKey, resolveOrganization } from '../context/resolve.ts'
 
 type Key = Output<Contract['keys']['get']>
 type NewKey = Output<Contract['keys']['create']>

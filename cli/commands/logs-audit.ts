@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../../src/contract/audit.ts'
-import type { Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import type { Column } from '../output.ts'
-import { followPages } from '../followPages.ts'
+import type { Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import type { Column } from '../output/output.ts'
+import { followPages } from '../requests/followPages.ts'
 
 /** What is asked of the audit log. */
 export interface AuditOptions {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { openContext, requireUser } from '../context.ts'
-import { example } from '../help.ts'
-import { createRelay } from '../mcpRelay.ts'
-import { stdout, write } from '../streams.ts'
+import { openContext, requireUser } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import { createRelay } from '../agents/mcpForwarder.ts'
+import { stdout, write } from '../output/streams.ts'
 
 const mostMessageLength = 4 * 1024 * 1024
 

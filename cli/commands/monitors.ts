@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { durationSecs } from '../arguments.ts'
-import { bulk, readIds } from '../bulk.ts'
-import { openContext, requireScreen, requireUser, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { monitorsOf, type Monitor } from '../monitorRoutes.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
+import { durationSecs } from '../parsing/arguments.ts'
+import { bulk, readIds } from '../input/bulk.ts'
+import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { monitorsOf, type Monitor } from '../cards/monitorApi.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
 
 interface AddOptions {
   every: number

@@ -2,11 +2,11 @@ import { Argument, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { OrganizationRole } from '../../src/contract/organizations.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext } from '../context.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
-import { pickPerson, resolveOrganization } from '../resolve.ts'
+import { openUserContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
+import { pickPerson, resolveOrganization } from '../context/resolve.ts'
 
 type Member = Output<Contract['organizations']['addMember']>
 type Role = Member['role']

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext } from '../context.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
-import { chosenCredential, resolveOrganization } from '../resolve.ts'
+import { openUserContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
+import { chosenCredential, resolveOrganization } from '../context/resolve.ts'
 import { registerMember } from './orgs-member.ts'
 
 type Organization = Output<Contract['organizations']['get']>

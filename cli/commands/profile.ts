@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { originOf } from '../discovery.ts'
-import { Failure, usage } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { openOut } from '../openOut.ts'
-import type { Column } from '../output.ts'
-import { changeProfile, changeSettings, isProfileName, readSettings } from '../profiles.ts'
-import { confirm } from '../prompt.ts'
-import { nearest } from '../text.ts'
+import { originOf } from '../context/discovery.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Column } from '../output/output.ts'
+import { changeProfile, changeSettings, isProfileName, readSettings } from '../context/profiles.ts'
+import { confirm } from '../input/prompt.ts'
+import { nearest } from '../output/text.ts'
 
 interface Row {
   name: string

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { resolve as absolute } from 'node:path'
-import { chosenAgent } from '../agentOption.ts'
-import { several } from '../arguments.ts'
-import { openUserContext, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { resolveOrganization, resolveProject } from '../resolve.ts'
+import { chosenAgent } from '../agents/agentOption.ts'
+import { several } from '../parsing/arguments.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { resolveOrganization, resolveProject } from '../context/resolve.ts'
 
 interface EditOptions {
   name?: string

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { openContext, requireScreen, type Context } from '../context.ts'
-import { Failure } from '../exit.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { resolveScript, type ScriptPlace } from '../resolve.ts'
-import { followRun, type ScriptStatus } from '../scriptRun.ts'
-import { harmless } from '../text.ts'
+import { openContext, requireScreen, type Context } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { resolveScript, type ScriptPlace } from '../context/resolve.ts'
+import { followRun, type ScriptStatus } from '../requests/scriptRun.ts'
+import { harmless } from '../output/text.ts'
 
 interface RunOptions {
   wait?: boolean

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { count } from '../arguments.ts'
-import { openContext, requireUser } from '../context.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
+import { count } from '../parsing/arguments.ts'
+import { openContext, requireUser } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
 
 type Hit = Output<Contract['search']['find']>[number]
 

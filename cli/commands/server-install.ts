@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { dataFolder } from '../../src/config/paths.ts'
-import { Failure, usage } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { findLocalServer } from '../localServer.ts'
-import { openOut } from '../openOut.ts'
-import { confirm } from '../prompt.ts'
-import { launchdPlist, systemdUnit, type Service, type ServiceOptions } from '../serviceFile.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { findLocalServer } from '../context/localServer.ts'
+import { openOut } from '../output/createOutput.ts'
+import { confirm } from '../input/prompt.ts'
+import { launchdPlist, systemdUnit, type Service, type ServiceOptions } from '../server/serviceFile.ts'
 import {
   disableService,
   enableService,
@@ -17,8 +17,8 @@ import {
   lingers,
   removeService,
   whyUnreachable,
-} from '../serviceManager.ts'
-import { write } from '../streams.ts'
+} from '../server/serviceManager.ts'
+import { write } from '../output/streams.ts'
 
 interface InstallOptions {
   systemd?: boolean

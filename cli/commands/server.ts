@@ -2,20 +2,32 @@ import type { Command } from 'commander'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import { count, durationSecs } from '../arguments.ts'
-import { Failure } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
+import { count, durationSecs } from '../parsing/arguments.ts'
+import { Failure } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
 import { dataFolder } from '../../src/config/paths.ts'
-import { findLocalServer, forgetStale, startLocalServer, stopLocalServer, type LocalServer } from '../localServer.ts'
-import { drawLogEntry, parseLogLine } from '../logEntry.ts'
-import { openOut } from '../openOut.ts'
-import type { Column, Out } from '../output.ts'
-import type { Service } from '../serviceFile.ts'
+import {
+  findLocalServer,
+  forgetStale,
+  startLocalServer,
+  stopLocalServer,
+  type LocalServer,
+} from '../context/localServer.ts'
+import { drawLogEntry, parseLogLine } from '../output/logEntry.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Column, Out } from '../output/output.ts'
+import type { Service } from '../server/serviceFile.ts'
 import { programsOf } from '../programs.ts'
-import { write } from '../streams.ts'
-import { harmless } from '../text.ts'
-import { installedService, isServiceProcess, runService, serviceArguments, whyUnreachable } from '../serviceManager.ts'
+import { write } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+import {
+  installedService,
+  isServiceProcess,
+  runService,
+  serviceArguments,
+  whyUnreachable,
+} from '../server/serviceManager.ts'
 import { registerInstall } from './server-install.ts'
 
 interface Status {

@@ -1,10 +1,10 @@
 import { Argument, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext } from '../context.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { confirm } from '../prompt.ts'
+import { openUserContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { confirm } from '../input/prompt.ts'
 
 type AuthSettings = Output<Contract['auth']['getSettings']>
 type Switch = 'on' | 'off'

@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openUserContext, type Context } from '../context.ts'
-import { Failure, usage } from '../exit.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { ask, askSecret, confirm, readStdin } from '../prompt.ts'
-import { readJson } from '../readJson.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { ask, askSecret, confirm, readStdin } from '../input/prompt.ts'
+import { readJson } from '../input/readJson.ts'
 
 type OidcSettings = Output<Contract['oidc']['get']>
 type Tested = Output<Contract['oidc']['test']>

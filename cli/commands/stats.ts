@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { ago } from '../arguments.ts'
-import { openContext, type Context } from '../context.ts'
-import { drawBars, drawBurnUp, type Bar } from '../charts.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { resolveProject } from '../resolve.ts'
-import { harmless } from '../text.ts'
+import { ago } from '../parsing/arguments.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { drawBars, drawBurnUp, type Bar } from '../output/charts.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { resolveProject } from '../context/resolve.ts'
+import { harmless } from '../output/text.ts'
 
 type Stats = Output<Contract['projects']['stats']>
 type Day = Output<Contract['projects']['history']>[number]

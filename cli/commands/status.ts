@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { ApiFailure } from '../../src/client/failures.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openContext, type Context } from '../context.ts'
-import { Failure } from '../exit.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
-import { write } from '../streams.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { write } from '../output/streams.ts'
 
 const active = ['running', 'waiting', 'queued'] as const
 interface Count {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { openContext, requireUser, type Context } from '../context.ts'
-import { usage } from '../exit.ts'
-import { example } from '../help.ts'
-import { isTerminal } from '../streams.ts'
-import { readSettings } from '../profiles.ts'
-import { userCommandsOf } from '../userCommands.ts'
+import { openContext, requireUser, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { isTerminal } from '../output/streams.ts'
+import { readSettings } from '../context/profiles.ts'
+import { userCommandsOf } from '../context/userCommands.ts'
 import { readStart } from '../ui/start.ts'
 
 interface Options {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { Failure } from '../exit.ts'
-import { globalsOf } from '../globals.ts'
-import { example } from '../help.ts'
-import { openOut } from '../openOut.ts'
-import type { Column } from '../output.ts'
+import { Failure } from '../failures/failure.ts'
+import { globalsOf } from '../parsing/globals.ts'
+import { example } from '../help/help.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Column } from '../output/output.ts'
 
 interface Versions {
   version: string
@@ -37,7 +37,7 @@ export function register(command: Command): void {
 }
 
 async function checked(command: Command): Promise<void> {
-  const { openContext } = await import('../context.ts')
+  const { openContext } = await import('../context/context.ts')
   const { client, out } = await openContext(command)
   const { version: server } = await client.server.health()
   await out.record({ ...own, server }, [...fields, serverField])

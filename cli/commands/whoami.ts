@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { openContext } from '../context.ts'
-import { example } from '../help.ts'
-import type { Column } from '../output.ts'
+import { openContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
 
 /** `tokenFrom` is where this command line found the token. */
 type Me = Output<Contract['auth']['me']> & { tokenFrom: string | null }

@@ -1,7 +1,7 @@
 import { html, type Html } from '../../src/config/html.ts'
-import { countCards, type Card } from '../cardRoutes.ts'
-import type { Context } from '../context.ts'
-import { boardsOf, columnsOf, type Named } from '../resolve.ts'
+import { countCards, type Card } from '../cards/cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { boardsOf, columnsOf, type Named } from '../context/resolve.ts'
 import { labelMarks, note, statusMark, time } from './page.ts'
 
 type Column = Awaited<ReturnType<typeof columnsOf>>[number]

@@ -1,8 +1,8 @@
 import { html, type Html } from '../../src/config/html.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import type { Card } from '../cardRoutes.ts'
-import { changesOf, diffLines, type DiffLine, type FileChange } from '../diffText.ts'
+import type { Card } from '../cards/cardApi.ts'
+import { changesOf, diffLines, type DiffLine, type FileChange } from '../output/diffText.ts'
 import { counted, labelMarks, note, statusMark, type Page } from './page.ts'
 
 type Diff = Output<Contract['agents']['diff']>

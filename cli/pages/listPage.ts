@@ -1,6 +1,6 @@
 import { html } from '../../src/config/html.ts'
-import { listCards, type CardFilter } from '../cardRoutes.ts'
-import type { Context } from '../context.ts'
+import { listCards, type CardFilter } from '../cards/cardApi.ts'
+import type { Context } from '../context/context.ts'
 import { cardsIn, drawColumns, readHouse } from './columns.ts'
 import { counted, type Page } from './page.ts'
 

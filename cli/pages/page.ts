@@ -1,7 +1,7 @@
 import { html, Html, policyFor } from '../../src/config/html.ts'
 import { version } from '../../src/config/version.ts'
-import type { Context } from '../context.ts'
-import { harmless } from '../text.ts'
+import type { Context } from '../context/context.ts'
+import { harmless } from '../output/text.ts'
 import { style } from './style.ts'
 
 export interface Page {

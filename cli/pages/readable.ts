@@ -1,4 +1,4 @@
-import { exitOf } from '../exit.ts'
+import { exitOf } from '../failures/failure.ts'
 
 /**
  * What a page shows besides, or undefined where the token may not read it. An API key may read cards and nothing else.

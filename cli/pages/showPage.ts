@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { makePrivateFolder } from '../../src/config/folders.ts'
 import { cacheFolder } from '../../src/config/paths.ts'
-import { openBrowser } from '../browser.ts'
-import type { Context } from '../context.ts'
-import { Failure, fileReason } from '../exit.ts'
+import { openBrowser } from '../browser/openBrowser.ts'
+import type { Context } from '../context/context.ts'
+import { Failure, fileReason } from '../failures/failure.ts'
 import { drawPage, type Page } from './page.ts'
 
 const keptMs = 24 * 60 * 60 * 1000

@@ -1,8 +1,8 @@
 import { html, type Html } from '../../src/config/html.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import type { Message } from '../messages.ts'
-import { usageOf } from '../sessionFields.ts'
+import type { Message } from '../agents/messages.ts'
+import { usageOf } from '../agents/sessionFields.ts'
 import { note, statusMark, time } from './page.ts'
 import { cut, prose } from './prose.ts'
 

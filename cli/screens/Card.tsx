@@ -1,7 +1,7 @@
 import { Box } from 'ink'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { relativeTime } from '../text.ts'
+import { relativeTime } from '../output/text.ts'
 import { tabHeight, tabLines, tabWidth, type TextLine } from '../ui/state/cardText.ts'
 import { lastTop, topOfTab } from '../ui/state/cardKeys.ts'
 import type { Model } from '../ui/state/model.ts'

@@ -1,5 +1,5 @@
 import { Box } from 'ink'
-import { widthOf } from '../text.ts'
+import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
 import type { Dialog as DialogState, Model, PickDialog } from '../ui/state/model.ts'

@@ -1,8 +1,8 @@
 import { Box, Text, useApp, useInput } from 'ink'
-import type { Column } from '../output.ts'
-import { drawTable } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
-import { harmless } from '../text.ts'
+import type { Column } from '../output/output.ts'
+import { drawTable } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { harmless } from '../output/text.ts'
 
 export interface Rows<Row> {
   rows: readonly Row[]

@@ -1,4 +1,4 @@
-import { relativeTime } from '../text.ts'
+import { relativeTime } from '../output/text.ts'
 import { titleLines } from '../ui/state/layout.ts'
 import type { Card } from '../ui/state/cardCache.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'

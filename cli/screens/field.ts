@@ -1,4 +1,4 @@
-import { widthOf } from '../text.ts'
+import { widthOf } from '../output/text.ts'
 import type { TextField } from '../ui/state/textField.ts'
 
 /** The part of a field that is seen: it scrolls sideways so that its caret is, which stands `caret` cells from its beginning. */

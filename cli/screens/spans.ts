@@ -1,4 +1,4 @@
-import { fit, harmless, widthOf } from '../text.ts'
+import { fit, harmless, widthOf } from '../output/text.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 
 /** Text in a style. What could steer the terminal is made visible before anybody measures it. */

@@ -1,8 +1,8 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import type { Context } from '../context.ts'
-import { exitOf } from '../exit.ts'
-import { pickNamed, type Named } from '../resolve.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf } from '../failures/failure.ts'
+import { pickNamed, type Named } from '../context/resolve.ts'
 import type { BoardRecord, UserSettings } from './state/model.ts'
 import type { Card, Column } from './state/cardCache.ts'
 

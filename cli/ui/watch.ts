@@ -1,8 +1,8 @@
 import { render } from 'ink'
 import { createElement } from 'react'
 import { Live } from '../../src/client/socket.ts'
-import type { Context } from '../context.ts'
-import { refresher } from '../refresher.ts'
+import type { Context } from '../context/context.ts'
+import { refresher } from '../requests/coalesce.ts'
 import { RowList, type Rows, type RowListProps } from '../screens/RowList.tsx'
 
 /** Ages grow, and what changed before the server knew that somebody watches is found too. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { settleJson } from '../../cli/run.ts'
+import { settleJson } from '../../cli/parsing/run.ts'
 import { run } from '../commandLine.ts'
 import { startWebProject, type WebProject } from '../webProject.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadAll } from '../../cli/loadCommands.ts'
+import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
 import { nameOf } from '../commandWords.ts'
 import { below, boardLines, parsed } from '../shellLines.ts'

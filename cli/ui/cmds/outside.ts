@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { getCard, type CardPlace } from '../../cardRoutes.ts'
-import type { Context } from '../../context.ts'
-import { Failure } from '../../exit.ts'
-import type { UserCommand } from '../../userCommands.ts'
+import { getCard, type CardPlace } from '../../cards/cardApi.ts'
+import type { Context } from '../../context/context.ts'
+import { Failure } from '../../failures/failure.ts'
+import type { UserCommand } from '../../context/userCommands.ts'
 import type { Msg } from '../state/model.ts'
 import type { CmdHooks, JobOf, Shown } from './runner.ts'
 

@@ -1,5 +1,5 @@
-import type { Context } from '../../context.ts'
-import { exitOf } from '../../exit.ts'
+import type { Context } from '../../context/context.ts'
+import { exitOf } from '../../failures/failure.ts'
 import type { Msg } from '../state/model.ts'
 import { messagesAtOnce } from '../state/opened.ts'
 import { previewMessages } from '../state/preview.ts'

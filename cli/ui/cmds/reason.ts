@@ -1,4 +1,4 @@
-import { describe } from '../../errors.ts'
+import { describe } from '../../failures/report.ts'
 
 /** Why something failed, as a sentence. */
 export function reasonOf(error: unknown): string {

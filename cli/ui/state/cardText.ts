@@ -1,5 +1,5 @@
-import { changesOf, diffLines } from '../../diffText.ts'
-import { harmless } from '../../text.ts'
+import { changesOf, diffLines } from '../../output/diffText.ts'
+import { harmless } from '../../output/text.ts'
 import type { Model, UserSettings } from './model.ts'
 import { latestSession, type Message, type Opened } from './opened.ts'
 import { wrap } from './wrap.ts'

@@ -1,4 +1,4 @@
-import { widthOf } from '../../text.ts'
+import { widthOf } from '../../output/text.ts'
 import type { ShownColumn } from './board.ts'
 
 /** `12`, `3/12` with a filter, `+` while there are more to read. */

@@ -1,4 +1,4 @@
-import type { Named } from '../../resolve.ts'
+import type { Named } from '../../context/resolve.ts'
 import { boardOf, withCursor } from './board.ts'
 import { emptyCache } from './cardCache.ts'
 import { say, updated, type Model, type Update } from './model.ts'

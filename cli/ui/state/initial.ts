@@ -1,6 +1,6 @@
 import type { Size } from '../terminal/session.ts'
 import type { Start } from '../start.ts'
-import type { UserCommand } from '../../userCommands.ts'
+import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf, layoutFor, settle } from './board.ts'
 import { keymapOf } from './keymap.ts'
 import type { Model } from './model.ts'

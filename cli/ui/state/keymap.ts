@@ -1,5 +1,5 @@
 import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/settings.ts'
-import type { UserCommand } from '../../userCommands.ts'
+import type { UserCommand } from '../../context/userCommands.ts'
 
 /** What keys do: an action of the board, or a command of the person's. */
 export type Binding = ShortcutAction | UserCommand

@@ -1,4 +1,4 @@
-import { harmless } from '../../text.ts'
+import { harmless } from '../../output/text.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Card } from './cardCache.ts'
 import { wrap } from './wrap.ts'

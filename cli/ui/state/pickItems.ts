@@ -1,5 +1,5 @@
 import type { ShortcutAction } from '../../../src/contract/settings.ts'
-import type { UserCommand } from '../../userCommands.ts'
+import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf } from './board.ts'
 import { boardOnly, meanings, shownKeys } from './helpRows.ts'
 import type { Size } from '../terminal/session.ts'

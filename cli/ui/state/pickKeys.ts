@@ -1,4 +1,4 @@
-import { nearest } from '../../text.ts'
+import { nearest } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 import { named, moveCards } from './actions.ts'
 import { boardOf } from './board.ts'

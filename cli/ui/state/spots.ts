@@ -4,7 +4,7 @@ import { cardHeight, dialogBox, textWidth } from './layout.ts'
 import type { Model, PickDialog } from './model.ts'
 import { pickItems, pickRows, pickTop } from './pickItems.ts'
 import { tabs, type Tab } from './opened.ts'
-import { widthOf } from '../../text.ts'
+import { widthOf } from '../../output/text.ts'
 
 /** What stands in a cell of the board: a card, or room in a column, with the index that a card dropped there would get. */
 export interface Spot {

@@ -1,4 +1,4 @@
-import { harmless, signsOf } from '../../text.ts'
+import { harmless, signsOf } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 
 /** One line of text that is being typed, as signs, and before which of them the caret is. */

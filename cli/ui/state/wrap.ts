@@ -1,4 +1,4 @@
-import { fit, signsOf } from '../../text.ts'
+import { fit, signsOf } from '../../output/text.ts'
 
 const plain = /^[\x20-\x7e]*$/
 

@@ -1,4 +1,4 @@
-import { harmless, signsOf } from '../../text.ts'
+import { harmless, signsOf } from '../../output/text.ts'
 
 /** A piece of text and how it looks: the parameters of the terminal's SGR sequence, `1;36`. */
 export interface Span {

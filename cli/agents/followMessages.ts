@@ -1,0 +1,177 @@
+import { Live, type LiveMessage } from '../../src/client/socket.ts'
+import type { EventData } from '../../src/contract/events.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { CardStatus } from '../../src/contract/fields.ts'
+import type { Output } from '../../src/contract/route.ts'
+import type { CardPlace } from '../cards/cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { inOrder, type InOrder } from '../requests/serialQueue.ts'
+import { createBell } from '../output/bell.ts'
+import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
+import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
+import { stdout } from '../output/streams.ts'
+
+type Session = Output<Contract['agents']['sessions']>[number]
+type Permission = EventData<'agent.permission'>
+
+/** An agent that is cancelled may go on to talk until its processes are gone. */
+const lastWordsMs = 3000
+const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
+
+/**
+ * Prints a card's messages and goes on with each that comes, without a gap: what is there is read once the server has
+ * confirmed that it tells of everything from then on, and again after `until`, which ends it.
+ * @param filter what to begin with: the last `limit` messages, or everything after `since`
+ * @throws ApiFailure | Unreachable when the server refuses to tell
+ */
+export async function followMessages(
+  context: Context,
+  place: CardPlace,
+  filter: MessageFilter,
+  limit: number,
+  until?: Promise<unknown>,
+): Promise<void> {
+  const jobs = inOrder()
+  const talk = new Talk(context, place, filter, limit, {
+    jobs,
+    printer: createPrinter(context, await hiddenBySettings(context)),
+  })
+  const bell = createBell(context)
+  let status: CardStatus = 'idle'
+  const live = new Live(context.connection, {
+    onSubscribed: () => jobs.add(() => talk.begin()),
+    onEvent: message => {
+      bell.hear(message)
+      if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId)
+        status = (message.data as Session).status
+      jobs.add(() => talk.hear(message))
+    },
+    onState: ({ name }) => {
+      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
+    },
+  })
+  live.subscribe(place.projectId)
+  stdout().on('error', () => live.close())
+  try {
+    await Promise.race([
+      live.done,
+      jobs.failed,
+      ...(until
+        ? [
+            until.catch(() => {
+              /* Whoever waits for it is told. */
+            }),
+          ]
+        : []),
+    ])
+    if (until) jobs.add(() => talk.finish())
+    await Promise.race([jobs.end(), jobs.failed])
+    if (until) await bell.settle([{ id: place.cardId, status }])
+  } finally {
+    live.close()
+  }
+}
+
+/** What is told in a card's sessions, or in one of them. */
+class Talk {
+  readonly #context: Context
+  readonly #place: CardPlace
+  readonly #filter: MessageFilter
+  readonly #limit: number
+  readonly #jobs: InOrder
+  readonly #printer: MessagePrinter
+  /** Session id -> whether its messages belong here. */
+  readonly #sessions = new Map<string, boolean>()
+  readonly #ending = new Map<string, NodeJS.Timeout>()
+  #hasBegun = false
+
+  constructor(
+    context: Context,
+    place: CardPlace,
+    filter: MessageFilter,
+    limit: number,
+    { jobs, printer }: { jobs: InOrder; printer: MessagePrinter },
+  ) {
+    this.#context = context
+    this.#place = place
+    this.#filter = filter
+    this.#limit = filter.since === undefined ? limit : Infinity
+    this.#jobs = jobs
+    this.#printer = printer
+  }
+
+  /** Reads what is there, unless that was done: after a break, the connection tells everything that it missed. */
+  async begin(): Promise<void> {
+    if (!this.#hasBegun) await this.#read()
+  }
+
+  async hear({ type, data }: LiveMessage): Promise<void> {
+    // What came before the first reading is in it.
+    if (!this.#hasBegun) return
+    if (type === 'resync') return this.#read()
+    if (type === 'agent.status') return this.#hearStatus(data as Session)
+    if (type === 'agent.permission') {
+      const { sessionId, requestId, title } = data as Permission
+      if (await this.#isOurs(sessionId))
+        this.#printer.say(
+          `The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId} --request ${requestId}`,
+        )
+    } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
+      const message = data as Message
+      if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)
+    }
+  }
+
+  /** Prints what is left, however far it has come. */
+  async finish(): Promise<void> {
+    await this.#read()
+    for (const [sessionId, isOurs] of this.#sessions) if (isOurs) await this.#printer.end(sessionId)
+  }
+
+  async #hearStatus({ sessionId, status, statusReason }: Session): Promise<void> {
+    if (sessionId === null || !(await this.#isOurs(sessionId))) return
+    clearTimeout(this.#ending.get(sessionId))
+    if (atWork.has(status)) return
+    if (status === 'cancelled' || status === 'interrupted')
+      this.#ending.set(
+        sessionId,
+        setTimeout(() => this.#jobs.add(() => this.#printer.end(sessionId)), lastWordsMs).unref(),
+      )
+    else await this.#printer.end(sessionId)
+    this.#printer.say(
+      `Session ${sessionId} ${status}${statusReason && statusReason !== status ? `: ${statusReason}` : ''}.`,
+    )
+  }
+
+  /** The sessions are read before the messages, so that one that has ended meanwhile is told of by its event. */
+  async #read(): Promise<void> {
+    const sessions = await this.#readSessions()
+    const { since } = this.#printer
+    const messages = await readMessages(
+      this.#context,
+      this.#place,
+      since === undefined ? this.#filter : { ...this.#filter, since },
+      since === undefined ? this.#limit : Infinity,
+    )
+    for (const message of messages) await this.#printer.show(message)
+    for (const { sessionId, status } of sessions)
+      if (sessionId !== null && !atWork.has(status)) await this.#printer.end(sessionId)
+    this.#hasBegun = true
+  }
+
+  async #readSessions(): Promise<Session[]> {
+    const sessions = await this.#context.client.agents.sessions(this.#place)
+    for (const { sessionId } of sessions)
+      if (sessionId !== null)
+        this.#sessions.set(sessionId, this.#filter.sessionId === undefined || this.#filter.sessionId === sessionId)
+    return sessions
+  }
+
+  async #isOurs(sessionId: string): Promise<boolean> {
+    if (!this.#sessions.has(sessionId)) {
+      await this.#readSessions()
+      if (!this.#sessions.has(sessionId)) this.#sessions.set(sessionId, false)
+    }
+    return this.#sessions.get(sessionId)!
+  }
+}

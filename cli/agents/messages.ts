@@ -1,0 +1,92 @@
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { patiently } from '../input/bulk.ts'
+import type { CardPlace } from '../cards/cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf } from '../failures/failure.ts'
+import type { Column } from '../output/output.ts'
+import type { Colour } from '../output/terminal.ts'
+import { harmless } from '../output/text.ts'
+
+export type Message = Output<Contract['agents']['messages']>[number]
+/** `since` and `before` are ids of messages or times in ISO 8601. */
+export interface MessageFilter {
+  sessionId?: string
+  since?: string
+  before?: string
+}
+
+const mostAtOnce = 1000
+
+export const messageColumns: Column<Message>[] = [
+  { name: 'id', style: 'id', align: 'right', value: message => message.id },
+  { name: 'at', style: 'time', value: message => message.at },
+  { name: 'role', value: message => message.role },
+  { name: 'name', header: 'TOOL', value: message => message.tool?.name },
+  { name: 'status', style: 'status', value: message => message.tool?.status },
+  { name: 'content', style: 'text', value: message => message.content },
+  { name: 'sessionId', hidden: true, value: message => message.sessionId },
+]
+
+/** At most `limit` messages of a card, oldest first: those after `since`, or without it the last ones. */
+export async function readMessages(
+  { client }: Context,
+  place: CardPlace,
+  filter: MessageFilter,
+  limit: number,
+): Promise<Message[]> {
+  const messages: Message[] = []
+  for (let next = filter; messages.length < limit;) {
+    const wanted = Math.min(mostAtOnce, limit - messages.length)
+    const page = await patiently(() => client.agents.messages({ ...place, ...next, limit: wanted }))
+    if (filter.since === undefined) messages.unshift(...page)
+    else messages.push(...page)
+    if (page.length < wanted) break
+    next = filter.since === undefined ? { ...next, before: page[0]!.id } : { ...next, since: page.at(-1)!.id }
+  }
+  return messages
+}
+
+/** The id of a card's last message; `0` when there is none. */
+export const lastMessageId = async (context: Context, place: CardPlace): Promise<string> =>
+  (await readMessages(context, place, {}, 1))[0]?.id ?? '0'
+
+/** Whether the person does not want to see a message, which JSON has all the same. */
+export const hiddenBySettings = async (context: Context): Promise<(message: Message) => boolean> =>
+  context.out.json ? () => false : hiddenByPerson(context)
+
+/** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. */
+export async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
+  if (external) return () => false
+  try {
+    const { agentReasoning, hiddenToolTypes } = await client.settings.getUser()
+    return ({ role, tool }) =>
+      (role === 'thought' && !agentReasoning) || (tool !== null && hiddenToolTypes.includes(tool.kind))
+  } catch (error) {
+    if (exitOf(error) === 'denied') return () => false
+    throw error
+  }
+}
+
+const colours: Record<Message['role'], Colour | undefined> = {
+  user: 'green',
+  agent: 'cyan',
+  thought: 'dim',
+  tool: 'magenta',
+  plan: 'blue',
+  system: 'yellow',
+}
+
+/** The line above a message on a terminal: who, when, and of a tool which one and how it stands. */
+export function headOf({ out }: Pick<Context, 'out'>, { role, at, tool }: Message): string {
+  const time = new Date(at).toTimeString().slice(0, 8)
+  const what = tool ? [tool.name || tool.kind, tool.status].map(text => `  ${harmless(text)}`).join('') : ''
+  return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}\n`
+}
+
+/** A message on a terminal. Of a tool only the line: what went in and out is in the JSON. */
+export function drawMessage(context: Pick<Context, 'out'>, message: Message): string {
+  if (message.tool || message.content === '') return headOf(context, message)
+  const text = harmless(message.content, true).replace(/\n*$/, '\n')
+  return headOf(context, message) + (message.role === 'thought' ? context.out.paint(text, 'dim') : text)
+}

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Live, type LiveMessage } from '../../src/client/socket.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import type { Context } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { refresher } from '../requests/coalesce.ts'
+
+export type PreSession = Output<Contract['preSessions']['get']>
+
+/** It is read again this often where no event tells when to. */
+const pollMs = 2000
+
+/**
+ * Waits until a pre-session's planning agent has answered, or will not any more. The server's events tell when to look.
+ * @throws Failure (timed out) after `--timeout`
+ */
+export async function untilAnswered(context: Context, projectId: string, sessionId: string): Promise<PreSession> {
+  let tell: (session: PreSession) => void = () => {
+    /* set at once */
+  }
+  const answered = new Promise<PreSession>(resolve => {
+    tell = resolve
+  })
+  const refreshed = refresher(async () => {
+    const session = await context.client.preSessions.get({ projectId, sessionId })
+    if (session.status !== 'running') tell(session)
+  })
+  const isOurs = ({ type, data }: LiveMessage) =>
+    type === 'resync' || (type === 'agent.status' && (data as { sessionId: string }).sessionId === sessionId)
+  const live = new Live(context.connection, {
+    onSubscribed: refreshed.again,
+    onEvent: message => {
+      if (isOurs(message)) refreshed.again()
+    },
+  })
+  live.done.catch(() => {
+    /* It is polled too. */
+  })
+  live.subscribe(projectId)
+  const timer = setInterval(refreshed.again, pollMs)
+  const over = new AbortController()
+  try {
+    return await Promise.race([answered, refreshed.failed, timedOut(context, over.signal)])
+  } finally {
+    over.abort()
+    clearInterval(timer)
+    live.close()
+  }
+}
+
+async function timedOut({ globals: { timeout } }: Context, signal: AbortSignal): Promise<never> {
+  if (!timeout)
+    return new Promise<never>(() => {
+      /* There is no end to it. */
+    })
+  await delay(timeout * 1000, undefined, { signal }).catch(() => {})
+  throw new Failure('timedOut', `timed out after ${timeout} s; the planning agent is still at work`, {
+    hint: 'it goes on; its answer will be in: board presession messages',
+  })
+}

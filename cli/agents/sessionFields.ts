@@ -1,0 +1,39 @@
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import type { Context } from '../context/context.ts'
+import type { Column } from '../output/output.ts'
+
+type Session = Output<Contract['assistant']['get']>
+
+/** The fields of an agent's session. The summary stands below them. */
+export const sessionFields: Column<Session>[] = [
+  { name: 'sessionId', header: 'Id', style: 'id', align: 'right', value: session => session.sessionId },
+  { name: 'cardId', header: 'Card', value: session => session.cardId },
+  { name: 'agent', value: session => session.agent },
+  { name: 'model', value: session => session.model },
+  { name: 'status', style: 'status', value: session => session.status },
+  { name: 'statusReason', header: 'Reason', value: session => session.statusReason },
+  { name: 'waitingFor', header: 'Waits for', value: session => session.waitingFor },
+  { name: 'startedAt', header: 'Started', style: 'time', value: session => session.startedAt },
+  { name: 'endedAt', header: 'Ended', style: 'time', value: session => session.endedAt },
+  { name: 'tokens', header: 'Tokens', value: usageOf },
+  { name: 'branch', value: session => session.branch },
+  { name: 'baseCommit', header: 'Base', value: session => session.baseCommit },
+]
+
+/** Prints what is known of a session, with its summary below. */
+export async function printSession({ out }: Context, session: Session): Promise<void> {
+  const known = sessionFields.filter(({ name, value }) => name === 'status' || (value(session) ?? null) !== null)
+  await out.record(session, out.json ? sessionFields : known, { body: session.summary ?? undefined })
+}
+
+/** `120 (100 in, 20 out), context 1%, $0.01`. */
+export function usageOf({ usage }: Pick<Session, 'usage'>): string | null {
+  if (!usage) return null
+  const { inputTokens, outputTokens, contextUsed, contextSize, costUsd } = usage
+  return [
+    `${inputTokens + outputTokens} (${inputTokens} in, ${outputTokens} out)`,
+    ...(contextUsed !== null && contextSize ? [`context ${Math.round((contextUsed / contextSize) * 100)}%`] : []),
+    ...(costUsd === null ? [] : [`$${costUsd.toFixed(2)}`]),
+  ].join(', ')
+}

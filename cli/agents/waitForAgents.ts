@@ -1,0 +1,114 @@
+import { CardStatus } from '../../src/contract/fields.ts'
+import { createBell } from '../output/bell.ts'
+import type { Card, CardPlace } from '../cards/cardApi.ts'
+import { waitForCards, type Outcome } from '../cards/cardWait.ts'
+import type { Context } from '../context/context.ts'
+import { describe } from '../failures/report.ts'
+import { Failure } from '../failures/failure.ts'
+import { followMessages } from './followMessages.ts'
+import { inOrder } from '../requests/serialQueue.ts'
+import type { Column } from '../output/output.ts'
+import { talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+
+interface Reached {
+  id: string
+  status: CardStatus | null
+  statusReason: string | null
+  title: string | null
+  error: string | null
+}
+
+const columns: Column<Reached>[] = [
+  { name: 'id', style: 'id', value: row => row.id },
+  { name: 'status', style: 'status', value: row => row.status },
+  { name: 'statusReason', header: 'REASON', value: row => row.statusReason },
+  { name: 'title', style: 'title', value: row => row.title },
+  { name: 'error', hidden: true, value: row => row.error },
+]
+/** The agent has ended, never began, or waits for a person. */
+export const atRest: ReadonlySet<CardStatus> = new Set(
+  CardStatus.options.filter(status => status !== 'queued' && status !== 'running'),
+)
+
+/** Waits for cards and prints one line for each as it gets there; with `--json` the list at the end. */
+export async function printReached(
+  context: Context,
+  places: readonly CardPlace[],
+  wanted: ReadonlySet<CardStatus>,
+): Promise<Outcome[]> {
+  const { out } = context
+  const printing = inOrder()
+  const outcomes = await waitForCards(context, places, wanted, {
+    bell: createBell(context),
+    onReached: outcome => {
+      if ('error' in outcome && !out.json)
+        talk(`board: ${harmless(outcome.id)}: ${harmless(describe(outcome.error).message)}\n`)
+      if ('card' in outcome && !out.json) printing.add(() => out.row(rowOf(outcome), columns))
+    },
+  })
+  await Promise.race([printing.end(), printing.failed])
+  if (out.json) await out.list(outcomes.map(rowOf), columns)
+  return outcomes
+}
+
+/**
+ * Waits until the agents of cards have ended or wait for a person, and prints what became of them.
+ * @throws Failure (failure) when one did not complete, and how a waiting one is answered
+ */
+export async function untilDone(context: Context, places: readonly CardPlace[]): Promise<void> {
+  requireCompleted(await printReached(context, places, atRest))
+}
+
+/**
+ * Prints a card's messages after the one of id `since` as they come, until its agent has ended or waits for a person.
+ * @throws Failure (failure) when it did not complete
+ */
+export async function followUntilDone(context: Context, place: CardPlace, since: string): Promise<void> {
+  const stop = new AbortController()
+  const waiting = waitForCards(context, [place], atRest, { signal: stop.signal })
+  waiting.catch(() => {
+    /* It is awaited below, when what was told is printed. */
+  })
+  try {
+    await followMessages(context, place, { since }, Infinity, waiting)
+    requireCompleted(await waiting)
+  } finally {
+    stop.abort()
+  }
+}
+
+function requireCompleted(outcomes: readonly Outcome[]): void {
+  const undone = outcomes.filter(outcome => !('card' in outcome && outcome.card.status === 'completed'))
+  const [first] = undone
+  if (!first) return
+  if (outcomes.length > 1) throw new Failure('failure', `${undone.length} of ${outcomes.length} did not complete`)
+  throw 'error' in first ? first.error : undoneFailure(first.card)
+}
+
+function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Failure {
+  if (status === 'waiting')
+    return new Failure(
+      'failure',
+      `card ${id} waits for you${lastAgentAction?.detail ? `: ${lastAgentAction.detail}` : ''}`,
+      { hint: `answer with: board agents approve ${id}`, see: `board agents messages ${id}` },
+    )
+  if (status === 'idle')
+    return new Failure('failure', `card ${id}: ${lastAgentAction?.detail ?? 'its agent was not started'}`)
+  return new Failure(
+    'failure',
+    `card ${id} ${statusReason && statusReason !== status ? `${status}: ${statusReason}` : status}`,
+    { see: `board agents messages ${id}` },
+  )
+}
+
+const rowOf = (outcome: Outcome): Reached =>
+  'card' in outcome
+    ? {
+        id: outcome.id,
+        status: outcome.card.status,
+        statusReason: outcome.card.statusReason,
+        title: outcome.card.title,
+        error: null,
+      }
+    : { id: outcome.id, status: null, statusReason: null, title: null, error: describe(outcome.error).message }

@@ -1,0 +1,283 @@
+import type { ApiFailure, Client } from '../../src/client/index.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { CardStatus } from '../../src/contract/fields.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { patiently } from '../input/bulk.ts'
+import type { Context } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { columnsOf, idOf, isId } from '../context/resolve.ts'
+
+type Item = Output<Contract['cards']['list']>[number]
+type Detail = Output<Contract['cards']['get']>
+type Stats = Output<Contract['projects']['stats']>
+type ExternalItem = Awaited<ReturnType<Client['external']['list']>>['items'][number]
+type ExternalDetail = Output<Contract['external']['get']>
+type ExternalCard = Omit<ExternalItem, 'position'> &
+  Pick<ExternalDetail, 'position'> &
+  Partial<Pick<ExternalDetail, 'sessions'>>
+
+/** A card as every command shows it, whichever routes it came by. What external routes leave out is missing. */
+export type Card = Pick<Item, keyof Item & keyof ExternalItem> & Partial<Detail>
+
+export interface CardFilter {
+  boardId?: string
+  columnId?: string
+  status?: CardStatus
+  label?: string
+  search?: string
+  archived?: boolean
+}
+export interface CardPage {
+  cards: Card[]
+  more: boolean
+}
+/** Where a card is, as the routes name it. */
+export interface CardPlace {
+  projectId: string
+  cardId: string
+}
+
+/**
+ * Lists at most `limit` cards in the order of the board: boards, their columns, places. The archived ones have none and come by
+ * id. Where more than the column is asked for, or by an API key, a column's cards come by id, and those that came are put in order.
+ */
+export async function listCards(
+  context: Context,
+  projectId: string,
+  filter: CardFilter,
+  limit: number,
+  onPage?: (count: number) => void,
+): Promise<CardPage> {
+  const cards: Card[] = []
+  for (const part of await partsOf(context, projectId, filter)) {
+    if (cards.length > limit) break
+    const inColumn: Card[] = []
+    const wanted = limit + 1 - cards.length
+    const source = isExternalFilter(context, part) ? externalPages : internalPages
+    for await (const page of source(context, projectId, part, wanted)) {
+      inColumn.push(...page)
+      onPage?.(Math.min(limit, cards.length + inColumn.length))
+      if (inColumn.length >= wanted) break
+    }
+    if (part.columnId !== undefined) inColumn.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
+    cards.push(...inColumn)
+  }
+  return { cards: cards.slice(0, limit), more: cards.length > limit }
+}
+
+/** The filter once for each column that it may find cards in. */
+async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
+  if (filter.archived || filter.columnId !== undefined) return [filter]
+  const { boardId, ...others } = filter
+  return (await columnsOf(context, projectId, boardId)).map(({ id }) => ({ ...others, columnId: id }))
+}
+
+export async function getCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<Card> {
+  return external
+    ? fromExternal(await client.external.get({ projectId, cardId }))
+    : client.cards.get({ projectId, cardId })
+}
+
+export interface NewCard {
+  title: string
+  prompt?: string
+  column?: { id: string }
+  labels: string[]
+  useWorktree: boolean
+  agent?: string | null
+  command?: string
+}
+
+/** Creates a card whose agent waits; with a command, a terminal card. The external route knows no labels, no agents and no terminal cards. */
+export async function createCard(
+  { client, external }: Context,
+  projectId: string,
+  { title, prompt, column, labels, useWorktree, agent, command }: NewCard,
+  idempotencyKey?: string,
+): Promise<Card> {
+  if (external && labels.length === 0 && agent === undefined && command === undefined)
+    return fromExternal(
+      await client.external.create(
+        { projectId, title, prompt, columnId: column && Number(column.id), useWorktree },
+        { idempotencyKey },
+      ),
+    )
+  return client.cards.create(
+    {
+      projectId,
+      title,
+      prompt,
+      columnId: column?.id,
+      labels,
+      useWorktree,
+      deferred: true,
+      agent,
+      command,
+      ...(command !== undefined && { kind: 'terminal' }),
+    },
+    { idempotencyKey },
+  )
+}
+
+/** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. */
+export async function moveCard(
+  { client, external }: Context,
+  { projectId, cardId }: CardPlace,
+  columnId: string,
+  position?: number,
+): Promise<Card> {
+  if (!external) return client.cards.move({ projectId, cardId, columnId, position })
+  return fromExternal(
+    await client.external.move({
+      projectId,
+      cardId,
+      targetColumnId: Number(columnId),
+      position: position ?? Number.MAX_SAFE_INTEGER,
+    }),
+  )
+}
+
+export async function archiveCard({ client, external }: Context, { projectId, cardId }: CardPlace): Promise<void> {
+  await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
+}
+
+/** Counts a project's cards. */
+export async function countCards({ client, external }: Context, projectId: string): Promise<Stats> {
+  if (!external) return client.projects.stats({ id: projectId })
+  const stats = await client.external.stats({ projectId })
+  return { ...stats, byColumn: stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) })) }
+}
+
+/** Cancels a card's agent. */
+export async function cancelAgent({ client, external }: Context, place: CardPlace): Promise<void> {
+  await (external ? client.external.cancelAgent(place) : client.agents.cancel(place))
+}
+
+/**
+ * Does something to a card of the current project, wherever that comes from; without one, in the project that the card is in.
+ * @throws Failure (not found) for what is no id, and for a card of another project
+ */
+export async function inItsProject<T>(
+  context: Context,
+  wanted: string,
+  action: (place: CardPlace) => Promise<T>,
+): Promise<T> {
+  const cardId = cardIdOf(wanted)
+  const projects = await context.projects()
+  if (projects.length !== 1) {
+    const { projectId } = await context.client.cards.getFlat({ id: cardId })
+    if (projects.length > 0 && !projects.some(({ id }) => id === projectId))
+      throw await elsewhere(context, `card ${cardId}`, projectId)
+    return action({ projectId, cardId })
+  }
+  try {
+    return await action({ projectId: projects[0]!.id, cardId })
+  } catch (error) {
+    if ((error as ApiFailure).code !== 'CARD_NOT_FOUND' || context.external) throw error
+    const card = await context.client.cards.getFlat({ id: cardId }).catch(() => undefined)
+    throw card && card.projectId !== projects[0]!.id
+      ? await elsewhere(context, `card ${cardId}`, card.projectId)
+      : error
+  }
+}
+
+/** The id of a card as somebody named it: 12 or #12. @throws Failure (not found) */
+export function cardIdOf(wanted: string): string {
+  const cardId = idOf(wanted)
+  if (isId(cardId)) return cardId
+  throw new Failure('notFound', `there is no card "${wanted}"`, {
+    hint: `a card is named by its id; its words find it: board search ${/^[\w .-]+$/.test(wanted) ? `"${wanted}"` : '"…"'}`,
+    see: 'board cards list',
+  })
+}
+
+/** Ids are the whole server's, so a slip of a finger would reach another project. */
+export async function elsewhere(context: Context, what: string, projectId: string): Promise<Failure> {
+  const name = (await context.client.projects.list()).find(({ id }) => id === projectId)?.name ?? projectId
+  return new Failure('notFound', `${what} belongs to project "${name}"`, {
+    hint: `if it is meant: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
+    see: 'board projects list',
+  })
+}
+
+/** Where a card is, once it is sure that it is there. */
+export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
+  inItsProject(context, cardId, async place => {
+    await getCard(context, place)
+    return place
+  })
+
+/** Adds the names of the columns to cards that came without. */
+export async function withColumnNames(
+  context: Context,
+  projectId: string,
+  coming: Card[] | Promise<Card[]>,
+): Promise<Card[]> {
+  const [cards, columns] = await Promise.all([coming, columnsOf(context, projectId)])
+  const byId = new Map(columns.map(column => [column.id, column]))
+  return cards.map(card => ({
+    ...card,
+    columnName: byId.get(card.columnId)?.name,
+    columnType: byId.get(card.columnId)?.columnType as Card['columnType'],
+  }))
+}
+
+/** The card with the name of its column, which only internal routes tell by themselves. */
+export const withColumnName = async (context: Context, card: Card): Promise<Card> =>
+  card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
+
+/** External lists know neither boards nor search; a key that may read cards may use the internal list for those. */
+const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean =>
+  external && boardId === undefined && search === undefined && !archived
+
+/** The route pages one column by places (`offset`) when nothing else is asked for, and all else by ids (`cursor`). */
+async function* internalPages(
+  { client }: Context,
+  projectId: string,
+  filter: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
+  const limit = Math.min(1000, wanted)
+  const { columnId, ...others } = filter
+  const inPlaces = columnId !== undefined && Object.values(others).every(value => value === undefined)
+  for (let offset = 0, cursor = '0'; ;) {
+    const page = await patiently(() =>
+      client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }),
+    )
+    yield page
+    if (page.length < limit) return
+    offset += page.length
+    cursor = page.at(-1)!.id
+  }
+}
+
+async function* externalPages(
+  { client }: Context,
+  projectId: string,
+  { columnId, status, label }: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
+  const limit = Math.min(100, wanted)
+  let cursor: number | undefined
+  do {
+    const { items, nextCursor } = await patiently(() =>
+      client.external.list({ projectId, columnId, status, label, limit, cursor }),
+    )
+    yield items.map(fromExternal)
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+}
+
+/** An external card in the internal view: ids are text. */
+function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
+  const { sessions, ...fields } = rest
+  return {
+    id: String(id),
+    projectId: String(projectId),
+    boardId: String(boardId),
+    columnId: String(columnId),
+    ...fields,
+    hasActiveAgent: fields.status === 'queued' || fields.status === 'running' || fields.status === 'waiting',
+    ...(sessions && { sessions: sessions.map(session => ({ ...session, id: String(session.id) })) }),
+  }
+}

@@ -1,0 +1,50 @@
+import { getCard, type Card, type CardPlace } from './cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { sentence } from '../failures/report.ts'
+import { Failure } from '../failures/failure.ts'
+import { columnsOf } from '../context/resolve.ts'
+import { warnOfFolder } from './startWarnings.ts'
+
+const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
+
+/**
+ * Has a card's agent started (see startCard).
+ * @throws like startCard, and Failure (failure) when the server has no agent to start
+ */
+export async function runCard(context: Context, place: CardPlace): Promise<Card> {
+  await startCard(context, place)
+  const card = await getCard(context, place)
+  await warnOfFolder(context, card)
+  const { lastAgentAction } = card
+  if (lastAgentAction?.type === 'not_started')
+    throw new Failure(
+      'failure',
+      `card ${card.id}: ${sentence(lastAgentAction.detail ?? 'Its agent was not started.')}`,
+      { see: 'board agents providers' },
+    )
+  return card
+}
+
+/**
+ * Starts a card's agent: for the first time, for which a card that is in no active column moves into the first one of its board;
+ * where it broke off; or anew.
+ * @throws Failure (conflict) when its board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ */
+export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
+  const { client } = context
+  const { boardId, columnId, deferred, status } = await getCard(context, place)
+  const active = (await columnsOf(context, place.projectId, boardId)).filter(
+    ({ columnType }) => columnType === 'active',
+  )
+  if (!active[0])
+    throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })
+  // A run that cannot start moves nothing.
+  if (!active.some(({ id }) => id === columnId))
+    await client.cards.move({ ...place, columnId: active[0].id, mustStart: true })
+  else if (deferred) await client.cards.activate(place)
+  else if (brokenOff.has(status)) {
+    await client.agents.retry(place)
+    return 'goes on'
+  } else await client.agents.relaunch(place)
+  return 'starts'
+}

@@ -1,0 +1,196 @@
+import { Live, type LiveMessage } from '../../src/client/socket.ts'
+import type { CardStatus } from '../../src/contract/fields.ts'
+import type { Bell } from '../output/bell.ts'
+import { getCard, type Card, type CardPlace } from './cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf, Failure } from '../failures/failure.ts'
+import { refresher } from '../requests/coalesce.ts'
+
+/** How waiting for one card ended: with the card as it was then, or with what went wrong. */
+export type Outcome = { id: string; card: Card } | { id: string; error: unknown }
+export interface WaitOptions {
+  /** Told of each card once, as it gets there. */
+  onReached?: (outcome: Outcome) => void
+  /** Ends the waiting. */
+  signal?: AbortSignal
+  /** Told of every event meanwhile. */
+  bell?: Bell
+}
+
+/** Statuses that an agent passes through: an event that tells of one is enough, for it may be over when the card is read. */
+const passing: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
+
+/** With events, the cards are read again this often only for what no event told. */
+const safetyNetMs = 10_000
+/** How often they are read where no events can be had. */
+const pollMs = 2000
+
+/**
+ * Waits until each card has one of the statuses. The server's events tell when to look; without them it is asked every two
+ * seconds. A server that is away for a while is waited for.
+ * @returns in the order of `places`
+ * @throws Failure (timed out) after `--timeout`, and the signal's reason
+ */
+export async function waitForCards(
+  context: Context,
+  places: readonly CardPlace[],
+  wanted: ReadonlySet<CardStatus>,
+  { onReached = () => {}, signal, bell }: WaitOptions = {},
+): Promise<Outcome[]> {
+  const pending = new Pending(context, places, wanted, onReached)
+  const { timeout } = context.globals
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason))
+    if (timeout)
+      timer = setTimeout(
+        () =>
+          reject(
+            new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`, {
+              hint: 'their agents go on; to wait longer: --timeout 1h',
+            }),
+          ),
+        timeout * 1000,
+      )
+  })
+  try {
+    await Promise.race([pending.readAll(), late])
+    if (!pending.isOver) await Promise.race([followed(context, pending, bell), late])
+    return pending.outcomes()
+  } finally {
+    clearTimeout(timer)
+    pending.stop()
+  }
+}
+
+async function followed(context: Context, pending: Pending, bell: Bell | undefined): Promise<void> {
+  const refreshed = refresher(() => pending.readMarked())
+  const readAll = () => {
+    pending.markAll()
+    refreshed.again()
+  }
+  let timer = setInterval(readAll, safetyNetMs)
+  const live = new Live(context.connection, {
+    onSubscribed: readAll,
+    onEvent: message => {
+      bell?.hear(message)
+      if (pending.heard(message)) refreshed.again()
+    },
+    onState: ({ name }) => {
+      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
+    },
+  })
+  for (const projectId of pending.projects()) live.subscribe(projectId)
+  live.done.catch(() => {
+    clearInterval(timer)
+    if (pending.isOver) return
+    timer = setInterval(readAll, pollMs)
+    readAll()
+  })
+  try {
+    await Promise.race([pending.over, refreshed.failed])
+    await bell?.settle(pending.outcomes().flatMap(outcome => (outcome && 'card' in outcome ? [outcome.card] : [])))
+  } finally {
+    pending.stop()
+    clearInterval(timer)
+    live.close()
+  }
+}
+
+/** The cards that have not got there yet. */
+class Pending {
+  /** Resolves when none is left, and when it is stopped. */
+  readonly over: Promise<void>
+  readonly #context: Context
+  readonly #wanted: ReadonlySet<CardStatus>
+  readonly #onReached: (outcome: Outcome) => void
+  readonly #places: ReadonlyMap<string, CardPlace>
+  /** Card id -> the status that it was last seen in. */
+  readonly #left: Map<string, CardStatus | undefined>
+  readonly #marked = new Set<string>()
+  readonly #outcomes = new Map<string, Outcome>()
+  #isStopped = false
+  #finish: () => void = () => {
+    /* set at once */
+  }
+
+  constructor(
+    context: Context,
+    places: readonly CardPlace[],
+    wanted: ReadonlySet<CardStatus>,
+    onReached: (outcome: Outcome) => void,
+  ) {
+    this.#context = context
+    this.#wanted = wanted
+    this.#onReached = onReached
+    this.#places = new Map(places.map(place => [place.cardId, place]))
+    this.#left = new Map(places.map(({ cardId }) => [cardId, undefined]))
+    this.over = new Promise(resolve => {
+      this.#finish = resolve
+    })
+  }
+
+  get isOver(): boolean {
+    return this.#isStopped || this.#left.size === 0
+  }
+
+  projects(): Set<string> {
+    return new Set([...this.#places.values()].map(({ projectId }) => projectId))
+  }
+  outcomes(): Outcome[] {
+    return [...this.#places.keys()].map(id => this.#outcomes.get(id)!)
+  }
+  named(): string {
+    return [...this.#left].map(([id, status]) => (status ? `${id} (${status})` : id)).join(', ')
+  }
+  /** Nothing is read or told any more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#finish()
+  }
+
+  markAll(): void {
+    for (const id of this.#left.keys()) this.#marked.add(id)
+  }
+
+  async readAll(): Promise<void> {
+    this.markAll()
+    await this.readMarked()
+  }
+
+  /** Reads the cards that something was heard of. */
+  async readMarked(): Promise<void> {
+    for (const id of this.#marked) {
+      this.#marked.delete(id)
+      if (!this.isOver && this.#left.has(id)) await this.#read(id)
+    }
+  }
+
+  /** Takes an event in; says whether a card has to be read. Where an agent goes on by itself, its end is a passing one, so what is at rest is read. */
+  heard({ type, data }: LiveMessage): boolean {
+    if (type === 'resync') this.markAll()
+    const card = type.startsWith('card.') ? (data as Card) : undefined
+    if (!card || !this.#left.has(card.id)) return type === 'resync'
+    if (passing.has(card.status) && this.#wanted.has(card.status)) this.#reached({ id: card.id, card })
+    else this.#marked.add(card.id)
+    return true
+  }
+
+  async #read(id: string): Promise<void> {
+    try {
+      const card = await getCard(this.#context, this.#places.get(id)!)
+      if (this.#left.has(id)) this.#left.set(id, card.status)
+      if (this.#wanted.has(card.status)) this.#reached({ id, card })
+    } catch (error) {
+      if (exitOf(error) !== 'notFound') throw error
+      this.#reached({ id, error })
+    }
+  }
+
+  #reached(outcome: Outcome): void {
+    if (this.#isStopped || !this.#left.delete(outcome.id)) return
+    this.#outcomes.set(outcome.id, outcome)
+    this.#onReached(outcome)
+    if (this.#left.size === 0) this.#finish()
+  }
+}

@@ -1,0 +1,62 @@
+import { startsAgent } from '../../src/client/agentStarts.ts'
+import { patiently } from '../input/bulk.ts'
+import { getCard, inItsProject, type CardPlace } from './cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf } from '../failures/failure.ts'
+import { confirm } from '../input/prompt.ts'
+import { columnsOf } from '../context/resolve.ts'
+
+type Target = { id: string; columnType: string }
+
+/**
+ * Which of the cards start their agents when they are moved to the columns that `targetOf` gives. What can't be read is left to
+ * the move, which says why.
+ */
+export const startersOf = (
+  context: Context,
+  ids: readonly string[],
+  targetOf: (place: CardPlace) => Promise<Target>,
+): Promise<Set<string>> =>
+  those(context, ids, async place => {
+    const column = await targetOf(place)
+    return column.columnType === 'active' && startsAgent(await getCard(context, place), column)
+  })
+
+/** Which of the cards start their next step's agents when they are let move on. */
+export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<Set<string>> =>
+  those(context, ids, async place => {
+    const card = await getCard(context, place)
+    if (card.status !== 'completed') return false
+    const [{ steps }, columns] = await Promise.all([
+      context.client.cards.getPipeline(place),
+      columnsOf(context, place.projectId, card.boardId),
+    ])
+    const active = steps.filter(({ columnId }) => columns.find(({ id }) => id === columnId)?.columnType === 'active')
+    const at = active.findIndex(({ columnId }) => columnId === card.columnId)
+    return at >= 0 && at + 1 < active.length
+  })
+
+/**
+ * Asks before more than one agent is started.
+ * @throws Failure (usage) where nobody can be asked, (failure) when the answer is no
+ */
+export async function confirmStarts(context: Context, count: number, yes: boolean | undefined): Promise<void> {
+  if (count > 1) await confirm(context, `This starts ${count} agents. Go on?`, yes)
+}
+
+async function those(
+  context: Context,
+  ids: readonly string[],
+  starts: (place: CardPlace) => Promise<boolean>,
+): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const id of ids)
+    try {
+      if (await patiently(() => inItsProject(context, id, starts))) found.add(id)
+    } catch (error) {
+      // A key that may move and not read: whether it starts anything can't be told.
+      if (exitOf(error) === 'denied') found.add(id)
+      else if (exitOf(error) === 'unreachable') throw error
+    }
+  return found
+}

@@ -1,0 +1,111 @@
+import { usage } from '../failures/failure.ts'
+
+/** A card as a file says it. Flags of the command line win over it. */
+export interface CardText {
+  title?: string
+  prompt?: string
+  column?: string
+  labels?: string[]
+  agent?: string
+  useWorktree?: boolean
+}
+
+const kinds: Record<keyof CardText, (value: unknown) => boolean> = {
+  title: isText,
+  prompt: isText,
+  column: value => isText(value) || typeof value === 'number',
+  labels: value => Array.isArray(value) && value.every(isText),
+  agent: isText,
+  useWorktree: value => typeof value === 'boolean',
+}
+const described: Record<keyof CardText, string> = {
+  title: 'text',
+  prompt: 'text',
+  column: 'a name or an id',
+  labels: 'a list of texts',
+  agent: 'text',
+  useWorktree: 'true or false',
+}
+
+/**
+ * A card from Markdown. Lines between two `---` at its head say `column`, `labels` (with commas), `agent`, `useWorktree` and `title`;
+ * else the first line, or first heading, is the title. What follows is the prompt.
+ * @throws Failure (usage)
+ */
+export function cardOfMarkdown(text: string): CardText {
+  const [, head, rest = ''] = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(text) ?? [
+    undefined,
+    undefined,
+    text,
+  ]
+  const card = head === undefined ? {} : ofHead(head)
+  const body = rest.trim()
+  if (card.title !== undefined) return body === '' ? card : { ...card, prompt: body }
+  const [first = '', ...lines] = body.split(/\r?\n/)
+  const prompt = lines.join('\n').trim()
+  return { ...card, title: first.replace(/^#+\s+/, '').trim(), ...(prompt !== '' && { prompt }) }
+}
+
+function ofHead(head: string): CardText {
+  const entries = head
+    .split(/\r?\n/)
+    .filter(line => line.trim() !== '')
+    .map(line => {
+      const [, name, value] = /^([\w-]+):\s*(.*?)\s*$/.exec(line) ?? []
+      if (name === undefined || value === undefined)
+        throw usage(`the head of the file has a line that says nothing: ${line.slice(0, 80)}`, {
+          hint: 'for example: column: Backlog',
+        })
+      const plain = value.replace(/^(["'])(.*)\1$/, '$2')
+      if (name === 'labels')
+        return [
+          name,
+          plain
+            .replace(/^\[|\]$/g, '')
+            .split(',')
+            .map(label => label.trim().replace(/^(["'])(.*)\1$/, '$2'))
+            .filter(Boolean),
+        ]
+      return [name, name === 'useWorktree' ? { true: true, false: false }[plain] : plain]
+    })
+  return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the head of the file')
+}
+
+/**
+ * Cards from lines of JSON (NDJSON), one object a line. All lines are read before the first card is made.
+ * @throws Failure (usage) that names the line
+ */
+export function cardsOfLines(text: string): CardText[] {
+  return text.split('\n').flatMap((line, at) => {
+    if (line.trim() === '') return []
+    const card = checked(parsed(line, at + 1), `line ${at + 1}`)
+    if (card.title === undefined || card.title.trim() === '') throw usage(`line ${at + 1} has no title`)
+    return [card]
+  })
+}
+
+function parsed(line: string, number: number): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line)
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    /* It is said below. */
+  }
+  throw usage(`line ${number} is not a JSON object`, {
+    hint: 'one card a line, for example: {"title": "Fix the login", "labels": ["bug"]}',
+  })
+}
+
+function checked(fields: Record<string, unknown>, where: string): CardText {
+  for (const [name, value] of Object.entries(fields)) {
+    if (!Object.hasOwn(kinds, name))
+      throw usage(`${where} has an unknown field: ${name}`, { see: `known fields: ${Object.keys(kinds).join(', ')}` })
+    if (!kinds[name as keyof CardText](value))
+      throw usage(`${where}: ${name} must be ${described[name as keyof CardText]}`)
+  }
+  return fields
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}

@@ -1,0 +1,34 @@
+import type { ApiFailure } from '../../src/client/failures.ts'
+import type { Card } from './cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { sentence } from '../failures/report.ts'
+
+/** The projects of which it has been said, or that are in Git. */
+const known = new WeakMap<Context, Set<string>>()
+
+/** Says after a move that no agent was started by it, and why. */
+export async function warnOfStart(context: Context, card: Card): Promise<void> {
+  const { id, columnType, lastAgentAction, updatedAt, status } = card
+  if (columnType !== 'active') return
+  if (lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt)
+    return context.out.warn(
+      `card ${id} was moved, and no agent started: ${sentence(lastAgentAction.detail ?? 'nothing is known')} (see: board agents providers)`,
+    )
+  if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
+}
+
+/** Says, once for a project without Git, that agents work in its folder itself although their cards want worktrees. */
+export async function warnOfFolder(context: Context, card: Card): Promise<void> {
+  const { id, projectId, gitBranch, kind, useWorktree } = card
+  const seen = known.get(context) ?? known.set(context, new Set()).get(context)!
+  if (gitBranch !== null || kind === 'terminal' || !useWorktree || seen.has(projectId)) return
+  seen.add(projectId)
+  const isOutsideGit = await context.client.agents.diff({ projectId, cardId: id }).then(
+    () => false,
+    (error: unknown) => (error as ApiFailure).code === 'NOT_A_GIT_REPOSITORY',
+  )
+  if (isOutsideGit)
+    context.out.warn(
+      `the project is in no Git repository, so its agents work in its folder itself, without worktrees (to change that: git init, and a first commit)`,
+    )
+}

@@ -1,0 +1,115 @@
+import type { Command } from 'commander'
+import { createClient, type Client, type Connection } from '../../src/client/index.ts'
+import { version } from '../../src/config/version.ts'
+import { durationSecs } from '../parsing/arguments.ts'
+import { discover, type Discovery } from './discovery.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { globalsOf, type Globals } from '../parsing/globals.ts'
+import { checkLocal, noServer, renewalOf } from './localPlace.ts'
+import { nameOf } from '../parsing/commandNames.ts'
+import { openOut } from '../output/createOutput.ts'
+import type { Out } from '../output/output.ts'
+import { programsOf, type Programs } from '../programs.ts'
+import { chooseProject, findProjects, type Candidates, type CurrentProject } from './resolve.ts'
+import { talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+
+/** What a command that talks to a server works with. */
+export interface Context {
+  client: Client
+  connection: Connection
+  /** The token is an API key (`svc_ak_`): use the external routes. */
+  external: boolean
+  out: Out
+  globals: Globals
+  discovery: Discovery
+  /** False: ask nothing (`--no-input`, or no terminal). */
+  mayAsk: boolean
+  programs: Programs
+  /**
+   * The current project: `-P`, BOARD_PROJECT, the profile, or the one whose path contains the working folder.
+   * @throws Failure (usage) if there is none, (not found) if the server does not know it.
+   */
+  project(): Promise<CurrentProject>
+  /** What `project` chooses from: the one that is named, else those of the working folder; none where there is no current project. */
+  projects(): Promise<readonly CurrentProject[]>
+}
+
+/**
+ * Finds the server and makes everything that a command needs. No request but the check of a local daemon is made.
+ * @throws Failure (unreachable) when there is no server.
+ */
+export async function openContext(command: Command): Promise<Context> {
+  const globals = globalsOf(command)
+  const { out, mayAsk, settings } = openOut(globals, undefined, nameOf(command))
+  const discovery = discover(globals, process.env, settings)
+  if (!discovery.url) throw noServer()
+  const timeoutSecs = globals.timeout ?? durationSecs(settings.config?.timeout ?? '30')
+  const connection: Connection = {
+    url: discovery.url.value,
+    token: discovery.token?.value,
+    timeoutMs: timeoutSecs * 1000,
+    userAgent: `board/${version}`,
+    renew: renewalOf(discovery),
+    ...(globals.debug && { onRequest: debugLine }),
+  }
+  if (discovery.local) await checkLocal(discovery.local)
+  const client = createClient(connection)
+  const external = connection.token?.startsWith('svc_ak_') === true
+  let found: Promise<Candidates> | undefined
+  let project: Promise<CurrentProject> | undefined
+  const candidates = () => (found ??= findProjects(context))
+  const context: Context = {
+    client,
+    connection,
+    external,
+    out,
+    globals,
+    discovery,
+    mayAsk,
+    programs: programsOf(command),
+    project: () => (project ??= candidates().then(those => chooseProject(context, those))),
+    projects: async () => (await candidates()).projects,
+  }
+  return context
+}
+
+/**
+ * Stops a command that an API key can't do.
+ * @throws Failure (denied)
+ */
+export function requireUser(context: Context, what: string): void {
+  if (context.external)
+    throw new Failure('denied', `${what} needs a signed-in user, and the token is an API key`, {
+      hint: 'sign in with: board auth login',
+      see: 'board auth status',
+    })
+}
+
+/**
+ * Stops what draws a list anew and anew where there is nothing to draw on.
+ * @throws Failure (usage)
+ */
+export function requireScreen({ out }: Context): void {
+  if (!out.terminal.stdout || out.json)
+    throw usage('--watch draws on a terminal', {
+      hint: 'to follow changes in a script: board events',
+      see: 'board events --help',
+    })
+}
+
+/**
+ * The context of a command that an API key can't do.
+ * @throws Failure (denied)
+ */
+export async function openUserContext(command: Command): Promise<Context> {
+  const context = await openContext(command)
+  requireUser(context, `${command.parent?.name()} ${command.name()}`)
+  return context
+}
+
+const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
+  talk(
+    `debug: ${method} ${harmless(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${harmless(requestId)}` : ''}\n`,
+  )
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import { dataFolder, runtimeFile, type Runtime } from '../../src/config/paths.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import type { Globals } from '../parsing/globals.ts'
+import { readSettings, type Profile, type Settings } from './profiles.ts'
+import { nearest } from '../output/text.ts'
+import { unreadable } from '../failures/unreadableFile.ts'
+
+/** A value and where it came from, for `board auth status`. */
+export interface Found {
+  value: string
+  from: string
+}
+
+/** Where a value came from that daemon.json holds. */
+export const fromRuntime = 'the running server on this machine'
+
+/** Which server, which token, which project, and where each was found. */
+export interface Discovery {
+  profile: Found | undefined
+  url: Found | undefined
+  token: Found | undefined
+  project: Found | undefined
+  /** What daemon.json says of the server on this machine, if its URL is meant. It has not been asked yet whether it lives. */
+  local: Runtime | undefined
+}
+
+/**
+ * Finds out which server is meant: flags, then the environment, then the profile in use, then the daemon on this machine.
+ * A profile's token goes only to the origin that it was made for, the local token only to the local daemon.
+ */
+export function discover(
+  globals: Globals,
+  env: NodeJS.ProcessEnv = process.env,
+  settings: Settings = readSettings(),
+): Discovery {
+  const named = found(globals.profile, '--profile') ?? found(env.BOARD_PROFILE, 'BOARD_PROFILE')
+  const profileName = named ?? found(settings.current, 'the profile in use')
+  const profile = profileName && profileOf(settings, profileName, named !== undefined)
+  const fromProfile = `profile ${profileName?.value}`
+  const runtime = readRuntime(env)
+  const first = globals.profile !== undefined
+  const url =
+    found(globals.url, '--url') ??
+    pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL')) ??
+    found(runtime?.url, fromRuntime)
+  return {
+    profile: profileName,
+    url: url && { ...url, value: origin(url) },
+    token: url && tokenFor(originOf(url.value), { globals, env, profile, fromProfile, first, runtime }),
+    project:
+      found(globals.project, '--project') ??
+      pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
+    local: runtime && url?.value === runtime.url && url.from === fromRuntime ? runtime : undefined,
+  }
+}
+
+/** What a running daemon of this account left, or nothing. Whether it still lives is another question. */
+export function readRuntime(env: NodeJS.ProcessEnv = process.env): Runtime | undefined {
+  try {
+    const runtime = JSON.parse(readFileSync(runtimeFile(dataFolder(env)), 'utf8')) as Runtime
+    return typeof runtime.url === 'string' && typeof runtime.token === 'string' ? runtime : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The origin of a URL, or undefined. */
+export function originOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+interface TokenPlaces {
+  globals: Globals
+  env: NodeJS.ProcessEnv
+  profile: Profile | undefined
+  fromProfile: string
+  first: boolean
+  runtime: Runtime | undefined
+}
+
+function tokenFor(
+  target: string | undefined,
+  { globals, env, profile, fromProfile, first, runtime }: TokenPlaces,
+): Found | undefined {
+  const bound =
+    profile?.token !== undefined && profile.tokenOrigin === target ? tokenOf(profile.token, fromProfile) : undefined
+  return (
+    fromFile(globals.tokenFile, '--token-file') ??
+    pick(first, bound, tokenOf(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? fromFile(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE')) ??
+    (runtime && originOf(runtime.url) === target ? found(runtime.token, fromRuntime) : undefined)
+  )
+}
+
+/** What the profile says goes after the environment, unless the profile was named by a flag. */
+const pick = (profileFirst: boolean, profile: Found | undefined, environment: Found | undefined): Found | undefined =>
+  profileFirst ? (profile ?? environment) : (environment ?? profile)
+
+const found = (value: string | undefined, from: string): Found | undefined =>
+  value === undefined || value === '' ? undefined : { value, from }
+
+/** A token as somebody has set it, perhaps with the line break of the file that it stood in. @throws Failure (usage) when it is not one word */
+function tokenOf(value: string | undefined, from: string): Found | undefined {
+  const token = value?.trim()
+  if (token !== undefined && /[^\x21-\x7e]/.test(token))
+    throw usage(`the token of ${from} is not one word: it has a space, a line break or a strange character in it`, {
+      hint: 'it looks like svc_ak_...; make a new one with: board keys create',
+      see: 'board help environment',
+    })
+  return found(token, from)
+}
+
+function fromFile(path: string | undefined, from: string): Found | undefined {
+  if (!path) return undefined
+  let text: string
+  try {
+    text = readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw unreadable(`the file of ${from}`, error, { see: 'board help environment' })
+  }
+  const token = tokenOf(text, `the file of ${from}`)
+  if (token) return { ...token, from }
+  throw usage(`the file of ${from} holds no token`, { see: 'board help environment' })
+}
+
+function profileOf(settings: Settings, name: Found, strict: boolean): Profile | undefined {
+  const profile = Object.hasOwn(settings.profiles ?? {}, name.value) ? settings.profiles![name.value] : undefined
+  if (profile || !strict) return profile
+  const meant = nearest(name.value, Object.keys(settings.profiles ?? {}))
+  throw new Failure('notFound', `there is no profile "${name.value}" (${name.from})`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: 'board profile list',
+  })
+}
+
+function origin({ value, from }: Found): string {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
+    throw usage(`the address of ${from} is not an http or https address without a password: ${value}`, {
+      hint: 'it looks like http://127.0.0.1:4400',
+    })
+  }
+  return url.origin + url.pathname.replace(/\/$/, '')
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sendJson } from '../../src/client/http.ts'
+import type { RenewablePlace } from '../../src/client/place.ts'
+import { processMark } from '../../src/config/kernel.ts'
+import type { Runtime } from '../../src/config/paths.ts'
+import { fromRuntime, originOf, readRuntime, type Discovery } from './discovery.ts'
+import { Failure } from '../failures/failure.ts'
+
+/** A server listens for an instant before it leaves daemon.json. */
+const startingMs = 1000
+const lookMs = 25
+
+export const noServer = (cause?: unknown): Failure =>
+  new Failure('unreachable', 'no server; run: board serve', { see: 'board help environment', cause })
+
+/**
+ * Makes sure that the daemon of daemon.json still lives before its token is sent anywhere. While its process does, the port is
+ * its own; where that can't be seen, it is asked.
+ * @throws Failure (unreachable)
+ */
+export async function checkLocal({ pid, mark, url }: Runtime): Promise<void> {
+  if (mark !== undefined && processMark(pid) === mark) return
+  try {
+    const health = (await sendJson({ url, timeoutMs: 2000 }, 'GET', '/api/health')) as { status?: string } | undefined
+    if (health?.status === 'ok') return
+  } catch (error) {
+    throw noServer(error)
+  }
+  throw noServer()
+}
+
+/**
+ * How a connection with the local token goes on after a restart, which changes the token and perhaps the port: daemon.json is
+ * read and checked anew. An address that somebody named stays. Undefined for any other token.
+ */
+export function renewalOf({ token, url }: Discovery): RenewablePlace['renew'] {
+  if (token?.from !== fromRuntime) return undefined
+  return async failed => {
+    // A connection with a token of another kind may be a copy of this one.
+    if (!failed.token?.startsWith('svc_lt_')) return undefined
+    const giveUpAtMs = performance.now() + (failed.wasRefused ? startingMs : 0)
+    for (;;) {
+      const runtime = readRuntime()
+      const isNew = runtime && (runtime.token !== failed.token || runtime.url !== failed.url)
+      const mayMove = url?.from === fromRuntime || originOf(runtime?.url) === originOf(failed.url)
+      if (isNew && mayMove && (await lives(runtime)))
+        return { url: url?.from === fromRuntime ? runtime.url : failed.url, token: runtime.token }
+      if (performance.now() >= giveUpAtMs) return undefined
+      await sleep(lookMs)
+    }
+  }
+}
+
+const lives = (runtime: Runtime): Promise<boolean> =>
+  checkLocal(runtime).then(
+    () => true,
+    () => false,
+  )

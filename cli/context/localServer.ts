@@ -1,0 +1,134 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sendJson } from '../../src/client/http.ts'
+import { processMark } from '../../src/config/kernel.ts'
+import { dataFolder, printedFile, runtimeFile, type Runtime } from '../../src/config/paths.ts'
+import { readRuntime } from './discovery.ts'
+import { Failure } from '../failures/failure.ts'
+
+/**
+ * The server of a data folder on this machine. `stale`: its daemon.json is there, and the server is not. One that is busy or was
+ * stopped runs and does not answer.
+ */
+export interface LocalServer {
+  dataDir: string
+  state: 'running' | 'stale' | 'none'
+  answers: boolean
+  runtime: Runtime | undefined
+  version: string | null
+}
+
+const betweenMs = 50
+/** The server cuts off what it has printed when it is too much: what it prints next must come at the end. */
+const appended = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
+
+/** Looks whether a server runs on this account's data folder, or on the one that BOARD_DATA_DIR names. */
+export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Promise<LocalServer> {
+  const dataDir = dataFolder(env)
+  const runtime = readRuntime(env)
+  if (!runtime) return { dataDir, state: 'none', answers: false, runtime, version: null }
+  const lives = runtime.mark !== undefined && processMark(runtime.pid) === runtime.mark
+  const version = lives || isAlive(runtime.pid) ? await askVersion(runtime) : null
+  return {
+    dataDir,
+    state: lives || version !== null ? 'running' : 'stale',
+    answers: version !== null,
+    runtime,
+    version: version ?? (lives ? runtime.version : null),
+  }
+}
+
+/**
+ * Starts a server in the background, which goes on when this program and its terminal are gone. What it prints goes to
+ * `logs/server.out` in the data folder, 4 MiB at most. Waits until it answers.
+ * @param program the path of `bin/board.js`
+ * @param args what `board serve` takes; paths in them are relative to the working folder
+ * @throws Failure with the last lines that it printed when it ended, (timedOut) when it does not answer in time
+ */
+export async function startLocalServer(program: string, args: readonly string[], waitSecs: number): Promise<Runtime> {
+  const dataDir = dataFolder()
+  const printed = printedFile(dataDir)
+  mkdirSync(dirname(printed), { recursive: true, mode: 0o700 })
+  const out = openSync(printed, appended, 0o600)
+  if (readRuntime()) forgetStale(dataDir)
+  const child = spawn(process.execPath, [program, 'serve', ...args], { detached: true, stdio: ['ignore', out, out] })
+  closeSync(out)
+  const ended = endOf(child)
+  for (const giveUpAtMs = performance.now() + waitSecs * 1000; performance.now() < giveUpAtMs;) {
+    if (ended.happened)
+      throw new Failure('failure', `the server ended at once: ${lastLines(printed)}`, { see: printed })
+    const runtime = readRuntime()
+    if (runtime && runtime.pid === child.pid && (await askVersion(runtime)) !== null) {
+      child.unref()
+      return runtime
+    }
+    await sleep(betweenMs)
+  }
+  child.unref()
+  throw new Failure('timedOut', `the server does not answer after ${waitSecs} s; it may still come`, { see: printed })
+}
+
+/**
+ * Asks a server to stop, and waits until its process is gone.
+ * @throws Failure (timedOut)
+ */
+export async function stopLocalServer({ pid }: Runtime, timeoutSecs: number): Promise<void> {
+  signal(pid)
+  for (const giveUpAtMs = performance.now() + timeoutSecs * 1000; performance.now() < giveUpAtMs;) {
+    if (!isAlive(pid)) return
+    await sleep(betweenMs)
+  }
+  throw new Failure(
+    'timedOut',
+    `the server (process ${pid}) has not stopped after ${timeoutSecs} s; it lets its work end`,
+    { hint: 'wait longer with --timeout' },
+  )
+}
+
+/** Removes what a server that was killed left behind. */
+export const forgetStale = (dataDir: string): void => rmSync(runtimeFile(dataDir), { force: true })
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM')
+      throw new Failure('denied', `process ${pid} belongs to somebody else`)
+  }
+}
+
+async function askVersion({ url, token }: Runtime): Promise<string | null> {
+  try {
+    return ((await sendJson({ url, token, timeoutMs: 2000 }, 'GET', '/api/health')) as { version: string }).version
+  } catch {
+    return null
+  }
+}
+
+function endOf(child: ChildProcess): { happened: boolean } {
+  const end = { happened: false }
+  child
+    .once('exit', () => {
+      end.happened = true
+    })
+    .once('error', () => {
+      end.happened = true
+    })
+  return end
+}
+
+const lastLines = (path: string): string =>
+  existsSync(path)
+    ? readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' ').slice(0, 500) || 'it printed nothing'
+    : 'it printed nothing'

@@ -1,0 +1,95 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Failure, fileReason } from '../failures/failure.ts'
+
+/** A server that one works with, and who one is there. */
+export interface Profile {
+  url?: string
+  /** The current project there: an id or a name. */
+  project?: string
+  token?: string
+  /** The origin that the token was made for. It is sent nowhere else. */
+  tokenOrigin?: string
+  email?: string
+}
+
+/** What the conf file holds. It is 0600, for there are tokens in it. */
+export interface Settings {
+  /** The name of the profile in use. */
+  current?: string
+  profiles?: Record<string, Profile>
+  /** What `board config set` has set. */
+  config?: Partial<Record<ConfigKey, string>>
+  /** The person's own keys of the terminal board (see userCommandsOf). */
+  commands?: unknown
+}
+
+/** What `board config` knows: key -> what it does. */
+export const configKeys = {
+  pager: 'The command that shows long text (PAGER goes before it).',
+  editor: 'The command that edits a text (VISUAL and EDITOR go before it).',
+  prompt: 'on or off: off never asks, like --no-input.',
+  color: 'on or off: off prints no colour, like --no-color.',
+  mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
+  density: 'compact or comfortable: how board ui draws cards (otherwise as there is room).',
+  preview: 'on or off: on shows the card under the cursor beside the board on wide terminals.',
+  timeout: 'How long an answer of the server may take, like --timeout: 30s, 5m.',
+} as const
+export type ConfigKey = keyof typeof configKeys
+
+/** The folder of the conf file. */
+export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Preferences', 'board')
+  if (process.platform === 'win32') return join(env.APPDATA ?? join(homedir(), 'AppData', 'Roaming'), 'board')
+  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'board')
+}
+
+export const configFile = (): string => join(configFolder(), 'config.json')
+
+/**
+ * Reads the conf file, without the package that writes it: reading is on the way of every command.
+ * @throws Failure when the file is not a JSON object.
+ */
+export function readSettings(): Settings {
+  let text: string
+  try {
+    text = readFileSync(configFile(), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw new Failure('failure', `the conf file cannot be read: ${fileReason(error)}`, { hint: configFile() })
+  }
+  try {
+    const settings = JSON.parse(text) as Settings | null
+    if (typeof settings === 'object' && settings !== null) return settings
+  } catch {
+    /* Told below. */
+  }
+  throw new Failure('failure', `the conf file is not JSON: ${configFile()}`, { hint: 'mend or delete it' })
+}
+
+/** Changes the conf file in one step, mode 0600. */
+export async function changeSettings(change: (settings: Settings) => Settings): Promise<void> {
+  const { default: Conf } = await import('conf')
+  mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+  const file = new Conf<Record<string, unknown>>({
+    cwd: configFolder(),
+    configName: 'config',
+    configFileMode: 0o600,
+    accessPropertiesByDotNotation: false,
+  })
+  file.store = { ...change(file.store as Settings) }
+}
+
+/** Changes one profile, and makes it if it is new. Fields set to undefined go away. */
+export const changeProfile = (name: string, change: Profile, use = false): Promise<void> =>
+  changeSettings(settings => {
+    const profile = Object.fromEntries(
+      Object.entries({ ...settings.profiles?.[name], ...change }).filter(([, value]) => value !== undefined),
+    )
+    return { ...settings, profiles: { ...settings.profiles, [name]: profile }, ...(use && { current: name }) }
+  })
+
+/** A name that can be typed, completed and kept as a key. */
+export const isProfileName = (name: string): boolean =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== 'constructor'

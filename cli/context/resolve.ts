@@ -1,0 +1,289 @@
+import { realpathSync } from 'node:fs'
+import { sep } from 'node:path'
+import type { Client } from '../../src/client/index.ts'
+import type { Discovery } from './discovery.ts'
+import { Failure, usage } from '../failures/failure.ts'
+import { ask } from '../input/prompt.ts'
+import { nearest } from '../output/text.ts'
+
+/** What names are looked up with: a command's Context has it. */
+interface Context {
+  client: Client
+  external: boolean
+  discovery: Discovery
+  mayAsk: boolean
+  project(): Promise<Named>
+}
+
+/** Anything that has an id and a name. */
+export interface Named {
+  id: string
+  name: string
+}
+
+/**
+ * The one of `items` that a person means: by id, which may stand behind a #, else by name, else by name in any case.
+ * @throws Failure (not found) with what was probably meant, or (usage) when several have that name, or one that id and another that name.
+ */
+export function pickNamed<T extends Named>(kind: string, items: readonly T[], wanted: string, see: string): T {
+  const byId = items.find(item => item.id === idOf(wanted))
+  const other = items.find(item => item.name === wanted && item !== byId)
+  if (byId && other)
+    throw usage(`"${wanted}" is the id of one ${kind} and the name of another`, {
+      hint: `say which: "#${byId.id}" is ${byId.name}, "#${other.id}" is ${other.name}`,
+      see,
+    })
+  if (byId) return byId
+  const exact = items.filter(item => item.name === wanted)
+  const same = exact.length > 0 ? exact : items.filter(item => item.name.toLowerCase() === wanted.toLowerCase())
+  if (same.length === 1) return same[0]!
+  if (same.length > 1)
+    throw usage(`several ${kind}s are named "${wanted}"`, {
+      hint: `name it by its id: ${same.map(item => item.id).join(', ')}`,
+      see,
+    })
+  const meant = nearest(
+    wanted,
+    items.map(item => item.name),
+  )
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see,
+  })
+}
+
+/** A project, and those of other owners whose folders hold the working folder too: `besides`. */
+export interface CurrentProject extends Named {
+  besides?: readonly Named[]
+}
+
+/** What may be the current project, closest first, and what else holds the working folder. */
+export interface Candidates {
+  projects: readonly CurrentProject[]
+  /** Those that others have put before the caller, who has not accepted them: none of them is meant. */
+  notAccepted: readonly Named[]
+}
+
+/**
+ * The projects that may be meant: the one that is named, else those whose folder is the closest one around the working folder.
+ * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
+ */
+export async function findProjects(context: Context): Promise<Candidates> {
+  const wanted = context.discovery.project
+  if (wanted) return { projects: [await resolveProject(context, wanted.value)], notAccepted: [] }
+  if (context.external) throw noProject('an API key works in the project that you name: -P ID')
+  const here = workingFolder()
+  const around = (await context.client.projects.list())
+    .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
+    .sort((a, b) => b.path.length - a.path.length)
+  // A server from before there was consent does not tell.
+  const accepted = around.filter(project => project.accepted !== false)
+  const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
+  return {
+    projects: accepted
+      .filter(({ path }, _, [first]) => path === first!.path)
+      .map(({ id, name, ownerId }) => ({ id, name, besides: besides(ownerId) })),
+    notAccepted: around.filter(project => project.accepted === false),
+  }
+}
+
+/** The only one of the projects that may be meant, or the one that a person names. @throws Failure (usage) if there is none, or nobody can be asked */
+export async function chooseProject(context: Context, { projects, notAccepted }: Candidates): Promise<CurrentProject> {
+  const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
+  if (closest) return closest
+  if (notAccepted.length > 0)
+    throw noProject(
+      `${listed(notAccepted)} has this folder; if that is yours to use: board projects accept ${notAccepted[0]!.id}`,
+    )
+  throw noProject('name one with -P, or run: board projects use <project>')
+}
+
+/** The one of several projects in a folder that a person names. @throws Failure (usage) where nobody can be asked */
+async function oneOf<T extends Named>(context: Context, projects: readonly T[]): Promise<T> {
+  if (!context.mayAsk)
+    throw usage('several projects have this folder', {
+      hint: `name one with -P: ${listed(projects)}`,
+      see: 'board projects list',
+    })
+  const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')
+  return pickNamed('project', projects, answer, 'board projects list')
+}
+
+const listed = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
+
+/** A project by name or id. An API key sees no list of projects, so it names one by its id. */
+export async function resolveProject(context: Context, wanted: string): Promise<Named> {
+  if (context.external) {
+    if (isId(wanted)) return { id: wanted, name: `project ${wanted}` }
+    throw usage(`an API key names its project by its id, not "${wanted}"`, {
+      hint: 'for example: -P 1',
+      see: 'board help environment',
+    })
+  }
+  const { id, name } = pickNamed('project', await context.client.projects.list(), wanted, 'board projects list')
+  return { id, name }
+}
+
+/** A board of a project by name or id. */
+export async function resolveBoard(context: Context, projectId: string, wanted: string): Promise<Named> {
+  return pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list')
+}
+
+/** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
+export async function resolveColumn(
+  context: Context,
+  projectId: string,
+  wanted: string,
+  boardId?: string,
+): Promise<Named & { boardId: string; columnType: string }> {
+  const columns = await columnsOf(context, projectId, boardId)
+  const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
+  return pickNamed(
+    'column',
+    onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns,
+    wanted,
+    'board columns list',
+  )
+}
+
+async function onDefaultBoard<T extends { boardId: string }>(
+  context: Context,
+  projectId: string,
+  columns: T[],
+): Promise<T[]> {
+  const [first] = await boardsOf(context, projectId)
+  return columns.filter(({ boardId }) => boardId === first?.id)
+}
+
+/** An organization of the caller's by name or id. The id of another one is left to the server, which lets administrators manage it. */
+export async function resolveOrganization(context: Context, wanted: string): Promise<Named> {
+  const own = await context.client.organizations.list()
+  if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted))
+    return { id: wanted, name: `organization ${wanted}` }
+  return pickNamed('organization', own, wanted, 'board orgs list')
+}
+
+export async function resolveTemplate(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
+}
+
+/** Where a script is, as the routes name it. */
+export interface ScriptPlace {
+  projectId: string
+  scriptId: string
+}
+
+/** A script of the current project by name or id. */
+export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
+  const { id: projectId } = await context.project()
+  const { id: scriptId, name } = pickNamed(
+    'script',
+    await context.client.scripts.list({ projectId }),
+    wanted,
+    'board scripts list',
+  )
+  return { projectId, scriptId, name }
+}
+
+/** Where a webhook is, as the routes name it. */
+export interface WebhookPlace {
+  projectId: string
+  webhookId: string
+}
+
+/** A webhook of the current project by id or URL. An API key names it by its id, for it may be one that changes webhooks and reads none. */
+export async function resolveWebhook(context: Context, wanted: string): Promise<WebhookPlace & { url: string }> {
+  const { id: projectId } = await context.project()
+  if (context.external && isId(wanted)) return { projectId, webhookId: wanted, url: 'its URL' }
+  const webhooks = (await context.client.webhooks.list({ projectId })).map(({ id, url }) => ({ id, name: url }))
+  const { id: webhookId, name: url } = pickNamed('webhook', webhooks, wanted, 'board webhooks list')
+  return { projectId, webhookId, url }
+}
+
+export async function resolveKey(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
+}
+
+export async function resolveCredential(context: Context, wanted: string): Promise<Named> {
+  return pickNamed('credential', await context.client.credentials.list(), wanted, 'board credentials list')
+}
+
+/** The id of one of the caller's credentials to be used, or null for `none`. */
+export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> =>
+  wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
+
+/** An account by its address or id, for administrators. `name` says both where both are known. */
+export async function resolveUser(context: Context, wanted: string): Promise<Named & { email: string | null }> {
+  if (isId(wanted)) return { id: wanted, name: wanted, email: null }
+  const { users } = await context.client.users.list({ search: wanted, limit: 100 })
+  const { id, email } = pickPerson(
+    'user',
+    users.map(user => ({ ...user, userId: user.id })),
+    wanted,
+    'board users list',
+  )
+  return { id, name: `${id} (${email})`, email }
+}
+
+/**
+ * The one of `people` whose address, in any case, or id a person means.
+ * @throws Failure (not found) with what was probably meant
+ */
+export function pickPerson<T extends { email: string; userId: string | null }>(
+  kind: string,
+  people: readonly T[],
+  wanted: string,
+  see: string,
+): T {
+  const person = people.find(({ email, userId }) => userId === wanted || email.toLowerCase() === wanted.toLowerCase())
+  if (person) return person
+  const meant = nearest(
+    wanted,
+    people.map(({ email }) => email),
+  )
+  throw new Failure('notFound', `there is no ${kind} "${wanted}"`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see,
+  })
+}
+
+/** A project's boards through whichever routes the token may call. */
+export async function boardsOf(context: Context, projectId: string): Promise<Named[]> {
+  if (!context.external) return context.client.boards.list({ projectId })
+  return (await context.client.external.boards({ projectId })).map(({ id, name }) => ({ id: String(id), name }))
+}
+
+/** A project's columns through whichever routes the token may call. */
+export async function columnsOf(
+  context: Context,
+  projectId: string,
+  boardId?: string,
+): Promise<(Named & { boardId: string; columnType: string })[]> {
+  if (!context.external) return context.client.columns.list({ projectId, boardId })
+  return (await context.client.external.boards({ projectId }))
+    .filter(board => boardId === undefined || String(board.id) === boardId)
+    .flatMap(board =>
+      board.columns.map(({ id, name, columnType }) => ({
+        id: String(id),
+        name,
+        columnType,
+        boardId: String(board.id),
+      })),
+    )
+}
+
+export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
+
+/** An id as somebody writes it, 12 or #12. What is none stays as it is. */
+export const idOf = (text: string): string => (/^#[1-9]\d{0,15}$/.test(text) ? text.slice(1) : text)
+
+const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
+
+function workingFolder(): string {
+  try {
+    return realpathSync(process.cwd())
+  } catch {
+    return process.cwd()
+  }
+}

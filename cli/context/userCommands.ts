@@ -1,0 +1,35 @@
+import { Failure } from '../failures/failure.ts'
+import { configFile, type Settings } from './profiles.ts'
+
+/** A key of the terminal board that runs a command of the person's. */
+export interface UserCommand {
+  key: string
+  name: string
+  /** For `sh -c`. */
+  run: string
+  /** Without the terminal: its first line of output is shown on the board. */
+  background: boolean
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+
+/**
+ * Reads `commands` of the conf file of this machine. There is no other source of them: a server must not run commands here.
+ * @throws Failure (usage) that names the entry which is wrong
+ */
+export function userCommandsOf({ commands = [] }: Pick<Settings, 'commands'>): UserCommand[] {
+  if (!Array.isArray(commands)) throw wrong('commands must be a list')
+  return commands.map((entry: unknown, at) => {
+    const { key, name, run, background } = (entry ?? {}) as Record<string, unknown>
+    if (!isText(key) || !isText(run)) throw wrong(`commands[${at}] needs a key and what to run`)
+    if (background !== undefined && typeof background !== 'boolean')
+      throw wrong(`background of commands[${at}] must be true or false`)
+    return { key: key.trim(), name: isText(name) ? name.trim() : run.trim(), run, background: background ?? false }
+  })
+}
+
+const wrong = (message: string): Failure =>
+  new Failure('usage', `the conf file: ${message}`, {
+    hint: `for example: {"key": "ctrl+t", "name": "Run the tests", "run": "npm test"}`,
+    see: configFile(),
+  })

@@ -1,0 +1,88 @@
+import type { ApiFailure } from '../../src/client/failures.ts'
+
+/** Exit codes by name (`board help exit-codes`). */
+export const exits = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  denied: 4,
+  conflict: 5,
+  unreachable: 7,
+  timedOut: 8,
+  interrupted: 130,
+} as const
+export type Exit = keyof typeof exits
+
+/** What each exit code means, for help. */
+export const exitMeanings: Record<Exit, string> = {
+  ok: 'It worked.',
+  failure: 'It failed, or a bulk command failed for at least one of its ids.',
+  usage: 'The command line was wrong, or an answer was needed and nobody could be asked.',
+  notFound: 'What was named does not exist, or you may not see it.',
+  denied: 'You are not signed in, or you may not do this.',
+  conflict: 'The present state does not allow it.',
+  unreachable: 'No server answered, or it is busy; try again later.',
+  timedOut: 'What was waited for did not happen in time.',
+  interrupted: 'It was interrupted, for example with Ctrl-C.',
+}
+
+/** A failure that is told in up to three lines: what is wrong, what was probably meant, where to look. */
+export class Failure extends Error {
+  readonly exit: Exit
+  /** The second line: `did you mean: review`, or what to do instead. */
+  readonly hint?: string
+  /** A command that shows more, without its `see: `. */
+  readonly see?: string
+
+  constructor(exit: Exit, message: string, more: { hint?: string; see?: string; cause?: unknown } = {}) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.name = 'Failure'
+    this.exit = exit
+    this.hint = more.hint
+    this.see = more.see
+  }
+}
+
+/** The command line was wrong. */
+export const usage = (message: string, more?: { hint?: string; see?: string }): Failure =>
+  new Failure('usage', message, more)
+
+const fileReasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you may not',
+  EPERM: 'you may not',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'there is no such file',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ELOOP: 'its links lead round in a circle',
+}
+
+/** Why a file can't be read or written, in words. */
+export function fileReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === undefined ? message : (fileReasons[code] ?? code)
+}
+
+/** The exit code that an HTTP status stands for. */
+export function exitOfStatus(status: number): Exit {
+  if (status === 401 || status === 403) return 'denied'
+  if (status === 404) return 'notFound'
+  if (status === 409 || status === 412) return 'conflict'
+  if (status === 408 || status === 429 || status === 502 || status === 503 || status === 504) return 'unreachable'
+  return status === 400 ? 'usage' : 'failure'
+}
+
+/** The exit code of anything that was thrown. */
+export function exitOf(error: unknown): Exit {
+  if (!(error instanceof Error)) return 'failure'
+  // By name, for a part that is loaded on demand has its own copy of the class.
+  if (error.name === 'Failure') return (error as Failure).exit
+  // The command line was right, and the file is wrong; or the server will not have the agent later either.
+  if ((error as ApiFailure).code === 'INVALID_BACKUP' || (error as ApiFailure).code === 'AGENT_UNAVAILABLE')
+    return 'failure'
+  if (error.name === 'ApiFailure' || error.name === 'Problem') return exitOfStatus((error as ApiFailure).status)
+  if (error.name === 'Unreachable') return 'unreachable'
+  return error.name === 'AbortError' ? 'interrupted' : 'failure'
+}

@@ -1,0 +1,133 @@
+import type { ApiFailure, Unreachable } from '../../src/client/failures.ts'
+import { exitOf, exits, type Exit, type Failure } from './failure.ts'
+import { talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+
+export interface Description {
+  exit: Exit
+  message: string
+  hint?: string
+  see?: string
+}
+
+/** Anything thrown, as up to three short lines. */
+export function describe(error: unknown): Description {
+  const exit = exitOf(error)
+  if (!(error instanceof Error)) return { exit, message: String(error) }
+  if (error.name === 'Failure')
+    return { exit, message: error.message, hint: (error as Failure).hint, see: (error as Failure).see }
+  if (error.name === 'ApiFailure') return { exit, ...describeApi(error as ApiFailure) }
+  if (error.name === 'Unreachable')
+    return {
+      exit,
+      message: sentence(error.message),
+      hint: (error as Unreachable).hint,
+      see: 'board auth status',
+    }
+  if (error.name === 'Problem') return { exit, message: sentence(error.message) }
+  const code = (error as NodeJS.ErrnoException).code
+  return { exit, message: error.message || String(code ?? error.name) }
+}
+
+/** Prints the three lines on stderr and sets the exit code. `--debug` prints the stack too. */
+export function report(error: unknown, debug: boolean): void {
+  const { exit, message, hint, see } = describe(error)
+  process.exitCode = exits[exit]
+  const lines = [
+    `board: ${harmless(message)}`,
+    ...(hint ? [harmless(hint)] : []),
+    ...(see ? [see.includes(':') ? harmless(see) : `see: ${harmless(see)}`] : []),
+  ]
+  talk(`${lines.join('\n')}\n`)
+  if (debug && error instanceof Error && error.stack) talk(`${harmless(error.stack, true)}\n`)
+}
+
+function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
+  const message = sentence(error.message).replace('POST /api/auth/setup', 'board auth setup')
+  if (error.code === 'VALIDATION_FAILED')
+    return {
+      message:
+        error.details.length > 0
+          ? error.details.map(detail => `${flagOf(detail.path)} ${detail.message}`).join('; ')
+          : message,
+    }
+  if (error.code === 'INVALID_CREDENTIALS') return { message }
+  if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
+  const missing = missingIn(error)
+  if (whereToLook[error.code])
+    return { message: missing === undefined ? message : `${message}: ${missing}`, see: whereToLook[error.code] }
+  if (error.status === 403) return { message, see: 'board whoami' }
+  if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
+  if (error.status === 503) return { message, hint: 'try again' }
+  if (error.status >= 500)
+    return {
+      message,
+      hint: error.requestId && !error.message.includes(error.requestId) ? `request id: ${error.requestId}` : undefined,
+    }
+  return { message }
+}
+
+/** What was named that is not there: by the part of the path or the field that names one of its kind. */
+function missingIn({ code, asked }: ApiFailure): string | undefined {
+  const [, kind] = /^(?:(.*)_)?NOT_FOUND$/.exec(code) ?? []
+  if (!asked || !code.endsWith('NOT_FOUND')) return undefined
+  if (kind === undefined) return asked.path
+  const name = kind.toLowerCase().replaceAll('_', '-')
+  const [, inPath] = new RegExp(`[/-]${name}s?/([^/?]+)`).exec(asked.path) ?? []
+  const given = inPath ?? (asked.input as Record<string, unknown> | undefined)?.[`${name}Id`]
+  return typeof given === 'string' ? decodeURIComponent(given) : undefined
+}
+
+/** A field of the API as it is typed here. */
+const flagOf = (path: string): string => flags[path] ?? path
+const flags: Record<string, string> = {
+  projectId: '--project (-P)',
+  organizationId: '--org',
+  columnId: '--column',
+  targetColumnId: '--to',
+  boardId: '--board',
+  intervalSecs: '--every',
+  allowUnsandboxed: '--allow-unsandboxed',
+  expiresInDays: '--expires',
+  graceSecs: '--grace',
+}
+
+/** The command that shows what a refusal is about. */
+export const whereToLook: Record<string, string> = {
+  REGISTRATION_DISABLED: 'board auth --help',
+  SETUP_CODE_REQUIRED: 'board auth setup --help',
+  PROJECT_NOT_FOUND: 'board projects list',
+  BOARD_NOT_FOUND: 'board boards list',
+  COLUMN_NOT_FOUND: 'board columns list',
+  CARD_NOT_FOUND: 'board cards list',
+  TEMPLATE_NOT_FOUND: 'board templates list',
+  KEY_NOT_FOUND: 'board keys list',
+  ORGANIZATION_NOT_FOUND: 'board orgs list',
+  CREDENTIAL_NOT_FOUND: 'board credentials list',
+  USER_NOT_FOUND: 'board users list',
+  MONITOR_NOT_FOUND: 'board monitors list',
+  MONITOR_LIMIT_REACHED: 'board monitors list',
+  SCRIPT_NOT_FOUND: 'board scripts list',
+  SCRIPT_ALREADY_RUNNING: 'board scripts status',
+  SCRIPT_NOT_RUNNING: 'board scripts status',
+  WEBHOOK_NOT_FOUND: 'board webhooks list',
+  DELIVERY_NOT_FOUND: 'board webhooks deliveries <webhook>',
+  ATTACHMENT_NOT_FOUND: 'board cards attachments <card>',
+  PRE_SESSION_NOT_FOUND: 'board presession list',
+  SESSION_NOT_FOUND: 'board agents sessions <card>',
+  MEMBER_NOT_FOUND: 'board projects member list',
+  FILE_NOT_FOUND: 'board fs ls',
+  NOT_FOUND: 'board browse docs',
+  BACKUP_NOT_FOUND: 'board backups list',
+  BACKUP_EXISTS: 'board backups list',
+  AGENT_UNAVAILABLE: 'board agents providers',
+  AGENT_NOT_RUNNING: 'board agents list',
+  NOTHING_TO_APPROVE: 'board agents list',
+}
+
+/** A sentence of the API as a short line: no capital, no full stop, and commands for routes. */
+export const sentence = (text: string): string =>
+  text
+    .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase())
+    .replace(/\.$/, '')
+    .replaceAll('POST /api/auth/setup', 'board auth setup')

@@ -1,0 +1,171 @@
+import type { Command } from 'commander'
+import { events } from '../../src/contract/events.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { readSettings } from '../context/profiles.ts'
+import { boardsOf, columnsOf, resolveOrganization, resolveWebhook, type Named } from '../context/resolve.ts'
+
+/** Something that may stand where the cursor is. */
+export interface Candidate {
+  value: string
+  about?: string
+}
+/** Where the cursor is: in which command, behind which of its arguments. */
+export interface Place {
+  command: Command
+  given: readonly string[]
+}
+type Source = (context: Context, place: Place) => Promise<Candidate[]>
+
+const mostCards = 200
+const mostNewest = 100
+
+/** What a placeholder of the help (`<column>`) stands for, by its name in the singular. */
+const sources: Record<string, Source> = {
+  project: async ({ client, external }) =>
+    external ? [] : named(await client.projects.list(), project => project.path),
+  board: async context => named(await boardsOf(context, (await context.project()).id)),
+  column: columnCandidates,
+  card: cardCandidates,
+  label: labelCandidates,
+  attachment: async ({ client, project }) =>
+    (await client.attachments.listProject({ projectId: (await project()).id, limit: mostNewest })).items.map(
+      ({ id, filename }) => ({ value: id, about: filename }),
+    ),
+  session: sessionCandidates,
+  agent: async ({ client, external }) =>
+    external ? [] : (await client.agents.providers()).map(({ id, name }) => ({ value: id, about: name })),
+  monitor: async ({ client, project }, { given: [card] }) =>
+    (await client.monitors.listProject({ projectId: (await project()).id }))
+      .filter(({ cardId }) => cardId === card)
+      .map(({ id, description, command }) => ({ value: id, about: description ?? command })),
+  script: async ({ client, project }) => named(await client.scripts.list({ projectId: (await project()).id })),
+  webhook: async ({ client, project }) =>
+    (await client.webhooks.list({ projectId: (await project()).id })).map(({ id, url }) => ({ value: id, about: url })),
+  delivery: deliveryCandidates,
+  template: async ({ client }) => named(await client.templates.list()),
+  key: async ({ client }) => named(await client.keys.list(), key => key.scope),
+  credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
+  backup: async ({ client }) =>
+    (await client.backups.list()).map(({ filename, origin }) => ({ value: filename, about: origin })),
+  user: async ({ client }) =>
+    (await client.users.list({ limit: 100 })).users.map(({ id, email }) => ({ value: id, about: email })),
+  organization: async ({ client }) => named(await client.organizations.list()),
+  member: memberCandidates,
+}
+
+/** What this program knows itself. */
+const known: Record<string, () => Candidate[]> = {
+  method: () => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map(value => ({ value })),
+  profile: () => Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url })),
+  type: () => Object.keys(events).map(value => ({ value })),
+}
+
+/**
+ * The values of this moment for a placeholder; none where it stands for free text.
+ * @throws whatever keeps the server from answering
+ */
+export async function liveValues(
+  program: Command,
+  placeholder: string,
+  place: Place,
+  withinMs: number,
+): Promise<Candidate[]> {
+  const name = singular(placeholder)
+  if (Object.hasOwn(known, name)) return known[name]!()
+  const source = Object.hasOwn(sources, name) ? sources[name] : undefined
+  if (!source) return []
+  program.setOptionValue('timeout', withinMs / 1000)
+  return source(await openContext(program), place)
+}
+
+/** Whether a placeholder stands for something that can be listed. */
+export const isListed = (placeholder: string): boolean =>
+  Object.hasOwn(sources, singular(placeholder)) || Object.hasOwn(known, singular(placeholder))
+
+const singular = (placeholder: string): string => placeholder.replace(/ies$/, 'y').replace(/s$/, '')
+
+/** By name where the name is a plain word and means this one; else by id, with the name as its description. */
+function named<T extends Named>(
+  items: readonly T[],
+  about: (item: T) => string | undefined = () => undefined,
+  rivals: (item: T) => readonly T[] = () => items,
+): Candidate[] {
+  const isPlain = (item: T) =>
+    /^[A-Za-z][A-Za-z0-9._-]*$/.test(item.name) &&
+    rivals(item).filter(({ name }) => name.toLowerCase() === item.name.toLowerCase()).length === 1
+  return items.map(item =>
+    isPlain(item) ? { value: item.name, about: about(item) } : { value: item.id, about: item.name },
+  )
+}
+
+/** A name on the default board means the column there, whatever other boards have. */
+async function columnCandidates(context: Context): Promise<Candidate[]> {
+  const { id: projectId } = await context.project()
+  const [[first], columns] = await Promise.all([boardsOf(context, projectId), columnsOf(context, projectId)])
+  const onDefault = columns.filter(({ boardId }) => boardId === first?.id)
+  return named(
+    columns,
+    ({ columnType }) => columnType,
+    column => (onDefault.includes(column) ? onDefault : columns),
+  )
+}
+
+/** The project's first cards, by id; archived ones where those are meant. Nothing lists deleted ones. */
+async function cardCandidates(context: Context, { command }: Place): Promise<Candidate[]> {
+  if (command.name() === 'restore') return []
+  return (await firstCards(context, command.name() === 'unarchive')).map(({ id, title }) => ({
+    value: String(id),
+    about: title,
+  }))
+}
+
+async function firstCards(
+  { client, external, project }: Context,
+  archived = false,
+): Promise<{ id: string | number; title: string; labels: string[] }[]> {
+  const { id: projectId } = await project()
+  return external
+    ? (await client.external.list({ projectId, limit: 100 })).items
+    : client.cards.list({ projectId, limit: mostCards, ...(archived && { archived: 'true' }) })
+}
+
+/** The labels of the project's first cards. */
+async function labelCandidates(context: Context): Promise<Candidate[]> {
+  return [...new Set((await firstCards(context)).flatMap(({ labels }) => labels))].sort().map(value => ({ value }))
+}
+
+/** The sessions of the card that is named, or the project's pre-sessions. */
+async function sessionCandidates(
+  { client, project }: Context,
+  { command, given: [cardId] }: Place,
+): Promise<Candidate[]> {
+  const { id: projectId } = await project()
+  if (command.parent?.name() === 'presession')
+    return (await client.preSessions.list({ projectId, limit: mostNewest })).items.map(session => ({
+      value: session.sessionId,
+      about: `card ${session.cardId}, ${session.status}`,
+    }))
+  return cardId === undefined
+    ? []
+    : (await client.agents.sessions({ projectId, cardId })).map(({ sessionId, agent, status }) => ({
+        value: sessionId ?? '',
+        about: `${agent ?? ''}, ${status}`,
+      }))
+}
+
+/** The people of the current project, or of the organization that is named, by the ids of their accounts. */
+async function memberCandidates(context: Context, { given: [organization] }: Place): Promise<Candidate[]> {
+  const { client } = context
+  const people =
+    organization === undefined
+      ? await client.members.list({ id: (await context.project()).id })
+      : await client.organizations.listMembers({ id: (await resolveOrganization(context, organization)).id })
+  return people.flatMap(({ userId, email }) => (userId === null ? [] : [{ value: userId, about: email }]))
+}
+
+async function deliveryCandidates(context: Context, { given: [webhook = ''] }: Place): Promise<Candidate[]> {
+  const { projectId, webhookId } = await resolveWebhook(context, webhook)
+  return (await context.client.webhooks.deliveries({ projectId, webhookId, limit: mostNewest })).items.map(
+    ({ id, type, status }) => ({ value: id, about: `${type}, ${status}` }),
+  )
+}

@@ -1,0 +1,116 @@
+import type { Command, Option } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { lineOf } from '../parsing/commandNames.ts'
+import { examplesOf } from './help.ts'
+import { loadAll } from '../parsing/loadCommands.ts'
+import { createProgram } from '../program.ts'
+import type { Programs } from '../programs.ts'
+import { topics } from './topics.ts'
+
+/** The man pages by their files: one of the program, one of each of its commands. They come from the tree that makes the help. */
+export async function manPages(programs: Programs): Promise<Record<string, string>> {
+  const program = await loadAll(createProgram(programs))
+  const commands = program.commands.filter(command => command.name() !== 'help')
+  return Object.fromEntries([
+    ['board.1', programPage(program, commands)],
+    ...commands.map(command => [`board-${command.name()}.1`, commandPage(command)]),
+  ])
+}
+
+function programPage(program: Command, commands: readonly Command[]): string {
+  const groups = [...new Set(commands.map(each => each.helpGroup()))]
+  return page('board', program.description(), [
+    ...section('SYNOPSIS', '.B board', '.I command', '[options]'),
+    ...section(
+      'DESCRIPTION',
+      text(program.description()),
+      '.PP',
+      text('Names of commands may be cut off where no other begins so.'),
+    ),
+    ...groups.flatMap(group => [
+      ...section(group.toUpperCase()),
+      ...commands
+        .filter(each => each.helpGroup() === group)
+        .flatMap(each => ['.TP', `.BR ${word(`board-${each.name()}`)} (1)`, text(each.summary())]),
+    ]),
+    ...optionsSection('OPTIONS', program.options),
+    ...Object.entries(topics).flatMap(([name, topic]) => [
+      ...section(name.toUpperCase().replace('-', ' ')),
+      '.nf',
+      ...topic.text().trimEnd().split('\n').map(text),
+      '.fi',
+    ]),
+    ...examplesSection(program),
+  ])
+}
+
+function commandPage(command: Command): string {
+  const leaves = leavesOf(command)
+  return page(`board-${command.name()}`, command.summary(), [
+    ...section('SYNOPSIS'),
+    ...leaves.flatMap(leaf => [`.B ${word(lineOf(leaf))}`, text(`${argumentsOf(leaf)} [options]`.trim()), '.br']),
+    ...section('DESCRIPTION', text(command.description())),
+    ...leaves.flatMap(leaf => (leaf === command ? optionLines(leaf) : leafLines(leaf))),
+    ...section('SEE ALSO', '.BR board (1)'),
+  ])
+}
+
+const leafLines = (leaf: Command): string[] => [
+  `.SS ${quoted(`${lineOf(leaf)} ${argumentsOf(leaf)}`.trim())}`,
+  text(leaf.description()),
+  ...optionLines(leaf),
+]
+
+const optionLines = (leaf: Command): string[] => [
+  ...leaf.registeredArguments
+    .filter(each => each.description)
+    .flatMap(each => ['.TP', `.I ${word(each.name())}`, text(each.description)]),
+  ...leaf.options.flatMap(optionItem),
+  ...exampleLines(leaf),
+]
+
+const leavesOf = (command: Command): Command[] =>
+  command.commands.length > 0 ? command.commands.flatMap(leavesOf) : [command]
+
+const argumentsOf = (command: Command): string =>
+  command.registeredArguments
+    .map(each => {
+      const name = each.variadic ? `${each.name()}...` : each.name()
+      return each.required ? `<${name}>` : `[${name}]`
+    })
+    .join(' ')
+
+const optionsSection = (title: string, options: readonly Option[]): string[] => [
+  ...section(title),
+  ...options.flatMap(optionItem),
+]
+const optionItem = (option: Option): string[] => ['.TP', `.B ${word(option.flags)}`, text(option.description)]
+
+function exampleLines(command: Command): string[] {
+  const lines = examplesOf(command)
+  return lines.length === 0 ? [] : ['.PP', 'Examples:', '.PP', '.nf', ...lines.map(line => text(`    ${line}`)), '.fi']
+}
+const examplesSection = (command: Command): string[] => [
+  ...section('EXAMPLES', '.nf', ...examplesOf(command).map(text), '.fi'),
+]
+
+const page = (name: string, summary: string, lines: readonly string[]): string =>
+  [
+    `.TH ${quoted(name.toUpperCase())} 1 "" ${quoted(`board ${manifest.version}`)} "board"`,
+    '.SH NAME',
+    `${word(name)} \\- ${escaped(summary.replace(/\.$/, ''))}`,
+    ...lines,
+    '',
+  ].join('\n')
+
+const section = (title: string, ...lines: readonly string[]): string[] => [`.SH ${quoted(title)}`, ...lines]
+
+/** Text as roff prints it: no sign of it is an escape, and none at the start of a line a request. */
+const escaped = (plain: string): string => plain.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq')
+const text = (plain: string): string => {
+  const line = escaped(plain)
+  return /^[.']/.test(line) ? `\\&${line}` : line
+}
+/** The rest of a request's line as one argument. */
+const quoted = (plain: string): string => `"${escaped(plain).replaceAll('"', '\\(dq')}"`
+const word = (plain: string): string => (/[ "]/.test(plain) ? quoted(plain) : escaped(plain))

@@ -1,0 +1,31 @@
+import { Option, type Command } from 'commander'
+import { usage } from '../failures/failure.ts'
+import { readText } from './prompt.ts'
+
+export interface TextOptions {
+  file?: string
+}
+
+/** Adds `-F, --file`, a long text that stands in the place of an argument or an option. */
+export const addFileOption = (command: Command, what: string): Command =>
+  command.addOption(new Option('-F, --file <file>', `a file that holds the ${what}, or - for stdin`))
+
+/**
+ * The text that was given, by itself or as a file.
+ * @throws Failure (usage) when it was given twice
+ */
+export async function textOf(text: string | undefined, { file }: TextOptions): Promise<string | undefined> {
+  if (text !== undefined && file !== undefined) throw usage('the text can be given as it is or by -F, not both')
+  return file === undefined ? text : readText(file, '-F')
+}
+
+/**
+ * The message to send.
+ * @throws Failure (usage) when there is none
+ */
+export async function messageOf(text: string | undefined, options: TextOptions): Promise<string> {
+  const message = await textOf(text, options)
+  if (message === undefined || message.trim() === '')
+    throw usage('which message?', { hint: 'give it as an argument, or -F file, or -F - for stdin' })
+  return message
+}

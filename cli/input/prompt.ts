@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Failure, usage } from '../failures/failure.ts'
+import { isTerminal, talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+import { unreadable } from '../failures/unreadableFile.ts'
+
+/** What decides whether anybody can be asked. A Context is one. */
+export interface Asker {
+  mayAsk: boolean
+}
+
+/**
+ * Asks for a line of text on the terminal.
+ * @param flag what answers without asking: `--email`
+ * @throws Failure (usage) that names the flag when nobody can be asked.
+ */
+export async function ask({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
+  if (!mayAsk) throw unanswered(question, flag)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise<string>((resolve, reject) => {
+    const leave = () => {
+      talk('\n')
+      reject(interrupted())
+    }
+    // Ctrl-C closes it; Ctrl-D, which ends the input, does so by itself.
+    lines.on('SIGINT', () => lines.close()).on('close', leave)
+    lines.question(`${harmless(question)}: `, answer => {
+      lines.off('close', leave).close()
+      resolve(answer.trim())
+    })
+  })
+}
+
+/** Asks yes or no; anything but yes is no. @param flag what answers without asking */
+export const agrees = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
+  /^y(es)?$/i.test(await ask(asker, `${question} [y/N]`, flag))
+
+/** Asks yes or no. `yes` is what `--yes` was given as. @throws Failure (failure) on anything but yes */
+export async function confirm(asker: Asker, question: string, yes: boolean | undefined): Promise<void> {
+  if (!yes && !(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
+}
+
+/** Wants a name typed before something that can't be undone. `yes` is what `--yes` was given as. */
+export async function confirmByName(
+  asker: Asker,
+  question: string,
+  name: string,
+  yes: boolean | undefined,
+): Promise<void> {
+  if (yes) return
+  const answer = await ask(asker, `${question} Type "${name}" to go on`, '--yes')
+  if (answer !== name) throw new Failure('failure', 'that is not the name; nothing was changed')
+}
+
+/** Asks for a secret without showing it. */
+export async function askSecret({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
+  if (!mayAsk) throw unanswered(question, flag)
+  const { stdin, stderr } = process
+  // First the silence, then the question: what is typed at once must not be shown either.
+  stdin.setRawMode(true)
+  stdin.setEncoding('utf8')
+  stderr.write(`${question}: `)
+  try {
+    return await typedSecret()
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    stderr.write('\n')
+  }
+}
+
+/** Everything that stdin holds, without the line break at its end: how secrets and ids come in. */
+export async function readStdin(flag: string): Promise<string> {
+  if (isTerminal(0))
+    throw usage(`${flag} reads stdin, and stdin is a terminal`, { hint: `for example: ${flag} < file` })
+  process.stdin.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of process.stdin) text += chunk
+  return text.replace(/\r?\n$/, '')
+}
+
+/**
+ * The text of a file, or of stdin for `-`.
+ * @throws Failure (usage) when it can't be read.
+ */
+export async function readText(path: string, flag: string): Promise<string> {
+  if (path === '-') return readStdin(`${flag} -`)
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw unreadable(`${flag} ${path}`, error)
+  }
+}
+
+function typedSecret(): Promise<string> {
+  let secret = ''
+  return new Promise((resolve, reject) => {
+    const end = (finish: () => void) => {
+      process.stdin.off('data', take)
+      finish()
+    }
+    const take = (chunk: string) => {
+      for (const character of chunk) {
+        if (character === '\r' || character === '\n' || character === '\u0004') return end(() => resolve(secret))
+        if (character === '\u0003') return end(() => reject(interrupted()))
+        if (character === '\u007f' || character === '\b') secret = [...secret].slice(0, -1).join('')
+        else if (character === '\u0015') secret = ''
+        else if (character >= ' ') secret += character
+      }
+    }
+    process.stdin.on('data', take)
+    process.stdin.resume()
+  })
+}
+
+const interrupted = (): Failure => new Failure('interrupted', 'interrupted')
+const unanswered = (question: string, flag: string): Failure =>
+  usage(`nobody can be asked: ${question.replace(/ \[y\/N\]$| Type ".*" to go on$/, '')}`, { hint: `give ${flag}` })

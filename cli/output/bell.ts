@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LiveMessage } from '../../src/client/socket.ts'
+import type { CardStatus } from '../../src/contract/fields.ts'
+import type { EventData } from '../../src/contract/events.ts'
+import type { NotificationKind } from '../../src/contract/notifications.ts'
+import type { Context } from '../context/context.ts'
+import { isTerminal, talk } from './streams.ts'
+import { fit, harmless } from './text.ts'
+
+type Notification = EventData<'notification'>
+
+/** Tells notifications on the person's own terminal, as their settings say: by its bell, and by a message of the desktop or in its title. */
+export interface Bell {
+  /** Takes any message of the socket. */
+  hear(message: LiveMessage): void
+  /** Waits a moment for what is on its way about cards that came to these statuses. */
+  settle(cards: ReadonlyArray<{ id: string; status: CardStatus }>): Promise<void>
+}
+
+const settleMs = 500
+const lookMs = 10
+const mostCells = 200
+const kinds: Partial<Record<CardStatus, NotificationKind>> = {
+  completed: 'agentCompleted',
+  failed: 'agentFailed',
+  waiting: 'agentWaiting',
+}
+const silence: Bell = { hear: () => {}, settle: async () => {} }
+
+/** It says nothing where stdout or stderr is no terminal, with `--quiet`, and where it would only show as rubbish. */
+export function createBell({ client, external, out }: Context, env: NodeJS.ProcessEnv = process.env): Bell {
+  if (!isTerminal(1) || !isTerminal(2) || out.quiet || env.TERM === 'dumb') return silence
+  const heard = new Set<string>()
+  return {
+    hear: ({ type, data }) => {
+      if (type !== 'notification') return
+      const notification = data as Notification
+      heard.add(notification.cardId)
+      talk(`${notification.sound ? '\u0007' : ''}${notification.desktop ? shown(notification, env) : ''}`)
+    },
+    settle: async cards => {
+      const wishes =
+        external || cards.length === 0 ? undefined : await client.notifications.get().catch(() => undefined)
+      if (!wishes || !(wishes.sound || wishes.desktop)) return
+      const expected = cards.filter(({ status }) => kinds[status] && wishes[kinds[status]])
+      for (
+        const giveUpAt = performance.now() + settleMs;
+        performance.now() < giveUpAt && expected.some(({ id }) => !heard.has(id));
+      )
+        await delay(lookMs)
+    },
+  }
+}
+
+/** A message of the desktop where the terminal is known to make one of it; else the terminal's title. The text can end neither. */
+function shown({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): string {
+  const text = fit(harmless(`${cardTitle}: ${message}`), mostCells)
+  const term = env.TERM ?? ''
+  if (term === 'linux') return ''
+  if (env.TMUX || term.startsWith('screen')) return command(`2;${text}`)
+  if (/^(foot|rxvt)/.test(term)) return command(`777;notify;board;${text}`)
+  if (
+    ['iTerm.app', 'WezTerm', 'ghostty', 'WarpTerminal'].includes(env.TERM_PROGRAM ?? '') ||
+    ['xterm-kitty', 'xterm-ghostty'].includes(term)
+  )
+    return command(`9;board: ${text}`)
+  return command(`2;${text}`)
+}
+
+/** An operating system command of a terminal. */
+const command = (text: string): string => `\u001b]${text}\u001b\\`

@@ -1,0 +1,27 @@
+import type { Globals } from '../parsing/globals.ts'
+import { Out } from './output.ts'
+import { readSettings, type Settings } from '../context/profiles.ts'
+import { lookAtTerminal } from './terminal.ts'
+
+/**
+ * Output for a command that needs no server, the conf file that it follows, and whether it may ask.
+ * @param name the command's, without `board`, of which a list may be empty
+ */
+export function openOut(
+  globals: Globals,
+  settings: Settings = readSettings(),
+  name?: string,
+): { out: Out; mayAsk: boolean; settings: Settings } {
+  const terminal = lookAtTerminal(globals.color !== false && settings.config?.color !== 'off')
+  const out = new Out({
+    terminal,
+    json: globals.json,
+    jq: globals.jq,
+    template: globals.template,
+    fields: async () => (name === undefined ? [] : (await import('../help/fieldNames.ts')).fieldNames(name)),
+    quiet: globals.quiet,
+    pager: settings.config?.pager,
+  })
+  const mayAsk = globals.input !== false && settings.config?.prompt !== 'off' && terminal.stdin && terminal.stderr
+  return { out, mayAsk, settings }
+}

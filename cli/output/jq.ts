@@ -1,0 +1,24 @@
+import { Failure } from '../failures/failure.ts'
+
+/**
+ * Makes a jq expression a function from one value to its results. It is the real jq, compiled to WebAssembly.
+ * The function throws Failure: (usage) when the expression is not valid, (failure) when it does not fit the value.
+ */
+export async function compile(expression: string): Promise<(input: unknown) => unknown[]> {
+  const { JqError, loadJq } = await import('jq-wasm')
+  const jq = await loadJq()
+  return input => {
+    try {
+      // The space keeps an expression that starts with a minus from being taken for an option.
+      return jq.json(input as object | null, ` ${expression}`)
+    } catch (error) {
+      if (!(error instanceof JqError)) throw error
+      const [line = 'it failed'] = error.stderr.replace(/^jq: error(?: \(at [^)]*\))?: /, '').split('\n')
+      throw new Failure(
+        error.exitCode === 3 ? 'usage' : 'failure',
+        `--jq: ${line.replace(/ at <top-level>, line \d+.*$/, '')}`,
+        { see: 'board help formatting' },
+      )
+    }
+  }
+}

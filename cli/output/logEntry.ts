@@ -1,0 +1,47 @@
+import type { LogLevel } from '../../src/contract/logs.ts'
+import type { Out } from './output.ts'
+import type { Colour } from './terminal.ts'
+import { harmless } from './text.ts'
+
+/** What is shown of an entry of the server's log. */
+export interface ShownEntry {
+  at: string
+  level: LogLevel
+  source: string
+  message: string
+  requestId: string | null
+  fields: Readonly<Record<string, unknown>>
+}
+
+const colours: Record<LogLevel, Colour> = { info: 'cyan', warn: 'yellow', error: 'red' }
+
+/** What the message of a request says itself. */
+const told = new Set(['method', 'route', 'status', 'code'])
+
+/** An entry on a terminal: a line, and below it the stack of an error. */
+export function drawLogEntry(
+  out: Out,
+  { at, level, source, message, requestId, fields: { cause, ...others } }: ShownEntry,
+): string {
+  const time = new Date(at)
+  const date = time.toDateString() === new Date().toDateString() ? '' : `${at.slice(0, 10)} `
+  const fields = Object.entries({ ...others, ...(requestId !== null && { requestId }) }).filter(
+    ([name]) => source !== 'http' || !told.has(name),
+  )
+  const named = fields.map(
+    ([name, value]) =>
+      ` ${out.paint(`${harmless(name)}=`, 'dim')}${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  )
+  const below = typeof cause === 'string' ? `${out.paint(harmless(cause, true).replace(/^/gm, '    '), 'dim')}\n` : ''
+  return `${out.paint(`${date}${time.toTimeString().slice(0, 8)}`, 'dim')} ${out.paint(level.padEnd(5), colours[level])} ${out.paint(harmless(source), 'dim')} ${harmless(message)}${named.join('')}\n${below}`
+}
+
+/** An entry as the server's files hold it, a line of JSON each; undefined of a line that is none. */
+export function parseLogLine(line: string): ShownEntry | undefined {
+  try {
+    const { at, level, message, source = 'server', requestId = null, ...fields } = JSON.parse(line) as ShownEntry
+    return { at, level, message, source, requestId, fields }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,207 @@
+import { usage, type Failure } from '../failures/failure.ts'
+import { Progress } from './progress.ts'
+import { talk, write } from './streams.ts'
+import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column, type Style } from './table.ts'
+import { paint, type Colour, type Terminal } from './terminal.ts'
+import type { Template } from './template.ts'
+import { harmless, harmlessJson, nearest } from './text.ts'
+
+export type { Column, Style }
+
+export interface OutOptions {
+  terminal: Terminal
+  json?: string | true
+  jq?: string
+  template?: string
+  /** The names of the fields that the rows would have, asked where there is no row. */
+  fields?: () => Promise<readonly string[]>
+  quiet?: boolean
+  pager?: string
+  write?: (text: string) => void
+  talk?: (text: string) => void
+}
+
+/** Where a command's results go: data to stdout in the form that was asked for, talk to stderr. */
+export class Out {
+  readonly terminal: Terminal
+  /** The results are JSON, or made of it: `--json`, `--jq` or `--template` was given. */
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly #options: OutOptions
+  readonly #fields: string[] | undefined
+  readonly #write: (text: string) => void
+  readonly #talk: (text: string) => void
+  #filter: ((input: unknown) => unknown[]) | undefined
+  #template: Template | undefined
+
+  constructor(options: OutOptions) {
+    this.#options = options
+    this.terminal = options.terminal
+    this.json = [options.json, options.jq, options.template].some(each => each !== undefined)
+    this.quiet = options.quiet === true
+    this.#fields =
+      typeof options.json === 'string'
+        ? options.json
+            .split(',')
+            .map(name => name.trim())
+            .filter(Boolean)
+        : undefined
+    this.#write = options.write ?? write
+    this.#talk = options.talk ?? talk
+  }
+
+  /** Prints a list: a table on a terminal, tab-separated lines in a pipe, ids with `--quiet`, an array with `--json`. */
+  async list<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    options: { empty?: string } = {},
+  ): Promise<void> {
+    if (this.json) return this.value(await this.#chosen(rows, columns))
+    if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
+    const shown = columns.filter(column => !column.hidden)
+    if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
+    this.#write(this.terminal.stdout ? drawTable(rows, shown, this.terminal) : drawTabs(rows, shown, this.terminal))
+  }
+
+  /** Prints one record: named lines, or an object with `--json`. `body` is long text below the lines. */
+  async record<Row>(row: Row, fields: readonly Column<Row>[], options: { body?: string } = {}): Promise<void> {
+    if (this.json) return this.value((await this.#chosen([row], fields))[0])
+    if (this.quiet) return this.ids([idOf(row, fields)])
+    const shown = fields.filter(field => !field.hidden)
+    const head = this.terminal.stdout
+      ? drawRecord(row, shown, this.terminal)
+      : shown.map(field => `${field.name}\t${drawTabs([row], [field], this.terminal)}`).join('')
+    if (!options.body) return void this.#write(head)
+    await this.text(
+      `${head}${this.terminal.stdout ? '\n' : '--\n'}${harmless(options.body, true).replace(/\n?$/, '\n')}`,
+    )
+  }
+
+  /** Prints one row of a list that goes on: a line of JSON, or its fields. */
+  async row<Row>(row: Row, columns: readonly Column<Row>[]): Promise<void> {
+    if (this.json) return this.value((await this.#chosen([row], columns))[0], true)
+    const shown = columns.filter(column => !column.hidden)
+    this.#write(
+      this.quiet
+        ? `${idOf(row, columns)}\n`
+        : this.terminal.stdout
+          ? drawLine(row, shown, this.terminal)
+          : drawTabs([row], shown, this.terminal),
+    )
+  }
+
+  /** Prints any value as JSON, or what `--jq` or `--template` makes of it. */
+  async value(value: unknown, oneLine = false): Promise<void> {
+    if (this.#options.template !== undefined) return this.#fill(value)
+    const indent = this.terminal.stdout && !oneLine ? 2 : undefined
+    if (this.#options.jq === undefined) return this.#write(`${harmlessJson(value, indent)}\n`)
+    this.#filter ??= await (await import('./jq.ts')).compile(this.#options.jq)
+    for (const result of this.#filter(value)) {
+      this.#write(
+        typeof result === 'string'
+          ? `${this.terminal.stdout ? harmless(result, true) : result}\n`
+          : `${harmlessJson(result, indent)}\n`,
+      )
+    }
+  }
+
+  /** Prints ids, one a line. */
+  ids(ids: readonly (string | number)[]): void {
+    if (ids.length > 0) this.#write(`${ids.join('\n')}\n`)
+  }
+
+  /** Prints one line of data as it is, made harmless on a terminal. */
+  line(text: string): void {
+    this.#write(`${this.terminal.stdout ? harmless(text) : text}\n`)
+  }
+
+  /** Prints long text that is harmless already, through the pager where it does not fit the terminal. */
+  async text(text: string): Promise<void> {
+    if (!this.terminal.stdout || text.split('\n').length <= this.terminal.height) return this.#write(text)
+    const { page } = await import('./pager.ts')
+    await page(text, this.#options.pager, rest => this.#write(rest))
+  }
+
+  /** Says what was done, on stderr. `--quiet` says nothing. */
+  done(message: string): void {
+    if (!this.quiet) this.#talk(`${harmless(message)}\n`)
+  }
+
+  /** Says what was done, on stderr; with `--json`, prints what came of it. */
+  async did(row: object, message: string): Promise<void> {
+    return this.json ? this.record(row, []) : this.done(message)
+  }
+
+  /** Prints what `--dry-run` found: a line, or the record. */
+  async would(verb: string, what: string, row: object): Promise<void> {
+    return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
+  }
+
+  /** Says on stderr what the person should know although the command goes on. `--quiet` says nothing. */
+  warn(message: string): void {
+    if (this.quiet) return
+    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColour)} ${harmless(message)}\n`)
+  }
+
+  /** Puts a text in a colour if stdout takes colour. */
+  paint(text: string, colour: Colour): string {
+    return paint(text, colour, this.terminal.colour)
+  }
+
+  /** Shows on stderr how far something is, on a terminal only and not before half a second has passed. */
+  progress(label: string, total?: number): Progress {
+    return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk)
+  }
+
+  /** Prints a template for each row of a list, or for one value. */
+  async #fill(value: unknown): Promise<void> {
+    const { render } = await this.#compiled()
+    for (const row of Array.isArray(value) ? value : [value])
+      this.#write(`${this.terminal.stdout ? harmless(render(row), true) : render(row)}\n`)
+  }
+
+  async #compiled(): Promise<Template> {
+    const { template = '', jq } = this.#options
+    if (jq !== undefined) throw usage('--jq and --template do not go together')
+    return (this.#template ??= await (await import('./template.ts')).compileTemplate(template))
+  }
+
+  /**
+   * The rows as JSON shows them: whole, or only the fields that were named. A template may also name columns.
+   * @throws Failure that names the known fields
+   */
+  async #chosen<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<readonly unknown[]> {
+    const known = [
+      ...new Set([...columns.map(column => column.name), ...Object.keys((rows[0] as object | undefined) ?? {})]),
+    ]
+    const inTemplate = this.#options.template === undefined ? [] : (await this.#compiled()).fields
+    const unknown = [...(this.#fields ?? []), ...inTemplate].find(name => !known.includes(name))
+    if (unknown !== undefined && !(rows.length === 0 && (await this.#options.fields?.())?.includes(unknown)))
+      throw unknownField(unknown, known)
+    const fields = this.#fields ?? (inTemplate.length > 0 ? known : undefined)
+    return fields === undefined ? rows : rows.map(row => pick(row, columns, fields))
+  }
+}
+
+function pick<Row>(row: Row, columns: readonly Column<Row>[], fields: readonly string[]): Record<string, unknown> {
+  const own = row as Record<string, unknown>
+  return Object.fromEntries(
+    fields.map(name => [
+      name,
+      (Object.hasOwn(own, name) ? own[name] : columns.find(column => column.name === name)?.value(row)) ?? null,
+    ]),
+  )
+}
+
+function unknownField(name: string, known: readonly string[]): Failure {
+  const meant = nearest(name, known)
+  return usage(`unknown field: ${name}`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see: `known fields: ${known.join(', ')}`,
+  })
+}
+
+function idOf<Row>(row: Row, columns: readonly Column<Row>[]): string {
+  const column = columns.find(each => each.name === 'id') ?? columns[0]!
+  return cellText(column.value(row))
+}

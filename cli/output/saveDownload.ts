@@ -1,0 +1,97 @@
+import { createWriteStream } from 'node:fs'
+import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Download } from '../../src/client/index.ts'
+import { Failure, fileReason, usage } from '../failures/failure.ts'
+import type { Out } from './output.ts'
+import { ask, type Asker } from '../input/prompt.ts'
+
+/**
+ * Makes sure that the folder of `output` is there, before anything is made that would then have no place. One that is missing is
+ * made if the person at the terminal says so.
+ * @throws Failure (usage)
+ */
+export async function requireOutput(asker: Asker, output: string | undefined): Promise<void> {
+  if (output === undefined || output === '-') return
+  // What ends in a slash is to be a folder itself.
+  const folder = /[/\\]$/.test(output) ? output : dirname(output)
+  const found = await stat(folder).catch(() => undefined)
+  if (found?.isDirectory()) return
+  if (found) throw usage(`${folder} is not a folder`)
+  if (!asker.mayAsk) throw usage(`there is no folder ${folder}`, { hint: `make it first: mkdir -p ${folder}` })
+  const answer = await ask(asker, `There is no folder ${folder}. Make it? [y/N]`, '--output')
+  if (!/^y(es)?$/i.test(answer)) throw new Failure('failure', 'nothing was written')
+  await mkdir(folder, { recursive: true })
+}
+
+/**
+ * Saves a file that comes from the server, whole or not at all, and prints its path.
+ * @param output a file, which may exist; a folder; `-` for stdout; or nothing for the server's name of it, here
+ * @param fallback the name of a file that the server gives none
+ * @param mode who may read the file
+ * @throws Failure (conflict) when a file of the server's name exists.
+ */
+export async function saveDownload(
+  out: Out,
+  download: Download,
+  output: string | undefined,
+  fallback: string,
+  mode = 0o666,
+): Promise<void> {
+  if (download.missing) warnOf(out, download.missing)
+  const progress = out.progress('Downloading', download.size)
+  let got = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      progress.to((got += chunk.length))
+      pass(null, chunk)
+    },
+  })
+  if (output === '-')
+    return pipeline(download.body, counted, process.stdout, { end: false }).finally(() => progress.done())
+  const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
+  const part = join(dirname(path), `.board-${process.pid}.part`)
+  try {
+    await pipeline(download.body, counted, createWriteStream(part, { flags: 'wx', mode }))
+    await (mayReplace ? rename(part, path) : link(part, path))
+  } catch (error) {
+    download.body.destroy()
+    throw explained(error as NodeJS.ErrnoException, path)
+  } finally {
+    progress.done()
+    await rm(part, { force: true })
+  }
+  if (out.json) await out.value({ path, size: got })
+  else out.line(path)
+}
+
+function warnOf(out: Out, { files, machines }: NonNullable<Download['missing']>): void {
+  const where = machines.length === 0 ? '' : `; no server works at present on ${machines.join(', ')}`
+  out.warn(`the files of ${files === 1 ? '1 attachment' : `${files} attachments`} are missing${where}`)
+}
+
+function explained(error: NodeJS.ErrnoException, path: string): Error {
+  if (error.code === 'EEXIST') return new Failure('conflict', `${path} exists`, { hint: `to replace it: -o ${path}` })
+  if (error.code === 'ENOENT') return usage(`${dirname(path)} is not a folder`)
+  return /^(EACCES|EPERM|EROFS|ENOSPC|EISDIR|ENOTDIR)$/.test(error.code ?? '')
+    ? new Failure('failure', `${path} cannot be written: ${fileReason(error)}`)
+    : error
+}
+
+async function target(output: string | undefined, name: string): Promise<{ path: string; mayReplace: boolean }> {
+  if (output === undefined) return { path: name, mayReplace: false }
+  const isFolder = (await stat(output).catch(() => undefined))?.isDirectory()
+  return isFolder ? { path: join(output, name), mayReplace: false } : { path: output, mayReplace: true }
+}
+
+/** The server's name of a file without any folder, and visible. */
+function safeName(filename: string | undefined): string | undefined {
+  const name = filename
+    ?.split(/[/\\]/)
+    .at(-1)
+    ?.replace(/[\u0000-\u001f\u007f-\u009f]/g, '_')
+    .replace(/^\.+/, '')
+  return name || undefined
+}

@@ -1,0 +1,84 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { CardStatus } from '../../src/contract/fields.ts'
+
+/** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
+
+/** A whole number of at least 1. */
+export function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 1.')
+  return Number(text)
+}
+
+/** A zero-based place in a column. */
+export function place(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 0.')
+  return Number(text)
+}
+
+const unitSecs: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** A length of time as seconds: `90`, `90s`, `1.5`, `15m`, `2h`, `7d`. */
+export function durationSecs(text: string): number {
+  const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/.exec(text) ?? []
+  if (digits === undefined) throw new InvalidArgumentError('must be a length of time like 90s, 15m, 2h or 7d.')
+  return Number(digits) * unitSecs[unit || 's']!
+}
+
+/** When something ends: a date or time in ISO 8601, local where it names no zone, or so many days from now (`30d`, `30`). */
+export function expiry(text: string): { expiresAt: string } | { expiresInDays: number } {
+  const days = /^(\d{1,4})d?$/.exec(text)
+  if (days) return { expiresInDays: Number(days[1]) }
+  const expiresAt = writtenTime(text)
+  if (expiresAt !== undefined) return { expiresAt }
+  throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
+}
+
+/** Since when or until when: a message's id, a date or time, or so long ago (`15m`, `2h`). Gives an id or a time in ISO 8601. */
+export function moment(text: string): string {
+  return /^\d{1,15}$/.test(text)
+    ? text
+    : (timeOf(text) ?? refuse("must be a message's id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m."))
+}
+
+/** A date or time, or so long ago (`15m`), in ISO 8601. */
+export const pastTime = (text: string): string =>
+  timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+
+/** So long ago (`15m`), in ISO 8601. */
+export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
+
+function timeOf(text: string): string | undefined {
+  return /^\d{1,9}[smhd]$/.test(text) ? ago(text) : writtenTime(text)
+}
+
+/** A date or time as ISO 8601 writes it. Without a zone it is a local one, which JavaScript believes of a time and not of a date. */
+function writtenTime(text: string): string | undefined {
+  if (!/^\d{4}-\d\d-\d\d/.test(text)) return undefined
+  const time = new Date(text.length === 10 ? `${text}T00:00` : text)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}
+
+function refuse(message: string): never {
+  throw new InvalidArgumentError(message)
+}
+
+/** Statuses of cards, several with commas or by naming the option again. */
+export function statuses(text: string, before: readonly CardStatus[] | undefined): CardStatus[] {
+  const known: readonly string[] = CardStatus.options
+  const wanted = text
+    .split(',')
+    .map(each => each.trim())
+    .filter(Boolean)
+  if (wanted.length === 0 || wanted.some(each => !known.includes(each)))
+    throw new InvalidArgumentError(`must be of ${known.join(', ')}.`)
+  return [...(before ?? []), ...(wanted as CardStatus[])]
+}
+
+/** Collects an option that may be given several times. */
+export const several = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
+
+/** Words that help and completion offer for the first argument, of a command that says itself what is wrong with others. */
+export function offering(words: readonly string[], command: Command): Command {
+  command.registeredArguments[0]!.argChoices = [...words]
+  return command
+}

@@ -1,0 +1,171 @@
+import type { Command, Option } from 'commander'
+import { usage } from '../failures/failure.ts'
+import { load, loadAll } from './loadCommands.ts'
+import { nearest } from '../output/text.ts'
+
+/** Where the words of a command line lead. */
+export interface NamedCommand {
+  /** The command that acts, or the noun at which the names ended. */
+  command: Command
+  /** The words, with the names of commands in full. */
+  words: string[]
+  /** The arguments behind the names, as far as they can be told from options. */
+  given: string[]
+}
+
+/**
+ * Follows the names at the start of a command line and writes them in full: a name may be cut off where no other command begins
+ * so. Loads what is below them.
+ * @throws Failure (usage) that lists the commands where several begin so
+ */
+export async function followNames(program: Command, argv: readonly string[]): Promise<NamedCommand> {
+  const words = [...argv]
+  let command = program
+  let at = 0
+  for (; at < words.length; at++) {
+    const word = words[at]!
+    if (word === '--') break
+    if (word.startsWith('-') && word !== '-') {
+      const option = optionOf(command, word)
+      if (option === undefined) break
+      if (takesNext(option, word)) at++
+      continue
+    }
+    if (command.commands.length === 0) break
+    const next = findCommand(command, word)
+    if (!next) break
+    words[at] = command.commands.some(each => isCalled(each, word)) ? word : next.name()
+    await load(next, words[at + 1])
+    command = next
+  }
+  return { command, words, given: words.slice(at).filter(word => !word.startsWith('-')) }
+}
+
+/**
+ * The command below another one of that name or alias, or the only one that begins so.
+ * @throws Failure (usage) where several begin so
+ */
+export function findCommand(command: Command, word: string): Command | undefined {
+  const exact = command.commands.find(each => isCalled(each, word))
+  if (exact || word === '') return exact
+  const begun = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(each => [each.name(), ...each.aliases()].some(name => name.startsWith(word)))
+  if (begun.length > 1)
+    throw usage(`several commands begin with "${word}"`, {
+      hint: `which one: ${begun.map(lineOf).join(', ')}`,
+      see: `${lineOf(command)} --help`,
+    })
+  return begun[0]
+}
+
+const isCalled = (command: Command, word: string): boolean =>
+  command.name() === word || command.aliases().includes(word)
+
+/** An option that the command or one above it takes. */
+function optionOf(command: Command, word: string): Option | undefined {
+  const name = word.startsWith('--') ? word.split('=')[0] : word.slice(0, 2)
+  for (let at: Command | null = command; at; at = at.parent) {
+    const option = at.options.find(({ long, short }) => long === name || short === name)
+    if (option) return option
+  }
+  return undefined
+}
+
+const takesNext = (option: Option, word: string): boolean =>
+  (option.required || option.optional) && (word.startsWith('--') ? !word.includes('=') : word.length === 2)
+
+/** The first word that looks like an option and is none of the command's. */
+export function unknownOption({ command, words }: NamedCommand): string | undefined {
+  for (let at = 0; at < words.length && words[at] !== '--'; at++) {
+    const word = words[at]!
+    if (!/^-[^\d]/.test(word)) continue
+    const option = optionOf(command, word)
+    if (!option) return word.split('=')[0]
+    if (takesNext(option, word)) at++
+  }
+  return undefined
+}
+
+/** `board cards list`, for a command. */
+export const lineOf = (command: Command): string =>
+  command.parent ? `${lineOf(command.parent)} ${command.name()}` : 'board'
+
+/** `cards list`, for a command. */
+export const nameOf = (command: Command): string => lineOf(command).replace(/^board ?/, '')
+
+/** What other programs call the same verb. */
+const verbs = [
+  ['list', 'ls', 'all'],
+  ['view', 'show', 'get', 'info', 'cat', 'describe', 'open'],
+  ['create', 'add', 'new', 'make'],
+  ['edit', 'update', 'set', 'change', 'modify', 'rename'],
+  ['delete', 'remove', 'rm', 'del', 'destroy', 'revoke', 'detach'],
+  ['cancel', 'stop', 'kill', 'abort'],
+  ['run', 'start', 'launch', 'exec'],
+  ['move', 'mv'],
+  ['complete', 'done', 'finish', 'close'],
+  ['login', 'signin', 'logon'],
+  ['logout', 'signout'],
+  ['register', 'signup'],
+  ['logs', 'log', 'tail'],
+]
+/** What other programs call a noun. */
+const nounsElsewhere: Record<string, readonly string[]> = {
+  cards: ['issue', 'issues', 'task', 'tasks', 'ticket', 'tickets', 'todo', 'item', 'items'],
+  projects: ['repo', 'repos', 'repository', 'workspace', 'workspaces'],
+  orgs: ['organization', 'organizations', 'organisation', 'organisations', 'team', 'teams'],
+  columns: ['lane', 'lanes'],
+  keys: ['token', 'tokens', 'apikey', 'apikeys'],
+  users: ['account', 'accounts', 'people'],
+  webhooks: ['hook', 'hooks'],
+  ui: ['tui', 'kanban'],
+}
+const maxSuggestions = 3
+
+/** The verbs of a noun that mean what the word says, nearest first. */
+function verbsLike(noun: Command, word: string): Command[] {
+  const same = verbs.filter(each => each.includes(word)).flat()
+  return [word, ...same].flatMap(name => noun.commands.filter(each => isCalled(each, name)))
+}
+
+/**
+ * The command lines that were probably meant by a word that is no command.
+ * @param given the arguments behind the word
+ */
+export async function suggestCommands(command: Command, word: string, given: readonly string[]): Promise<string[]> {
+  const names = command.commands.flatMap(each => [each.name(), ...each.aliases()])
+  const near = nearest(word, names).map(name => command.commands.find(each => isCalled(each, name))!)
+  const meant = command.parent ? [...verbsLike(command, word), ...near] : await nounsFor(command, word, given, near)
+  return [...new Set(meant)].slice(0, maxSuggestions).map(lineOf)
+}
+
+/** At the top: a noun that others call so, a verb without its noun (`board list`) or before it (`board list projects`), a misspelt noun. */
+async function nounsFor(
+  program: Command,
+  word: string,
+  [next = '']: readonly string[],
+  near: readonly Command[],
+): Promise<Command[]> {
+  const nounOf = (name: string) =>
+    program.commands.find(each => isCalled(each, name) || nounsElsewhere[each.name()]?.includes(name))
+  const called = nounOf(word)
+  if (called) return [called]
+  await loadAll(program)
+  const behind = nounOf(next)
+  const behindIt = behind ? verbsLike(behind, word).slice(0, 1) : []
+  if (behindIt.length > 0) return behindIt
+  const cards = program.commands.find(each => each.name() === 'cards')!
+  const ofCards = verbsLike(cards, word).slice(0, 1)
+  if (ofCards[0]?.name() === word) return ofCards
+  const exact = program.commands.flatMap(noun => noun.commands.filter(each => isCalled(each, word)))
+  if (ofCards.length + exact.length > 0) return [...ofCards, ...exact]
+  if (near.length > 0) return [...near]
+  const similar = program.commands.flatMap(noun => verbsLike(noun, word).slice(0, 1))
+  const misspelt = nearest(
+    word,
+    cards.commands.map(each => each.name()),
+  ).map(name => cards.commands.find(each => each.name() === name)!)
+  return [...similar, ...misspelt]
+}

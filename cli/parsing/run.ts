@@ -1,0 +1,106 @@
+import { CommanderError, type Command } from 'commander'
+import { followNames, lineOf, suggestCommands, unknownOption, type NamedCommand } from './commandNames.ts'
+import { report } from '../failures/report.ts'
+import { usage, type Failure } from '../failures/failure.ts'
+import { nearest } from '../output/text.ts'
+
+/** Parses the arguments, runs the command that they name, and leaves its exit code in process.exitCode. */
+export async function run(program: Command, argv: string[]): Promise<void> {
+  try {
+    if (argv.length === 0) return program.outputHelp()
+    const named = await followNames(program, settleJson(argv))
+    await program.parseAsync(named.words, { from: 'user' }).catch(async (error: unknown) => {
+      throw error instanceof CommanderError && error.exitCode !== 0 ? await explain(named, error) : error
+    })
+  } catch (error) {
+    if (error instanceof CommanderError) return
+    report(error, argv.includes('--debug'))
+  }
+}
+
+/**
+ * `--json` takes its fields from the next word only if that can be a list of names: in `board cards view --json 12` the 12 is
+ * the card. A `--json` without fields moves to the end, where nothing can be taken for its value.
+ */
+export function settleJson(argv: readonly string[]): string[] {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const words = argv.slice(0, end)
+  const bare = words.flatMap((word, at) => (word === '--json' && !isFields(words[at + 1]) ? [at] : []))
+  return [...words.filter((_, at) => !bare.includes(at)), ...(bare.length > 0 ? ['--json'] : []), ...argv.slice(end)]
+}
+
+const isFields = (word: string | undefined): boolean =>
+  word !== undefined && /^[A-Za-z][\w.]*(,[A-Za-z][\w.]*)*$/.test(word)
+
+/** Commander's error as one of ours, with the command that it is about. */
+async function explain(named: NamedCommand, error: CommanderError): Promise<Failure> {
+  const { command: at, given } = named
+  const see = `${lineOf(at)} --help`
+  const said = error.message
+    .replace(/^error: /, '')
+    .split('\n')[0]!
+    .replace(/\.$/, '')
+  const missing = /^required option '(.*)' not specified$/.exec(said)?.[1]
+  // What is missing was perhaps given by a name that is not known.
+  const unknown = missing === undefined ? undefined : unknownOption(named)
+  if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
+  const message = unknown === undefined ? said : `unknown option '${unknown}'`
+  const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
+  if (start !== undefined) return invalid(start, value!, rule!, see)
+  if (error.code === 'commander.help')
+    return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
+  const [, kind, word = ''] = /^unknown (command|option) '(.*)'$/.exec(message) ?? []
+  if (kind === undefined) return usage(message, { see })
+  const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')
+  if (kind === 'option' && takesServe)
+    return usage(message, { hint: `what board serve takes stands behind --: ${lineOf(at)} -- ${word}`, see })
+  const meant =
+    kind === 'command' ? await suggestCommands(at, word, given.slice(1)) : suggestOptions(at, word.split('=')[0]!)
+  return usage(message, { hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined, see })
+}
+
+/** Options that stand for the same in one command or another. */
+const optionSynonyms = [
+  ['--to', '--column', '--into', '--status'],
+  ['--output', '--out', '--file', '--dest'],
+  ['--title', '--name', '--summary'],
+  ['--prompt', '--description', '--body', '--message'],
+  ['--prompt-file', '--body-file', '--file'],
+  ['--label', '--add-label', '--tag'],
+  ['--yes', '--force', '--confirm'],
+  ['--limit', '--max', '--count', '--number'],
+  ['--path', '--folder', '--dir', '--cwd'],
+  ['--watch', '--follow', '--tail'],
+  ['--every', '--interval', '--cron'],
+  ['--expires', '--ttl', '--expiry'],
+]
+
+/** A command's own options that mean what another command, or another program, calls so, and those that look alike. */
+function suggestOptions(command: Command, word: string): string[] {
+  const own = command.options.flatMap(({ long }) => (long ? [long] : []))
+  const same = optionSynonyms
+    .filter(each => each.includes(word))
+    .flatMap(each => own.filter(option => each.includes(option)))
+  return [...new Set([...same, ...nearest(word, optionsAt(command))])]
+}
+
+/** An option that must be given, and what it takes. */
+function needed({ options }: Command, flags: string, see: string): Failure {
+  const choices = options.find(option => option.flags === flags)?.argChoices
+  return usage(`${flags} is needed${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
+}
+
+/** A value that an option or argument does not take, and which of its choices was probably meant. */
+function invalid(start: string, given: string, rule: string, see: string): Failure {
+  const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
+  const meant = choices === undefined ? [] : nearest(given, choices.split(', '))
+  return usage(`${start}: ${choices === undefined ? rule : `it is one of ${choices}`}`, {
+    hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
+    see,
+  })
+}
+
+const optionsAt = (command: Command | null): string[] =>
+  command
+    ? [...command.options.flatMap(option => (option.long ? [option.long] : [])), ...optionsAt(command.parent)]
+    : []

@@ -1,0 +1,42 @@
+import { Option, type Command } from 'commander'
+import { count } from '../parsing/arguments.ts'
+import type { Out } from '../output/output.ts'
+import type { Column } from '../output/table.ts'
+
+export interface NewestOptions {
+  limit: number
+  all?: boolean
+}
+interface Page<Row> {
+  items: Row[]
+  nextCursor: string | null
+}
+
+/** Adds `--limit` and `--all` to a list that comes newest first. */
+export const addNewestOptions = (command: Command, usual: number, noun: string): Command =>
+  command
+    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(usual))
+    .addOption(new Option('--all', `every ${noun}`).conflicts('limit'))
+
+/** Prints a list that comes newest first, in pages with cursors; a page may be short and not the last one. Warns when there is more. */
+export async function printNewest<Row>(
+  out: Out,
+  { limit, all }: NewestOptions,
+  page: (asked: { cursor?: number; limit: number }) => Promise<Page<Row>>,
+  columns: readonly Column<Row>[],
+  noun: { one: string; many: string },
+): Promise<void> {
+  const most = all ? Infinity : limit
+  const found: Row[] = []
+  let cursor: number | undefined
+  do {
+    const { items, nextCursor } = await page({ cursor, limit: Math.min(pageSize, most - found.length) })
+    found.push(...items)
+    cursor = nextCursor === null ? undefined : Number(nextCursor)
+  } while (cursor !== undefined && found.length < most)
+  await out.list(found, columns, { empty: `No ${noun.many}.` })
+  if (cursor !== undefined)
+    out.warn(`there are more ${noun.many}; these are the newest ${found.length}. --all lists every ${noun.one}`)
+}
+
+const pageSize = 200

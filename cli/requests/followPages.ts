@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { exitOf } from '../failures/failure.ts'
+import type { Out } from '../output/output.ts'
+import { stdout } from '../output/streams.ts'
+
+const pollMs = 1000
+const maxWaitMs = 10_000
+
+/** A list whose entries have growing ids. */
+interface Pages<Entry> {
+  maxAtOnce: number
+  /** What is newer than an id, the oldest first. */
+  read(after: number): Promise<readonly Entry[]>
+  print(entry: Entry): Promise<void>
+}
+
+/** Prints what comes after an id until stdout is closed. A server that does not answer is asked again and again. */
+export async function followPages<Entry extends { id: string }>(
+  out: Out,
+  after: number,
+  { maxAtOnce, read, print }: Pages<Entry>,
+): Promise<void> {
+  let [last, waitMs, isOpen] = [after, pollMs, true]
+  stdout().on('error', () => {
+    isOpen = false
+  })
+  while (isOpen) {
+    await delay(waitMs)
+    try {
+      const entries = await read(last)
+      for (const entry of entries) await print(entry)
+      last = Number(entries.at(-1)?.id ?? last)
+      if (waitMs > pollMs) out.done('The server answers again.')
+      waitMs = entries.length === maxAtOnce ? 0 : pollMs
+    } catch (error) {
+      if (exitOf(error) !== 'unreachable') throw error
+      if (waitMs <= pollMs) out.done('The server does not answer; asking again ...')
+      waitMs = Math.min(Math.max(waitMs, pollMs) * 2, maxWaitMs)
+    }
+  }
+}

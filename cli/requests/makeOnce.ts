@@ -1,0 +1,41 @@
+import type { Context } from '../context/context.ts'
+import { describe } from '../failures/report.ts'
+import { Failure } from '../failures/failure.ts'
+import { agrees } from '../input/prompt.ts'
+import { talk } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+
+/** The request never reached a server. */
+const unsent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/**
+ * Sends a request whose answer holds a secret that is shown once. It takes no Idempotency-Key, so where no answer came it may be
+ * done already: whoever is at a terminal is asked before it is sent again, and a script is told.
+ * @param see the command that shows whether it was done
+ */
+export async function makeOnce<T>(context: Context, see: string, make: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await make()
+    } catch (error) {
+      if (!mayBeDone(error)) throw error
+      const { message } = describe(error)
+      if (!context.mayAsk)
+        throw new Failure('unreachable', message, { hint: 'it may be done already: look before you try again', see })
+      talk(`board: ${harmless(message)}\nit may be done already; to look: ${see}\n`)
+      if (!(await agrees(context, 'Send it again?', '--no-input'))) throw new Failure('unreachable', message, { see })
+    }
+  }
+}
+
+const mayBeDone = (error: unknown): error is Error =>
+  error instanceof Error &&
+  error.name === 'Unreachable' &&
+  !unsent.has((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '')

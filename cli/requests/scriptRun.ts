@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf, Failure } from '../failures/failure.ts'
+import type { ScriptPlace } from '../context/resolve.ts'
+import { write } from '../output/streams.ts'
+import { harmless } from '../output/text.ts'
+
+export type ScriptStatus = Output<Contract['scripts']['run']>
+
+/** It is asked again soon after something was printed, and less and less often while nothing is. */
+const shortestPauseMs = 50
+const longestPauseMs = 500
+
+/**
+ * Prints what a run prints, as it comes, until it has ended. With `--json` it only waits. A server that is away for a while is
+ * waited for.
+ * @param begun the run as it was when it began
+ * @returns the run as it ended
+ * @throws Failure (timed out) after `--timeout`, (interrupted) after Ctrl-C: both leave it running
+ */
+export async function followRun(context: Context, place: ScriptPlace, begun: ScriptStatus): Promise<ScriptStatus> {
+  const stop = new AbortController()
+  const { timeout } = context.globals
+  const goesOn = {
+    hint: `it goes on; end it with: board scripts cancel ${place.scriptId}`,
+    see: `board scripts status ${place.scriptId}`,
+  }
+  const interrupt = () =>
+    stop.abort(new Failure('interrupted', `script ${place.scriptId} was not waited for any longer`, goesOn))
+  const timer = timeout
+    ? setTimeout(
+        () =>
+          stop.abort(
+            new Failure('timedOut', `timed out after ${timeout} s; script ${place.scriptId} is still running`, goesOn),
+          ),
+        timeout * 1000,
+      )
+    : undefined
+  process.once('SIGINT', interrupt)
+  try {
+    return await follow(context, place, begun, stop.signal)
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error
+  } finally {
+    clearTimeout(timer)
+    process.off('SIGINT', interrupt)
+  }
+}
+
+async function follow(
+  context: Context,
+  place: ScriptPlace,
+  begun: ScriptStatus,
+  signal: AbortSignal,
+): Promise<ScriptStatus> {
+  const printer = createPrinter(context)
+  let isAway = false
+  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    await delay(pauseMs, undefined, { signal })
+    try {
+      const [run] = await context.client.scripts.status(
+        {
+          projectId: place.projectId,
+          scriptId: Number(place.scriptId),
+          since: context.out.json ? undefined : printer.next(),
+        },
+        { signal },
+      )
+      isAway = false
+      if (run!.startedAt !== begun.startedAt)
+        throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, {
+          see: `board scripts status ${place.scriptId}`,
+        })
+      if (printer.print(run!)) pauseMs = shortestPauseMs
+      if (run!.status !== 'running') return run!
+    } catch (error) {
+      if (signal.aborted || exitOf(error) !== 'unreachable') throw error
+      if (!isAway) context.out.done('The server does not answer; trying again ...')
+      isAway = true
+    }
+  }
+}
+
+/** Prints each character of an output once. `print` tells whether there were any. */
+function createPrinter({ out }: Context): { next(): number; print(run: ScriptStatus): boolean } {
+  let next = 0
+  return {
+    next: () => next,
+    print: ({ output, outputStart }) => {
+      if (out.json) return false
+      if (outputStart > next) out.warn(`${outputStart - next} characters of the output came too fast and are left out`)
+      const text = output.slice(Math.max(0, next - outputStart))
+      next = Math.max(next, outputStart + output.length)
+      if (text !== '' && !out.quiet) write(out.terminal.stdout ? harmless(text, true) : text)
+      return text !== ''
+    },
+  }
+}

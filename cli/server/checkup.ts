@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { send } from '../../src/client/http.ts'
+import { createClient, type Client, type Connection } from '../../src/client/index.ts'
+import { Failure } from '../failures/failure.ts'
+import { findLocalServer, forgetStale, type LocalServer } from '../context/localServer.ts'
+
+export interface Finding {
+  check: string
+  result: 'ok' | 'warning' | 'failed'
+  /** What was found. */
+  detail: string
+  /** What to do. */
+  advice?: string
+  /** Mends it, and says what it did. */
+  fix?: () => string
+}
+export interface CheckupOptions {
+  version: string
+  connection?: Connection
+  /** The connection is that of the server of this machine, which may be gone. */ isLocal: boolean
+  findDamage(path: string): Promise<string | undefined>
+}
+
+const leastNode = [20, 19] as const
+const leastGit = [2, 38] as const
+const scarceBytes = 1024 ** 3
+const mostSkewSecs = 30
+const usualPort = 4400
+
+/** Looks at everything that a board on this machine, or the server that it is a client of, may lack. */
+export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
+  const local = await findLocalServer()
+  const findings = [
+    node(),
+    await git(),
+    ...(await folder(local)),
+    ...(await database(local, options)),
+    await port(local),
+    ...(await server(options.isLocal && local.state !== 'running' ? { ...options, connection: undefined } : options)),
+  ]
+  return findings
+}
+
+function node(): Finding {
+  return isAtLeast(process.versions.node, leastNode)
+    ? ok('Node', process.version)
+    : failed('Node', `${process.version} is too old`, `install Node ${leastNode.join('.')} or later`)
+}
+
+async function git(): Promise<Finding> {
+  const said = await outputOf('git', ['--version'])
+  if (said === undefined) return failed('Git', 'is not there', 'install Git: agents work in Git worktrees')
+  const version = /\d+\.\d+(\.\d+)?/.exec(said)?.[0] ?? ''
+  return isAtLeast(version, leastGit)
+    ? ok('Git', version)
+    : warning('Git', `${version} cannot merge cards`, `install Git ${leastGit.join('.')} or later`)
+}
+
+async function folder({ dataDir, state }: LocalServer): Promise<Finding[]> {
+  const stat = statOf(dataDir)
+  if (!stat) return [ok('data folder', `${dataDir} is not there yet; the first board serve makes it`)]
+  const open = [
+    dataDir,
+    ...['board.db', 'secret.key', 'daemon.json', 'config.json'].map(name => join(dataDir, name)),
+  ].filter(path => ((statOf(path)?.mode ?? 0) & 0o077) !== 0)
+  const free = statfsSync(dataDir)
+  const bytes = free.bavail * free.bsize
+  return [
+    open.length === 0 || process.platform === 'win32'
+      ? ok('permissions', `only you can read ${dataDir}`)
+      : failed('permissions', `others can read ${open.join(', ')}`, `chmod go-rwx ${open.join(' ')}`, () => {
+          for (const path of open) chmodSync(path, statSync(path).mode & 0o700)
+          return `took the rights of others from ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
+        }),
+    bytes < scarceBytes
+      ? warning(
+          'disk space',
+          `${megabytes(bytes)} left for ${dataDir}`,
+          'make room: when it is full, nothing can be written',
+        )
+      : ok('disk space', `${megabytes(bytes)} left`),
+    ...(state === 'stale'
+      ? [
+          warning('daemon.json', 'is left from a server that was killed', 'board server start replaces it', () => {
+            forgetStale(dataDir)
+            return 'removed it'
+          }),
+        ]
+      : []),
+  ]
+}
+
+async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions): Promise<Finding[]> {
+  const path = join(dataDir, 'board.db')
+  if (!statOf(path))
+    return statOf(dataDir) && readdirSync(dataDir).includes('attachments')
+      ? [
+          failed(
+            'database',
+            `${path} is missing beside its attachments`,
+            'restore a backup: board backups restore <file>',
+          ),
+        ]
+      : []
+  const damage = await findDamage(path).catch((error: Error) => error.message)
+  return [
+    damage === undefined
+      ? ok('database', `${path} holds together`)
+      : failed(
+          'database',
+          `${path} is damaged: ${damage.slice(0, 200)}`,
+          'stop the server and restore a backup: board backups restore <file>',
+        ),
+  ]
+}
+
+async function port({ state, runtime }: LocalServer): Promise<Finding> {
+  if (state === 'running') return ok('port', `a server runs at ${runtime!.url}`)
+  const code = await new Promise<string | undefined>(resolve => {
+    const probe = createServer()
+      .once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      .listen(usualPort, '127.0.0.1', () => probe.close(() => resolve(undefined)))
+  })
+  return code === undefined
+    ? ok('port', `${usualPort} is free, and no server runs`)
+    : warning('port', `${usualPort} is taken by another program (${code})`, 'choose another: board serve --port 4500')
+}
+
+async function server({ connection, version }: CheckupOptions): Promise<Finding[]> {
+  if (!connection)
+    return [
+      warning(
+        'server',
+        'none is chosen, and none runs here',
+        'board server start, or board auth login --url <address>',
+      ),
+    ]
+  const client = createClient(connection)
+  try {
+    const askedAtMs = Date.now()
+    const { headers } = await send(connection, 'GET', '/api/health')
+    const health = await client.server.health()
+    const skewSecs = Math.round(Math.abs(Date.parse(String(headers.date)) - askedAtMs) / 1000)
+    return [
+      health.version === version
+        ? ok('server', `${connection.url} answers, version ${version}`)
+        : warning(
+            'server',
+            `${connection.url} is version ${health.version}, and this program ${version}`,
+            'use the same version on both sides',
+          ),
+      Number.isNaN(skewSecs) || skewSecs <= mostSkewSecs
+        ? ok('clock', "is the server's, within seconds")
+        : warning(
+            'clock',
+            `is ${skewSecs} s away from the server's`,
+            'set it by network time: expiry of tokens depends on it',
+          ),
+      await writable(client),
+      ...(await signIn(client, connection)),
+    ]
+  } catch (error) {
+    return [
+      failed(
+        'server',
+        `${connection.url} does not answer: ${(error as Error).message}`,
+        'board server start, or name another with --url',
+      ),
+    ]
+  }
+}
+
+const writable = (client: Client): Promise<Finding> =>
+  client.server.ready().then(
+    () => ok('writing', "the server's database takes writes"),
+    (error: Error) => failed('writing', error.message, 'look at: board server logs'),
+  )
+
+async function signIn(client: Client, { token }: Connection): Promise<Finding[]> {
+  if (token?.startsWith('svc_ak_')) return [ok('sign-in', 'an API key')]
+  try {
+    const { email, role } = await client.auth.me()
+    const installed = (await client.agents.providers()).filter(provider => provider.installed).map(({ id }) => id)
+    return [
+      ok('sign-in', `${email || 'the operator of this machine'}, ${role}`),
+      installed.length > 0
+        ? ok('agents', installed.join(', '))
+        : warning('agents', 'none is installed on the server', 'board agents providers tells how to get one'),
+    ]
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    return [failed('sign-in', (error as Error).message, 'board auth login')]
+  }
+}
+
+const ok = (check: string, detail: string): Finding => ({ check, result: 'ok', detail })
+const warning = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({
+  check,
+  result: 'warning',
+  detail,
+  advice,
+  fix,
+})
+const failed = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({
+  check,
+  result: 'failed',
+  detail,
+  advice,
+  fix,
+})
+const megabytes = (bytes: number): string =>
+  bytes >= 10 * 1024 ** 3 ? `${Math.round(bytes / 1024 ** 3)} GB` : `${Math.round(bytes / 1024 ** 2)} MB`
+const statOf = (path: string) => statSync(path, { throwIfNoEntry: false })
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number)
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor)
+}
+
+const outputOf = (file: string, args: string[]): Promise<string | undefined> =>
+  new Promise(resolve => {
+    execFile(file, args, { timeout: 5000 }, (error, stdout) => resolve(error ? undefined : stdout))
+  })

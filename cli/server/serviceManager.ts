@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { dataFolder } from '../../src/config/paths.ts'
+import { Failure } from '../failures/failure.ts'
+import { argumentsIn, launchdPlist, systemdUnit, type Service } from './serviceFile.ts'
+
+/** The service of this account, if one is installed. */
+export function installedService(): Service | undefined {
+  const options = { node: process.execPath, program: '', args: [], dataDir: dataFolder(), path: '' }
+  return [systemdUnit(options), launchdPlist(options)].find(({ path }) => existsSync(path))
+}
+
+/** What an installed service gives `board serve`. */
+export const serviceArguments = ({ path }: Service): string[] => argumentsIn(readFileSync(path, 'utf8'))
+
+/** Why the platform's manager of services takes no orders from this account here; undefined where it does. */
+export async function whyUnreachable({ probe }: Service): Promise<string | undefined> {
+  const { code, said } = await ask(probe)
+  return code === 0 ? undefined : code === undefined ? `${probe[0]} is not there` : said
+}
+
+/** Whether the service, and not something else, is the process of this number. */
+export async function isServiceProcess({ mainPid }: Service, pid: number): Promise<boolean> {
+  const { code, printed } = await ask(mainPid)
+  return code === 0 && [...printed.matchAll(/\d+/g)].some(([number]) => Number(number) === pid)
+}
+
+/** Starts or stops a service. @throws Failure when the platform refuses */
+export const runService = (service: Service, verb: 'start' | 'stop'): Promise<void> => run(service[verb])
+
+/**
+ * Writes a service's file and has the platform take it up. When it does not, all is as it was before.
+ * @throws Failure
+ */
+export async function enableService(service: Service): Promise<void> {
+  const before = existsSync(service.path) ? readFileSync(service.path, 'utf8') : undefined
+  mkdirSync(dirname(service.path), { recursive: true })
+  writeFileSync(service.path, service.text, { mode: 0o600 })
+  try {
+    for (const command of service.enable) await run(command)
+  } catch (error) {
+    if (before === undefined) await removeService(service)
+    else writeFileSync(service.path, before, { mode: 0o600 })
+    await ask(service.reload)
+    throw error
+  }
+}
+
+/** Stops a service and forgets it. One that the platform's manager cannot be asked about loses its file all the same. */
+export async function disableService(service: Service): Promise<void> {
+  for (const command of service.disable) await run(command)
+  await removeService(service)
+  await ask(service.reload)
+}
+
+/** Removes a service's files, and whatever the platform has begun with them. */
+export async function removeService(service: Service): Promise<void> {
+  for (const command of service.disable) await ask(command)
+  for (const path of [service.path, ...service.links]) rmSync(path, { force: true })
+}
+
+/** Whether what the account runs goes on when it signs out; undefined where nobody can tell. */
+export async function lingers(): Promise<boolean | undefined> {
+  const { code, printed } = await ask(['loginctl', 'show-user', userInfo().username, '--property=Linger', '--value'])
+  return code === 0 && /^(yes|no)$/.test(printed.trim()) ? printed.trim() === 'yes' : undefined
+}
+
+async function run(command: readonly string[]): Promise<void> {
+  const { code, said } = await ask(command)
+  if (code === undefined)
+    throw new Failure('failure', `${command[0]} is not there`, {
+      hint: 'print the file with --print, and install it yourself',
+    })
+  if (code !== 0) throw new Failure('failure', `${command.join(' ')} ended with ${code}: ${said}`)
+}
+
+interface Asked {
+  /** Undefined where there is no such program. */
+  code: number | null | undefined
+  printed: string
+  /** The last line that it complained with. */
+  said: string
+}
+
+function ask([file, ...args]: readonly string[]): Promise<Asked> {
+  return new Promise(resolve => {
+    const child = spawn(file!, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...busOf(process.env) },
+    })
+    let [printed, said] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+    child.on('error', () => resolve({ code: undefined, printed: '', said: '' }))
+    child.on('close', code =>
+      resolve({ code, printed, said: said.trim().split('\n').at(-1)?.slice(0, 300) || 'it said nothing' }),
+    )
+  })
+}
+
+/** After su or sudo nothing names the account's bus, which may be there. */
+function busOf({ XDG_RUNTIME_DIR: given }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const folder = `/run/user/${process.getuid?.() ?? 0}`
+  return !given && existsSync(join(folder, 'bus')) ? { XDG_RUNTIME_DIR: folder } : {}
+}

@@ -1,5 +1,0 @@
-import { fileReason, usage, type Failure } from './exit.ts'
-
-/** A file that was named and that cannot be read, in words. @param error what the file system said */
-export const unreadable = (what: string, error: unknown, more?: { see?: string }): Failure =>
-  usage(`${what} cannot be read: ${fileReason(error)}`, more)
