@@ -1,7 +1,7 @@
 import { CardItem } from '../contract/cards.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
 import type { CardStatus, ColumnType } from '../contract/fields.ts'
-import { cardExtras, cardFields } from './cardFields.ts'
+import { cardExtras, cardFields, cardListExtras } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { placeJoins } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
@@ -122,7 +122,7 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
 
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
 const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
-const item = record.jsonOf(entriesOf(CardItem), 'text')
+const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text')
 
 /** What internal lists show: those of a kind that are on the board, or the archived ones of any kind. */
 const shown = ({ archived, kind }: CardFilter): string =>

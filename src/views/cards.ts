@@ -15,7 +15,12 @@ export interface Step {
 export const hasActiveAgent = (card: Pick<CardRow, 'status'>): boolean => activeStatuses.includes(card.status)
 
 /** A card as internal lists show it. */
-export const cardItem: (card: CardRow) => InferOutput<typeof CardItem> = viewOf(cardFields, CardItem, 'text')
+export const cardItem: (card: CardRow) => InferOutput<typeof CardItem> = viewOf(
+  cardFields,
+  CardItem,
+  'text',
+  (card: CardRow) => ({ hasActiveAgent: hasActiveAgent(card) }),
+)
 
 /** A card whole, for internal routes and events. The path of a worktree that the board made stays with the server. */
 export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = viewOf(
@@ -23,6 +28,7 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
   CardDetail,
   'text',
   (card: CardRow) => ({
+    hasActiveAgent: hasActiveAgent(card),
     worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath,
     locks: locksOf(card),
     sessions: sessionsOf(card).map(session => ({ ...session, id: String(session.id) })),

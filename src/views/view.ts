@@ -1,3 +1,4 @@
+import { templateOf } from './template.ts'
 import type { Fields, Kind, Row, Shown } from '../store/record.ts'
 
 /** What a schema's entries show of a record. A field that neither the record nor `instead` has is unknown, which no view may be. */
@@ -13,7 +14,7 @@ type View<T extends Fields, Entries, Ids extends 'text' | 'integer', I> = {
  * Makes a view of a record: the fields that a schema of the contract names, in its order. `instead` gives those that are not
  * shown as they are stored.
  *
- * Each view is a copy of a template, whose hidden class it keeps (measured, a card: 1.5 µs against 3 for a literal with
+ * Each view is a copy of a template, whose hidden class it keeps (measured, a card: 1.5 µs, against 0.9 for a literal with
  * Object.assign, and 15 for a literal behind a spread).
  */
 export function viewOf<
@@ -29,7 +30,7 @@ export function viewOf<
   instead?: (row: R) => I,
 ): (row: R) => View<T, Entries, Ids, I> {
   const names = Object.keys(schema.entries)
-  const template: object = Object.fromEntries(names.map(name => [name, null]))
+  const template = templateOf(names)
   const shown = names.filter(name => name in fields)
   const converters = shown.map(name => converter(fields[name]!.kind, ids))
   return row => {
