@@ -196,6 +196,36 @@ test.each(callers)(
   },
 )
 
+test('a notification of a monitor, which names its command, is for keys that read monitors', async () => {
+  const { projectId } = place
+  const { id: userId } = await board.client.auth.me()
+  const tell = (kind: 'agentCompleted' | 'monitorFailing') =>
+    board.server.app.db.transaction(tx =>
+      append(tx, 'notification', null, {
+        userId: userId!,
+        kind,
+        projectId,
+        cardId: place.cardId,
+        cardTitle: 'Seeded',
+        message: kind,
+        desktop: false,
+        sound: false,
+        at: tx.now,
+      }),
+    )
+  const hearers = [
+    await open(await newKey(['cards.read'])),
+    await open(await newKey(['cards.read', 'monitors.read'])),
+  ]
+  await tell('monitorFailing')
+  await tell('agentCompleted')
+  const heard = ({ messages }: LiveSocket) =>
+    messages.filter(({ type }) => type === 'notification').map(({ data }) => data.kind)
+  for (const socket of hearers)
+    await eventually('the last notification', () => heard(socket).includes('agentCompleted'))
+  expect(hearers.map(heard)).toEqual([['agentCompleted'], ['monitorFailing', 'agentCompleted']])
+})
+
 test('every type says what reading it takes', () => {
   expect(Object.keys(events).sort()).toEqual([...Object.keys(readers), 'notification'].sort())
   for (const type of Object.keys(events) as EventType[])
