@@ -215,8 +215,11 @@ describe('an entry', () => {
 describe('reading the log', () => {
   it('is for a super_admin alone', async () => {
     const { token } = await board.as().auth.register({ email: 'bob@example.org', password })
+    const admin = await board.as().auth.register({ email: 'admin@example.org', password })
+    await board.as(root).users.update({ id: admin.user.id, role: 'admin' })
     for (const [each, status] of [
       [token, 403],
+      [admin.token, 403],
       [null, 401],
       [root, 200],
     ] as const)

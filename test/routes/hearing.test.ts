@@ -213,10 +213,7 @@ test('a notification of a monitor, which names its command, is for keys that rea
         at: tx.now,
       }),
     )
-  const hearers = [
-    await open(await newKey(['cards.read'])),
-    await open(await newKey(['cards.read', 'monitors.read'])),
-  ]
+  const hearers = [await open(await newKey(['cards.read'])), await open(await newKey(['cards.read', 'monitors.read']))]
   await tell('monitorFailing')
   await tell('agentCompleted')
   const heard = ({ messages }: LiveSocket) =>
