@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { jobs } from '../daemon/process/timetable.ts'
+import { jobs } from '../daemon/process/periodicJobs.ts'
 import { eventually, startBoard, type TestBoard } from './helper.ts'
 import { follow } from './liveSocket.ts'
 import { startReceiver, type Received, type Receiver } from './webhooks/receiver.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../daemon/process/timetable.ts'
+import { jobs } from '../daemon/process/periodicJobs.ts'
 import { eventually, startBoard, type TestBoard } from './helper.ts'
 
 /** How many days go by. Each has six watches, and at the start of each all jobs run that are due. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../../src/contract/errors.ts'
+import { contract } from '../../src/contract/index.ts'
 import { commonHeaders } from '../http/response.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
@@ -16,7 +17,7 @@ export interface DrainGate {
   reopen(): void
 }
 
-const alwaysAnswered = '/api/health'
+const alwaysAnswered: string = contract.server.health.path
 
 /** @param answer what answers the requests that are let through, now */
 export function createDrainGate(answer: () => Listener): DrainGate {

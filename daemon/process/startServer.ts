@@ -72,29 +72,7 @@ async function listenTo(
   unlock: () => void,
 ): Promise<RunningServer> {
   const { log } = logs
-  const connections = createConnectionTimeouts(serving.listen)
-  const listener = await listen(connections.listen, {
-    hostname: config.host,
-    port: { port: config.port, random: config.port === 0, ...noOtherPorts },
-    public: !isLoopbackHost(config.host),
-    showURL: false,
-    qr: false,
-    autoClose: false,
-    isProd: true,
-    isTest: false,
-    open: false,
-    clipboard: false,
-    ws: false,
-  })
-  const server = listener.server as HttpServer
-  connections.watch(server)
-  handleMalformedRequests(server, createRequestLog(logs, false))
-  // A large backup may take long to arrive. Whoever reads a body has a time of its own in which something must come.
-  server.requestTimeout = 6 * 3_600_000
-  server.keepAliveTimeout = 65_000
-  // By itself Node passes over what stands behind the thousandth header, Origin and X-Forwarded-For too; 16 KiB of headers are the limit.
-  server.maxHeadersCount = 0
-  server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
+  const server = await openPort(serving, config, logs)
   const { port } = server.address() as { port: number }
   const url = `http://${reachable(config.host)}:${port}`
   serving.start(url)
@@ -127,6 +105,34 @@ async function listenTo(
     sockets: () => serving.sockets(),
     stop: () => (stopping ??= stop()),
   }
+}
+
+/** Opens the port, and sets what Node leaves unbounded or bounds too tightly. */
+async function openPort(serving: BoardHost, config: ServerConfig, logs: Logs): Promise<HttpServer> {
+  const connections = createConnectionTimeouts(serving.listen)
+  const listener = await listen(connections.listen, {
+    hostname: config.host,
+    port: { port: config.port, random: config.port === 0, ...noOtherPorts },
+    public: !isLoopbackHost(config.host),
+    showURL: false,
+    qr: false,
+    autoClose: false,
+    isProd: true,
+    isTest: false,
+    open: false,
+    clipboard: false,
+    ws: false,
+  })
+  const server = listener.server as HttpServer
+  connections.watch(server)
+  handleMalformedRequests(server, createRequestLog(logs, false))
+  // A large backup may take hours to arrive. What reads a body has an idle timeout of its own.
+  server.requestTimeout = 6 * 3_600_000
+  server.keepAliveTimeout = 65_000
+  // By default Node drops headers after the thousandth, Origin and X-Forwarded-For too. Their size is limited to 16 KiB.
+  server.maxHeadersCount = 0
+  server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
+  return server
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */

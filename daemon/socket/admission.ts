@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
+import { contract } from '../../src/contract/index.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { hostOriginGuard } from '../http/hostOriginGuard.ts'
@@ -14,7 +15,7 @@ export interface Admitted {
 /** Who opens a socket, or why it is closed with 4001 as soon as it is open. */
 export type Admission = Admitted | { refusal: string }
 
-const path = '/api/ws'
+const { path } = contract.server.socket
 
 /**
  * Looks at a request to open a socket (specification "Events"). The token comes in the query, for clients that cannot set

@@ -37,14 +37,10 @@ export interface SocketServer {
 }
 
 export function createSocketServer(app: App, log: Log): SocketServer {
-  const lag = app.metrics.timing({
-    name: 'board_event_lag_seconds',
-    help: 'How long after it was written the first of a page of events is handed to sockets.',
-  })
   const fanOut = createFanOut(
     app.outbox,
     () => watch.look(),
-    at => lag.observe((app.config.clock().getTime() - Date.parse(at)) / 1000),
+    lagObserver(app),
     error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
   )
   const sessions = new SocketSessions(cachedReader(app.db), {
@@ -99,6 +95,15 @@ export function createSocketServer(app: App, log: Log): SocketServer {
     },
     count: () => sessions.size,
   }
+}
+
+/** Measures how late events are. */
+function lagObserver({ metrics, config }: App): (at: string) => void {
+  const lag = metrics.timing({
+    name: 'board_event_lag_seconds',
+    help: 'How long after it was written the first of a page of events is handed to sockets.',
+  })
+  return at => lag.observe((config.clock().getTime() - Date.parse(at)) / 1000)
 }
 
 function createAdapter(sessions: SocketSessions): NodeAdapter {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { eventually } from '../helper.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from './agentBoard.ts'
 

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { makeOldBoard } from './oldBoard.ts'

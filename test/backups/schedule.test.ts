@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { jobs, type Job } from '../../daemon/process/timetable.ts'
+import { jobs, type Job } from '../../daemon/process/periodicJobs.ts'
 import { parseSchedule } from '../../src/backups/schedule.ts'
 import { commandLine } from '../commandLine.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'

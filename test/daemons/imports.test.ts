@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { insertHiddenProject } from '../../src/store/imports.ts'
 import { eventually, type TestBoard } from '../helper.ts'
 import { isSharable, startSharing } from './sharing.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { jobs, startTimetable } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
+import { startTimetable } from '../../daemon/process/timetable.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 

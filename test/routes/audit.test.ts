@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { jobs } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import { projectPermissions } from '../../src/contract/route.ts'
 import { rows } from '../examples.ts'

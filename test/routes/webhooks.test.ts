@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { webhookEvents } from '../../src/contract/webhooks.ts'
-import { jobs } from '../../daemon/process/timetable.ts'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { eventually, startBoard, type TestBoard } from '../helper.ts'
 import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
 

@@ -1,0 +1,202 @@
+import { join } from 'node:path'
+import type { App } from '../../src/app.ts'
+import { scheduledBackups } from '../../src/backups/schedule.ts'
+import { sweepAttachments } from '../../src/domain/attachmentFiles.ts'
+import { purge as purgeDeletedCards } from '../../src/domain/cardRemoval.ts'
+import { removeGone } from '../../src/domain/goneWorktrees.ts'
+import { takeUp } from '../../src/domain/search.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees.ts'
+import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
+import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
+import type { Duty } from '../../src/daemons/membership.ts'
+import { pruneAudit } from '../../src/store/audit.ts'
+import { findDamage } from '../../src/store/copies.ts'
+import type { Database, Transaction } from '../../src/store/database.ts'
+import { forgetDeliveries } from '../../src/store/deliveries.ts'
+import { forgetAnswers } from '../../src/store/idempotentAnswers.ts'
+import { forgetProjectDays, noteProjectDays } from '../../src/store/projectDays.ts'
+import { forgetSignInTokens } from '../../src/store/signInTokens.ts'
+import { purgeMessages } from '../../src/store/transcripts.ts'
+import { removeUnfinished } from '../../src/transfers/import.ts'
+
+/** A periodic job. */
+export interface Job {
+  name: string
+  everySecs: number
+  /** The lease that its daemon must hold where several share the database; without it, every daemon runs it. */
+  duty?: Duty
+  /** The wait before its first run. */
+  firstAfterSecs?: number
+  /** Does what is due by the clock of the configuration. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+const hourSecs = 3600
+const daySecs = 24 * hourSecs
+const rareSecs = 600
+const logDays = 30
+
+/** Every periodic job of the server. */
+export const jobs = (app: App): Job[] => {
+  const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
+  return [...boardJobs(app, board), ...expiryJobs(board), ...machineJobs(app, machine), ...ownJobs(app)]
+}
+
+/** What one daemon does for the whole board. */
+const boardJobs = (app: App, board: Database): Job[] => [
+  {
+    name: 'delete events that need not be kept',
+    everySecs: 600,
+    duty: 'board',
+    run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))),
+  },
+  { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
+  {
+    name: 'take up the words of new and changed cards',
+    everySecs: 5,
+    duty: 'board',
+    run: signal => takeUp(board, Infinity, signal),
+  },
+  {
+    name: 'note what each project is like today',
+    everySecs: 600,
+    duty: 'board',
+    run: () =>
+      board.transaction(async tx => {
+        await noteProjectDays(tx, tx.now.slice(0, 10))
+        await forgetProjectDays(tx, ago(tx, 3 * 365 * daySecs).slice(0, 10))
+      }),
+  },
+  ...(app.config.backupEvery === undefined
+    ? []
+    : [
+        {
+          name: 'make a backup and delete the oldest',
+          everySecs: 30,
+          duty: 'board' as const,
+          run: scheduledBackups(app),
+        },
+      ]),
+]
+
+/** What is kept for a time only. */
+const expiryJobs = (board: Database): Job[] => [
+  {
+    name: 'forget webhook deliveries 30 days after their end',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))),
+  },
+  {
+    name: 'forget idempotent answers after a day',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))),
+  },
+  {
+    name: 'forget sign-in tokens a day after their end',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))),
+  },
+  {
+    name: 'forget agent tokens a day after their end',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
+  },
+  {
+    name: 'remove cards that were deleted over 30 days ago and have no worktree any more',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: async signal => {
+      await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
+      await repeat(signal, () => board.transaction(purgeDeletedCards))
+    },
+  },
+  forgetAudit(board),
+]
+
+/** What one daemon does for its machine. */
+const machineJobs = (app: App, machine: Database): Job[] => [
+  { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.look() },
+  { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
+  {
+    name: 'remove the worktrees of cards that were deleted over 30 days ago',
+    everySecs: hourSecs,
+    duty: 'machine',
+    run: () =>
+      removeDeletedWorktrees(
+        machine,
+        new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(),
+        app.config.dataDir,
+      ),
+  },
+  {
+    name: 'remove worktrees of projects and boards that were deleted',
+    everySecs: 300,
+    duty: 'machine',
+    run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork),
+  },
+  {
+    name: 'delete what imports of a server that is gone left unfinished',
+    everySecs: 60,
+    duty: 'machine',
+    run: () => removeUnfinished(machine, app.membership.id),
+  },
+]
+
+/** What each daemon does for itself. */
+const ownJobs = (app: App): Job[] => [
+  ...(app.db.isShared
+    ? []
+    : [
+        {
+          name: 'look whether the database file is sound',
+          everySecs: daySecs,
+          firstAfterSecs: 60,
+          run: (signal: AbortSignal) => lookForDamage(app, signal),
+        },
+      ]),
+  {
+    name: 'delete entries of the log after 30 days',
+    everySecs: rareSecs,
+    firstAfterSecs: 60,
+    run: signal =>
+      app.logs.prune(signal, new Date(app.config.clock().getTime() - logDays * daySecs * 1000).toISOString()),
+  },
+  {
+    name: 'delete attachment files without a row',
+    everySecs: hourSecs,
+    run: async () => {
+      await sweepAttachments(app)
+    },
+  },
+]
+
+const forgetAudit = (board: Database): Job => ({
+  name: `delete entries of the audit log after ${auditDays} days`,
+  everySecs: hourSecs,
+  duty: 'board',
+  run: signal =>
+    repeat(signal, () =>
+      board.transaction(tx =>
+        pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
+      ),
+    ),
+})
+
+/** Refuses writes from now on if the database file is damaged. */
+async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<void> {
+  const damage = await findDamage(join(config.dataDir, 'board.db'), false, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  if (damage !== undefined) db.markCorrupt(new Error(damage))
+}
+
+/** Does bounded pieces of work until there is nothing left to do. */
+async function repeat(signal: AbortSignal, work: () => Promise<number>): Promise<void> {
+  while (!signal.aborted && (await work()) > 0);
+}
+
+const ago = (tx: Transaction, secs: number) => new Date(Date.parse(tx.now) - secs * 1000).toISOString()
