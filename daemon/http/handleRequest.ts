@@ -80,7 +80,10 @@ async function answer(
   const { req, res, headers } = exchange
 
   hostOriginGuard(app, req)
-  if (dotSegments.test(req.url ?? '')) throw new Problem('NOT_FOUND')
+  if (dotSegments.test(req.url ?? '')) {
+    exchange.route = undefined
+    throw new Problem('NOT_FOUND')
+  }
 
   const peer = app.peerOf(req)
   const isOpen = await isOpenTo(route, peer)

@@ -147,6 +147,7 @@ export const agents = {
     output: v.array(Message),
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
+    fails: ['AGENT_UNAVAILABLE'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
@@ -158,7 +159,7 @@ export const agents = {
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
-    fails: ['AGENT_ALREADY_RUNNING'],
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
@@ -167,7 +168,7 @@ export const agents = {
     emits: ['agent.status', 'card.updated'],
   }),
   relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
-    fails: ['AGENT_ALREADY_RUNNING'],
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',

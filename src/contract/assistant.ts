@@ -12,7 +12,7 @@ export const assistant = {
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
-    fails: ['COLUMN_NOT_FOUND'],
+    fails: ['COLUMN_NOT_FOUND', 'AGENT_UNAVAILABLE'],
     notFound: ofProject,
     audited: { target: 'project' },
     at: 'machine',

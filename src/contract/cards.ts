@@ -188,7 +188,7 @@ export const cards = {
     emits: ['card.viewed'],
   }),
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
-    fails: ['COLUMN_NOT_FOUND'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
     notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['columnId'] },
     at: 'machine or here',
@@ -272,7 +272,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   create: post('/api/cards', {
-    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
     audited: { target: 'card', id: 'id', only: 'starts', detail: ['kind'] },
     at: 'machine or here, if it starts',
     who: member('cards.create', 'projectId'),

@@ -105,7 +105,7 @@ export const external = {
     output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
   }),
   create: post('/api/external/projects/{projectId}/cards', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD', 'COLUMN_IN_OTHER_PROJECT'],
     ...common,
     notFound: ofProject,
     audited: { target: 'card', id: 'id', only: 'starts' },

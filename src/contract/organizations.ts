@@ -87,6 +87,7 @@ export const organizations = {
     summary: 'Remove a member; anybody may leave, admins may remove others',
   }),
   setCredential: put('/api/organizations/{orgId}/default-credential', {
+    fails: ['CREDENTIAL_NOT_FOUND'],
     notFound: { orgId: 'ORGANIZATION_NOT_FOUND' },
     audited: { target: 'organization', detail: ['credentialId'] },
     who: organizationAdmin('orgId'),

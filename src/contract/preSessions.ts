@@ -26,7 +26,7 @@ export const preSessions = {
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
   start: post('/api/projects/{projectId}/pre-session', {
-    fails: ['CARD_NOT_FOUND'],
+    fails: ['CARD_NOT_FOUND', 'AGENT_UNAVAILABLE'],
     notFound: ofProject,
     audited: { target: 'pre-session', id: 'id' },
     at: 'machine',

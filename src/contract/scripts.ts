@@ -48,6 +48,7 @@ export const scripts = {
     output: v.array(Script),
   }),
   status: get('/api/projects/{projectId}/scripts/status', {
+    fails: ['SCRIPT_NOT_FOUND'],
     notFound: ofProject,
     at: 'machine',
     who: viewer('scripts.read'),
