@@ -60,6 +60,7 @@ export const backups = {
     summary: 'Delete a backup',
   }),
   restore: post('/api/backups/{filename}/restore', {
+    fails: ['INVALID_BACKUP'],
     notFound: { filename: 'BACKUP_NOT_FOUND' },
     audited: { target: 'backup' },
     who: superAdmin,

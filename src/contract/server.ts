@@ -20,6 +20,7 @@ export const Daemon = v.object({
 export const server = {
   health: get('/api/health', { who: anyone, summary: 'Tell that the server answers', output: Status }),
   ready: get('/api/ready', {
+    fails: ['DATABASE_DAMAGED'],
     who: anyone,
     summary: 'Tell that the database takes writes',
     output: v.object({ status: v.literal('ok') }),

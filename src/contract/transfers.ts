@@ -57,7 +57,7 @@ export const transfers = {
     answers: exported,
   }),
   import: post('/api/import', {
-    fails: ['PROJECT_NOT_FOUND', 'ORGANIZATION_NOT_FOUND', 'INVALID_IMPORT', 'PATH_NOT_FOUND'],
+    fails: ['PROJECT_NOT_FOUND', 'ORGANIZATION_NOT_FOUND', 'INVALID_IMPORT', 'PATH_NOT_FOUND', 'PATH_NOT_ABSOLUTE'],
     audited: { target: 'project', id: 'projectId', detail: ['format', 'projectIds'] },
     who: user,
     rateLimit: 'transfers',

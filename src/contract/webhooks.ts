@@ -78,6 +78,7 @@ export const webhooks = {
     output: v.array(Webhook),
   }),
   create: post('/api/projects/{projectId}/webhooks', {
+    fails: ['WEBHOOK_TARGET_REFUSED'],
     notFound: ofProject,
     audited: { target: 'webhook', id: 'id' },
     who: manager('webhooks.write'),
@@ -88,6 +89,7 @@ export const webhooks = {
     status: 201,
   }),
   update: patch('/api/projects/{projectId}/webhooks/{webhookId}', {
+    fails: ['WEBHOOK_TARGET_REFUSED'],
     notFound: { ...ofProject, webhookId: 'WEBHOOK_NOT_FOUND' },
     audited: { target: 'webhook', detail: ['enabled'] },
     who: manager('webhooks.write'),
