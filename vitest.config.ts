@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config'
-import { leftOutFiles } from './test/leftOut.ts'
+import { leftOutFiles } from './test/support/run/leftOut.ts'
 
 /** What measures its own process: that has it for itself. */
 const alone = [
-  'test/timetable.test.ts',
+  'test/domain/timetableWeeks.test.ts',
   'test/agents/{acp,transcriptFlood}.test.ts',
   'test/attacks/socketFrames.test.ts',
   'test/routes/{logFlood,socketLimits}.test.ts',
@@ -29,15 +29,15 @@ const every = {
 /** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
 const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
 const beside = onLibsqlServers
-  ? { setup: ['test/leftOut.ts'], exclude: leftOutFiles, workers: 3 }
+  ? { setup: ['test/support/run/leftOut.ts'], exclude: leftOutFiles, workers: 3 }
   : { setup: [], exclude: [], workers: 4 }
 /** Most tests wait for others most of the time. */
 const atOnce = { maxWorkers: beside.workers, sequence: { groupOrder: 0 } }
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/scratch.ts', 'test/build.ts', ...beside.setup],
-    reporters: ['default', './test/closingLine.ts'],
+    globalSetup: ['test/support/run/scratch.ts', 'test/support/run/build.ts', ...beside.setup],
+    reporters: ['default', './test/support/run/closingLine.ts'],
     projects: [
       // These files share the processes, in which the board's code is loaded and warm.
       {

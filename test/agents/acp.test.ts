@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stopTree } from '../../src/process/stop.ts'
-import { eventually } from '../helper.ts'
-import { createRoom, failure, type AgentRoom } from './agent.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { createRoom, failure, type AgentRoom } from '../support/agents/agent.ts'
 
 let room: AgentRoom
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { slowdown } from '../helper.ts'
-import { createRoom, failure, type AgentRoom } from './agent.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { createRoom, failure, type AgentRoom } from '../support/agents/agent.ts'
 
 let room: AgentRoom
 beforeAll(async () => {

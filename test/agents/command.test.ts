@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AgentLaunch } from '../../src/agents/link/agentLink.ts'
 import { stopTree } from '../../src/process/stop.ts'
-import { eventually } from '../helper.ts'
-import { createRoom, failure, type AgentRoom } from './agent.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { createRoom, failure, type AgentRoom } from '../support/agents/agent.ts'
 
 let room: AgentRoom
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
-import { eventually } from '../helper.ts'
-import { makeRepository, startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { databaseOptions, eventually, onLibsqlServer, slowdown, untilOnDuty } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
-import { configure, makeRepository } from './agentBoard.ts'
+import { databaseOptions, onLibsqlServer, untilOnDuty } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
+import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-interrupted-'))
 const dataDir = join(root, 'data')

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AgentCredential } from '../../src/agents/providers/credentialEnvironment.ts'
 import { prepareLaunch, type LaunchRequest } from '../../src/agents/providers/prepareLaunch.ts'
 import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
-import { createRoom, type AgentRoom } from './agent.ts'
+import { createRoom, type AgentRoom } from '../support/agents/agent.ts'
 
 let dataDir: string
 let room: AgentRoom

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { insertMonitor } from '../../src/store/monitors.ts'
-import { eventually } from '../helper.ts'
-import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 let bringBack = () => {

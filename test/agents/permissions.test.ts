@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
-import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 interface Call {
   always?: boolean

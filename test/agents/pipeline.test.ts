@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
-import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 let columns: { plan: string; build: string; review: string; done: string }

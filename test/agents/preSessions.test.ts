@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
-import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {

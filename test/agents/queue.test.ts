@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newCard } from '../agentRows.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
+import { newCard } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { contract } from '../../src/contract/index.ts'
-import { eventually } from '../helper.ts'
-import { startAgentBoard, type AgentBoard } from './agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {

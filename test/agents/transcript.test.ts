@@ -7,10 +7,11 @@ import type { RawUpdate } from '../../src/agents/link/agentLink.ts'
 import { Message } from '../../src/contract/agents.ts'
 import { listAnnouncedCommands, readSession } from '../../src/store/sessions.ts'
 import type { MessageView } from '../../src/views/agents.ts'
-import { newCard, newSession, type TestCard } from '../agentRows.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
-import { say, toolCall, toolUpdate } from '../updates.ts'
+import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
+import { say, toolCall, toolUpdate } from '../support/agents/updates.ts'
 
 let board: TestBoard
 let card: TestCard

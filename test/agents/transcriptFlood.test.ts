@@ -5,9 +5,10 @@ import type { TranscriptSession } from '../../src/agents/transcript/transcriptWr
 import { Problem } from '../../src/contract/errors.ts'
 import { readSession } from '../../src/store/sessions.ts'
 import type { MessageView } from '../../src/views/agents.ts'
-import { newCard, newSession, type TestCard } from '../agentRows.ts'
-import { slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { say, toolCall, toolUpdate } from '../updates.ts'
+import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { say, toolCall, toolUpdate } from '../support/agents/updates.ts'
 
 let board: TestBoard
 let card: TestCard

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 const secret = 'what nobody may read'
 let board: TestBoard

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startSingleSignOn } from '../singleSignOn.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startSingleSignOn } from '../support/identity/singleSignOn.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 let board: TestBoard

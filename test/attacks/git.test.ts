@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { TestBoard } from '../helper.ts'
-import { startSlotlessBoard } from '../seed.ts'
+import type { TestBoard } from '../support/servers/testBoard.ts'
+import { startSlotlessBoard } from '../support/contract/seed.ts'
 
 const person = ['-c', 'user.name=T', '-c', 'user.email=t@example.org', '-c', 'commit.gpgsign=false']
 const git = (cwd: string, ...args: string[]) =>

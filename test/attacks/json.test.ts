@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { exampleOf, requestOf, rows, sendsBody, tokenFor } from '../examples.ts'
-import { slowdown, type Reply, type TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, sendsBody, tokenFor } from '../support/contract/examples.ts'
+import { type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 let board: TestBoard
 let its: Seed

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { eventually } from '../helper.ts'
-import { openSocket } from '../liveSocket.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openSocket } from '../support/receivers/liveSocket.ts'
 
 const forged = '{"level":"error","message":"FORGED"}'
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')

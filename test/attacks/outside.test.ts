@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { startProvider } from '../fakeProvider.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startProvider } from '../support/identity/fakeProvider.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const asked: string[] = []
 /** What must not be reached: something on the server's own machine that believes whoever asks. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { openRaw, openSocket, type RawSocket } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openRaw, openSocket, type RawSocket } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 beforeAll(async () => {

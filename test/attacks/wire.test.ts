@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let templateId: string

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jobs, type Job } from '../../daemon/process/periodicJobs.ts'
 import { parseSchedule } from '../../src/backups/schedule.ts'
-import { commandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { commandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 let cli: CommandLine

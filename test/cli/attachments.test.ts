@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newCard } from '../agentRows.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { newCard } from '../support/agents/agentRows.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let cli: CommandLine

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { onTerminal } from '../onTerminal.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { onTerminal } from '../support/terminals/onTerminal.ts'
 
 interface Backup {
   filename: string

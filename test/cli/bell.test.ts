@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { end } from '../../src/domain/sessions.ts'
-import { endedSession, newCard as newCardOfItsOwn, newSession } from '../agentRows.ts'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
-import { startOnTerminal, type OnTerminal } from '../onTerminal.ts'
+import { endedSession, newCard as newCardOfItsOwn, newSession } from '../support/agents/agentRows.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startOnTerminal, type OnTerminal } from '../support/terminals/onTerminal.ts'
 
 let board: AgentBoard
 let cli: CommandLine

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWebProject, type WebProject } from '../webProject.ts'
+import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 let { server, cli, projectId, close } = {} as WebProject
 

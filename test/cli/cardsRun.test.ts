@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 
 let board: AgentBoard
 let cli: CommandLine

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe('where no agent is installed', () => {
   let board: TestBoard

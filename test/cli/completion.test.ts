@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { commandLine, run, type CommandLine } from '../commandLine.ts'
+import { commandLine, run, type CommandLine } from '../support/commands/commandLine.ts'
 import { insertMonitor } from '../../src/store/monitors.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { programs } from '../programs.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { programs } from '../support/commands/programs.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const plain = /^[A-Za-z0-9][A-Za-z0-9._-]*$/

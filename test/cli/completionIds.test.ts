@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isListed } from '../../cli/help/completionValues.ts'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { newSession } from '../agentRows.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { nameOf, wordsOf, type Named } from '../commandWords.ts'
-import type { TestBoard } from '../helper.ts'
-import { monitored, seed, startSlotlessBoard } from '../seed.ts'
-import { programs } from '../programs.ts'
+import { newSession } from '../support/agents/agentRows.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { nameOf, wordsOf, type Named } from '../support/commands/commandWords.ts'
+import type { TestBoard } from '../support/servers/testBoard.ts'
+import { monitored, seed, startSlotlessBoard } from '../support/contract/seed.ts'
+import { programs } from '../support/commands/programs.ts'
 
 /** Something of the tree that takes a value: the command line before the value, and what the help calls it. */
 interface Taker {

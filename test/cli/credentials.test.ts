@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { startWebProject, type WebProject } from '../webProject.ts'
+import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
 let provider: FakeProvider

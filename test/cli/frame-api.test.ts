@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, startBoard } from '../helper.ts'
-import { startWebProject, type WebProject } from '../webProject.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 

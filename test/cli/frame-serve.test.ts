@@ -6,8 +6,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let cli: CommandLine
 const servers: ChildProcess[] = []

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
 import { processMark } from '../../src/config/kernel.ts'
-import { commandLine, run, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { commandLine, run, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let server: TestBoard
 let nosy: Server

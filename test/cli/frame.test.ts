@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settleJson } from '../../cli/parsing/run.ts'
-import { run } from '../commandLine.ts'
-import { startWebProject, type WebProject } from '../webProject.ts'
+import { run } from '../support/commands/commandLine.ts'
+import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 const hostile = 'evil \u001b[31mred\u001b]0;title\u0007 \u202eright \u009b2J tab\there\nsecond line'

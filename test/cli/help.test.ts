@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { nameOf } from '../commandWords.ts'
-import { below, boardLines, parsed } from '../shellLines.ts'
-import { programs } from '../programs.ts'
+import { nameOf } from '../support/commands/commandWords.ts'
+import { below, boardLines, parsed } from '../support/commands/shellLines.ts'
+import { programs } from '../support/commands/programs.ts'
 
 let program: Command
 let leaves: Command[]

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { onTerminal } from '../onTerminal.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { onTerminal } from '../support/terminals/onTerminal.ts'
 
 const password = 'a long password'
 let server: TestBoard

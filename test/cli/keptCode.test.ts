@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { programs } from '../programs.ts'
+import { programs } from '../support/commands/programs.ts'
 
 const nodeKeepsCode = Number(process.versions.node.split('.')[0]) >= 22
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let server: TestBoard
 let owner: CommandLine

@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditEntry } from '../../src/contract/audit.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, type OtlpReceiver } from '../otlpReceiver.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startReceiver, type OtlpReceiver } from '../support/receivers/otlpReceiver.ts'
 
 let board: TestBoard
 let cli: CommandLine

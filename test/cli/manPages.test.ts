@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { nameOf } from '../commandWords.ts'
-import { below } from '../shellLines.ts'
-import { programs } from '../programs.ts'
+import { nameOf } from '../support/commands/commandWords.ts'
+import { below } from '../support/commands/shellLines.ts'
+import { programs } from '../support/commands/programs.ts'
 
 const folder = resolve('dist/man')
 let pages: Record<string, string>

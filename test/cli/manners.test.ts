@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startOnTerminal } from '../onTerminal.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startOnTerminal } from '../support/terminals/onTerminal.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 let server: TestBoard

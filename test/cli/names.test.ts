@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findCommand, followNames } from '../../cli/parsing/commandNames.ts'
 import { whereToLook } from '../../cli/failures/report.ts'
 import { createProgram } from '../../cli/program.ts'
-import { commandLine, inTurn, type CommandLine } from '../commandLine.ts'
-import { parsed } from '../shellLines.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { programs } from '../programs.ts'
+import { commandLine, inTurn, type CommandLine } from '../support/commands/commandLine.ts'
+import { parsed } from '../support/commands/shellLines.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { programs } from '../support/commands/programs.ts'
 
 let board: TestBoard
 let cli: CommandLine

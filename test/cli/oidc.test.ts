@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Browser, type Shown } from '../browser.ts'
-import { commandLine, type CommandLine, type Ran } from '../commandLine.ts'
-import { eventually, startBoard } from '../helper.ts'
-import { startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+import { Browser, type Shown } from '../support/identity/browser.ts'
+import { commandLine, type CommandLine, type Ran } from '../support/commands/commandLine.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
 
 let sso: SingleSignOn
 let admin: CommandLine

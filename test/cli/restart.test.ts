@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { configure, makeRepository } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine, type Going } from '../commandLine.ts'
-import { databaseOptions, eventually, untilOnDuty } from '../helper.ts'
-import { startOnTerminal, type OnTerminal } from '../onTerminal.ts'
+import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine, type Going } from '../support/commands/commandLine.ts'
+import { databaseOptions, untilOnDuty } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startOnTerminal, type OnTerminal } from '../support/terminals/onTerminal.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 const root = mkdtempSync(join(tmpdir(), 'board-again-'))

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { newScript } from '../scripts/scriptBoard.ts'
 
 let server: TestBoard

@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { commandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
-import { standStill } from '../standStill.ts'
+import { commandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { standStill } from '../support/processes/standStill.ts'
 
 const cli = commandLine()
 const dataDir = join(cli.home, '.local', 'share', 'board')

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { cuttableLine } from '../e2e/cuttableLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startOnTerminal } from '../onTerminal.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startOnTerminal } from '../support/terminals/onTerminal.ts'
 import { normal, type Doc } from '../transfers/files.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures', 'imports')

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldNames } from '../../cli/help/fieldNames.ts'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { nameOf, type Named } from '../commandWords.ts'
-import { eachInTurn, everything, expectTidy, leaves, local, type Result } from '../everyCommand.ts'
-import type { TestBoard } from '../helper.ts'
-import { programs } from '../programs.ts'
-import { startSlotlessBoard } from '../seed.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { nameOf, type Named } from '../support/commands/commandWords.ts'
+import { eachInTurn, everything, expectTidy, leaves, local, type Result } from '../support/commands/everyCommand.ts'
+import type { TestBoard } from '../support/servers/testBoard.ts'
+import { programs } from '../support/commands/programs.ts'
+import { startSlotlessBoard } from '../support/contract/seed.ts'
 
 /** Commands that anybody may call. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { configure, makeRepository } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { databaseOptions, eventually } from '../helper.ts'
+import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { databaseOptions } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-restart-'))
 const dataDir = join(root, 'data')

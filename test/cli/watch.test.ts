@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let server: TestBoard
 let cli: CommandLine

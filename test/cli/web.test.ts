@@ -17,10 +17,10 @@ import { fileURLToPath } from 'node:url'
 import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes } from 'parse5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
-import { newSession } from '../agentRows.ts'
-import { startAgentBoard, type AgentBoard, type Card } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
+import { newSession } from '../support/agents/agentRows.ts'
+import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 type Element = DefaultTreeAdapterTypes.Element
 interface Read {

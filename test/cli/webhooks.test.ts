@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually, hideAgents, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { hideAgents, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 let server: TestBoard
 let cli: CommandLine

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Unreachable } from '../../src/client/failures.ts'
 import { send, sendJson, type CallOptions } from '../../src/client/http.ts'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 /** A server that answers with the bytes of the test, and notes what it was sent. */
 let server: Server

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { eventually, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
-import { startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+import { type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
+import { startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
 import { isSharable, secretKey, startSharing, type Sharing } from './sharing.ts'
 
 const ada = { email: 'ada@example.org', password: 'battery staple 2' }

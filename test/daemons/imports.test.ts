@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { insertHiddenProject } from '../../src/store/imports.ts'
-import { eventually, type TestBoard } from '../helper.ts'
+import { type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing } from './sharing.ts'
 
 describe.skipIf(!isSharable)('what a daemon imports', () => {

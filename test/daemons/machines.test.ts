@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { fixture } from '../agents/agent.ts'
-import { eventually, hideAgents, type TestBoard } from '../helper.ts'
+import { fixture } from '../support/agents/agent.ts'
+import { hideAgents, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
 
 describe.skipIf(!isSharable)('two machines that share a board', () => {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { moveFromServer, moveToServer } from '../../src/backups/moving.ts'
 import { verifyFile } from '../../src/backups/local.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { startLibsqlServer } from '../libsqlServer.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { startLibsqlServer } from '../support/servers/libsqlServer.ts'
 import { isSharable, secretKey, startSharing, type Sharing } from './sharing.ts'
 
 /** How many cards go there and back; 10,000 by hand (BOARD_TEST_CARDS). */

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { eventually, type TestBoard } from '../helper.ts'
+import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
 
 const tokens = { access_token: 'first-token', refresh_token: 'a-refresh-token', expires_in: 3600 }

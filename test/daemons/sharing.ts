@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
 export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shown } from '../e2e/measure.ts'
 import { disband, keepWriting, startCrewmate, stopInsideWrite, type Crewmate } from '../e2e/daemonCrew.ts'
-import { eventually, slowdown } from '../helper.ts'
-import { startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 import { isSharable, secretKey } from './sharing.ts'
 
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 1)

@@ -9,7 +9,7 @@ import type { Database, Transaction } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { readCursor, readEventsOfTypes } from '../../src/store/events.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let folder: string
 let now: Date

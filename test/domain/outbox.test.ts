@@ -6,7 +6,7 @@ import { append, createOutbox, type Outbox, type StoredEvent } from '../../src/e
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let folder: string
 let now: Date

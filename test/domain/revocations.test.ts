@@ -6,8 +6,8 @@ import { createRevocations, type Ended } from '../../src/identity/revocations.ts
 import type { Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
-import { eventually } from '../helper.ts'
-import { noLibsqlServer, startLibsqlServer } from '../libsqlServer.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { noLibsqlServer, startLibsqlServer } from '../support/servers/libsqlServer.ts'
 
 const clock = () => new Date()
 const ends: Ended[] = [{ tokenHash: 'a' }, { userId: 1 }, { signInsOf: 2 }, { keyId: 3 }]

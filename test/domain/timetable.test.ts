@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startTimetable } from '../../daemon/process/timetable.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: TestBoard
 let ahead = 0

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { configure, makeRepository } from '../agents/agentBoard.ts'
-import { eventually } from '../helper.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const agentCount = 20
 /** What is aimed at on a machine with two cores of its own. */

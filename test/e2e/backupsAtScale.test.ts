@@ -8,8 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { seedBoard } from '../bench/seed.ts'
-import { hideAgents, slowdown } from '../helper.ts'
-import { boardProcess, clearAway, type BoardProcess } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 
 /** BOARD_TEST_CARDS=100000 for the large board by hand. */
 const cards = Number(process.env.BOARD_TEST_CARDS ?? 20_000)

@@ -9,8 +9,9 @@ import { verifyFile } from '../../src/backups/local.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { makeOldBoard } from '../backups/oldBoard.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { boardProcess, clearAway, type BoardProcess } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 
 /** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */

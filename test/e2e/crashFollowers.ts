@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { openSocket, type LiveSocket } from '../liveSocket.ts'
+import { openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
 /** An event as it was told, or as it stands in the database. */
 export interface Told {

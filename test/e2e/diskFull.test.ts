@@ -7,8 +7,9 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
 import { drive } from '../bench/load.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { fillDisk, mayMount, mountDisk, resizeDisk, unmountDisk } from '../smallDisk.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { fillDisk, mayMount, mountDisk, resizeDisk, unmountDisk } from '../support/processes/smallDisk.ts'
 
 let root: string
 let dataDir: string

@@ -7,9 +7,10 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
-import { isAlive } from '../process/trees.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
+import { isAlive } from '../support/processes/trees.ts'
 
 /** How many files, connections and pipes the server may have open. */
 const most = 128

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
-import { eventually, hideAgents } from '../helper.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { largeBoard } from '../transfers/largeBoard.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 /** The server is killed so many times in the middle of an import. For longer runs by hand: BOARD_TEST_ROUNDS. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, hideAgents } from '../helper.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { expectQuick, memoryMiB, shownAnswers, startProbe, watchMemory } from './measure.ts'
 
 /** BOARD_TEST_CONNECTIONS=500 for the whole load, with files as large as they may be by default. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type ApiFailure } from '../../src/client/index.ts'
-import { hideAgents } from '../helper.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { expectQuick, memoryMiB, shown, shownAnswers, startProbe, watchMemory } from './measure.ts'
 
 const burst = 200

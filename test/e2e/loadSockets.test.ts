@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, hideAgents } from '../helper.ts'
-import { openRaw, type RawSocket } from '../liveSocket.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openRaw, type RawSocket } from '../support/receivers/liveSocket.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import {
   expectQuick,
   memoryMiB,

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { WebSocket } from 'undici'
 import { expect, onTestFinished } from 'vitest'
-import type { BoardProcess } from './boardProcess.ts'
+import type { BoardProcess } from '../support/processes/boardProcess.ts'
 
 /** The value below which this share of the values lies. */
 export const percentile = (values: readonly number[], share: number): number =>

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makeRepository } from '../agents/agentBoard.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { makeRepository } from '../support/agents/agentBoard.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-memory-'))
 const board = boardProcess(join(root, 'data'), { HOME: root })

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { eventually, hideAgents, slowdown } from '../helper.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { cpuMs, expectQuick, percentile, shown, shownAnswers, startProbe } from './measure.ts'
 
 /** BOARD_TEST_MONITORS=500 for the long run: each runs once a minute. */

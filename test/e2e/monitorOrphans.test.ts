@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 
 type Monitor = Awaited<ReturnType<Client['monitors']['create']>>

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { run, type Ran } from '../commandLine.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { run, type Ran } from '../support/commands/commandLine.ts'
 
 let board: AgentBoard
 let exportsFolder: string

@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
 import { drive } from '../bench/load.ts'
-import { eventually, hideAgents, slowdown } from '../helper.ts'
-import { isAlive } from '../process/trees.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { isAlive } from '../support/processes/trees.ts'
 
 /** How many requests are logged while nobody reads the log. For longer runs by hand: BOARD_TEST_REQUESTS. */
 const leastRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)

@@ -6,9 +6,9 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { eventually } from '../helper.ts'
-import { boardProcess, clearAway } from './boardProcess.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const missing = ['nginx', 'openssl'].filter(program => spawnSync(program, ['-v']).error)
 if (missing.length > 0)

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeRepository } from '../agents/agentBoard.ts'
-import { eventually } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
-import { boardProcess, clearAway, type BoardProcess } from './boardProcess.ts'
+import { makeRepository } from '../support/agents/agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
+import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 
 const programs = resolve('test/agent-qwen/node_modules/.bin')
 const isInstalled = existsSync(join(programs, 'qwen'))

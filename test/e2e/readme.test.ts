@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fixture } from '../agents/agent.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { boardLines, parsed } from '../shellLines.ts'
+import { fixture } from '../support/agents/agent.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardLines, parsed } from '../support/commands/shellLines.ts'
 
 /** The pages whose lines somebody types, in the order in which they are read. */
 const pages = ['README.md', 'docs/operations.md', 'docs/several-machines.md', 'docs/figures.md', 'CONTRIBUTING.md']

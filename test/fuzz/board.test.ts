@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_MODEL_RUNS, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_MODEL_RUNS ?? 24)

@@ -8,7 +8,7 @@ import { insertCard, readCard, updateCard, type CardChange, type CardRow } from 
 import { insertColumn } from '../../src/store/columns.ts'
 import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
-import { openStore } from '../process/trees.ts'
+import { openStore } from '../support/processes/trees.ts'
 
 const environment = {
   PATH: process.env.PATH,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { slowdown } from '../helper.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
 import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>

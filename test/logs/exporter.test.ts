@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { toEntry } from '../../src/logs/entry.ts'
 import { createExporter, exportLimits, type Exporter, type Target } from '../../src/logs/exporter.ts'
-import { eventually, slowdown } from '../helper.ts'
-import { reply, startReceiver, type OtlpReceiver } from '../otlpReceiver.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { reply, startReceiver, type OtlpReceiver } from '../support/receivers/otlpReceiver.ts'
 
 const quick = { ...exportLimits, delayMs: 5, firstRetryMs: 20, longestRetryMs: 80 }
 const token = 'Bearer canary-of-the-exporter'

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { toEntry } from '../../src/logs/entry.ts'
 import { createFiles } from '../../src/logs/files.ts'
-import { eventually } from '../helper.ts'
-import { fillDisk, mayMount, mountDisk, unmountDisk } from '../smallDisk.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { fillDisk, mayMount, mountDisk, unmountDisk } from '../support/processes/smallDisk.ts'
 
 const limits = { mostFiles: 3, mostBytesEach: 20_000, mostBuffered: 1024 * 1024 }
 let root: string

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toEntry } from '../../src/logs/entry.ts'
 import { History, historyLimits } from '../../src/logs/history.ts'
-import { eventually, slowdown } from '../helper.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 let root: string
 let path: string

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { mint, tokenPrefixes } from '../../src/ids/token.ts'
 import { toEntry } from '../../src/logs/entry.ts'
 import { redact } from '../../src/logs/redact.ts'
-import { slowdown } from '../helper.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
 
 const secret = 'Tr0ub4dor-canary'
 

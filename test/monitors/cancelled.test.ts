@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { eventually } from '../helper.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 beforeAll(async () => {

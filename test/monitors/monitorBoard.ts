@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../src/client/index.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { insertMonitor, type NewMonitor } from '../../src/store/monitors.ts'
-import type { TestCard } from '../agentRows.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
+import type { TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
 
 const lookEveryMs = 100
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as v from 'valibot'
 import { events } from '../../src/contract/events.ts'
 import { insertMonitor } from '../../src/store/monitors.ts'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { eventually } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 import { startMonitorBoard, type Monitor, type MonitorBoard } from './monitorBoard.ts'
 
 describe('what is told of monitors', () => {

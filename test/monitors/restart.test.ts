@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { setNextRun, updateMonitor } from '../../src/store/monitors.ts'
-import { eventually, slowdown } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
 import { startMonitorBoard, untilGone, type MonitorBoard } from './monitorBoard.ts'
 
 let root: string

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually, slowdown } from '../helper.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { startMonitorBoard, untilGone, type ActiveCard, type Monitor, type MonitorBoard } from './monitorBoard.ts'
 
 const secret = 'c2VjcmV0LW9mLXRoZS1zZXJ2ZXItMzItYnl0ZXMtISE='

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { eventually, slowdown } from '../helper.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { startMonitorBoard, untilGone, untilThere, type ActiveCard, type MonitorBoard } from './monitorBoard.ts'
 
 let board: MonitorBoard

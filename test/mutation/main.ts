@@ -1,4 +1,4 @@
-import buildProgram from '../build.ts'
+import buildProgram from '../support/run/build.ts'
 import { openLane, readSources, type Lane, type Sources } from './lane.ts'
 import type { Mutant } from './mutants.ts'
 import { folders, readOptions, sourcesIn, usage, type Options } from './options.ts'

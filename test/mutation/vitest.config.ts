@@ -2,8 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** What reaches the rules, the identities and the store in the process of the tests. */
 const include = [
-  'test/{authorization,clockJumps,contract,missingParts}.test.ts',
-  'test/{agents,attacks,backups,cli,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts',
+  'test/{agents,attacks,backups,cli,contract,daemons,domain,fuzz,git,logs,monitors,notifications,routes,scripts,store,transfers,webhooks}/*.test.ts',
 ]
 const exclude = [
   // No mutant is in them, or only in a program of their own, which is built without.
@@ -22,7 +21,7 @@ const exclude = [
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/scratch.ts'],
+    globalSetup: ['test/support/run/scratch.ts'],
     setupFiles: ['test/mutation/switches.ts'],
     pool: 'forks',
     include,

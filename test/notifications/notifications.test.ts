@@ -3,12 +3,12 @@ import type { EventData } from '../../src/contract/events.ts'
 import type { Client } from '../../src/client/index.ts'
 import { markRunning, markWaiting } from '../../src/domain/sessions.ts'
 import { append } from '../../src/events/outbox.ts'
-import { endedSession } from '../agentRows.ts'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
+import { endedSession } from '../support/agents/agentRows.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { createStderrLog } from '../../daemon/process/stderrLog.ts'
-import { eventually } from '../helper.ts'
-import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
-import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow, openRaw, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
+import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 type Notification = EventData<'notification'>
 interface Person {

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { endLeftovers } from '../../src/process/leftovers.ts'
 import { bootId, listProcesses } from '../../src/process/table.ts'
 import { insertProcessRun, listProcessRuns, setProcessRunPid } from '../../src/store/processRuns.ts'
-import { eventually, slowdown } from '../helper.ts'
-import { isAlive, openStore, processesWith } from './trees.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { isAlive, openStore, processesWith } from '../support/processes/trees.ts'
 
 const bundling: BuildOptions = {
   entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'],

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { spawnTree, type SpawnOptions } from '../../src/process/spawn.ts'
 import { stopTree } from '../../src/process/stop.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
-import { eventually } from '../helper.ts'
-import { environment, openStore } from './trees.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { environment, openStore } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
 beforeAll(async () => {

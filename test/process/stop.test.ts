@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { spawnTree } from '../../src/process/spawn.ts'
 import { stopTree } from '../../src/process/stop.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
-import { eventually, slowdown } from '../helper.ts'
-import { environment, isAlive, openStore, processesWith } from './trees.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { environment, isAlive, openStore, processesWith } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
 beforeAll(async () => {

@@ -10,8 +10,8 @@ import {
   type SessionChange,
 } from '../../src/store/sessions.ts'
 import { updateCard } from '../../src/store/cards.ts'
-import { newCard, newSession, type TestCard } from '../agentRows.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import { authenticate } from '../../src/identity/authenticate.ts'
 import { authorize } from '../../daemon/http/authorize.ts'
 import { mintAgentToken, revokeAgentTokens } from '../../src/identity/agentTokens.ts'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
-import { newCard, newSession, type TestCard } from '../agentRows.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { openSocket } from '../liveSocket.ts'
+import { newCard, newSession, type TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { openSocket } from '../support/receivers/liveSocket.ts'
 
 interface Owned extends TestCard {
   ref: TestCard

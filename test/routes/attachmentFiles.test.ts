@@ -2,8 +2,8 @@ import { existsSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, ut
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { holdFiles, removeFile, saveFile, sweepAttachments } from '../../src/domain/attachmentFiles.ts'
-import { eventually } from '../helper.ts'
-import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { end, part, refusal, startUploads, type Uploads } from '../support/servers/uploads.ts'
 
 let uploads: Uploads
 beforeAll(async () => {

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { receiveFile } from '../../daemon/files/multipartUpload.ts'
 import { saveFile } from '../../src/domain/attachmentFiles.ts'
-import { eventually, slowdown, startBoard } from '../helper.ts'
-import { end, part, refusal, startUploads, type Uploads } from '../uploads.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { end, part, refusal, startUploads, type Uploads } from '../support/servers/uploads.ts'
 
 const maxAttachmentBytes = 2 * 1024 * 1024
 let uploads: Uploads

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { eventually, startBoard, type Reply, type RequestOptions, type TestBoard } from '../helper.ts'
-import { unlimited } from '../tokenInfo.ts'
+import { startBoard, type Reply, type RequestOptions, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { unlimited } from '../support/identity/tokenInfo.ts'
 
 const dayMs = 86_400_000
 const ada = { email: 'ada@example.org', password: 'correct horse 1', displayName: 'Ada' }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { commandLine } from '../commandLine.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { openSocket, type LiveSocket } from '../liveSocket.ts'
-import { unlimited } from '../tokenInfo.ts'
+import { commandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
+import { unlimited } from '../support/identity/tokenInfo.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }
 const withinASecond = 1000

@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fileBody } from '../seed.ts'
-import { onLibsqlServer, startBoard, type TestBoard } from '../helper.ts'
+import { fileBody } from '../support/contract/seed.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { manifestOf, membersOf } from '../backups/archives.ts'
 
 const key = Buffer.alloc(32, 7).toString('base64')

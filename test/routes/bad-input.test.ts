@@ -3,9 +3,10 @@ import { Agent, request as send } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { paramsOf, type Route } from '../../src/contract/route.ts'
-import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../examples.ts'
-import { slowdown, type TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../support/contract/examples.ts'
+import { type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)

@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../examples.ts'
-import { eventually, type TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../support/contract/examples.ts'
+import { type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 let board: TestBoard
 let from: Seed

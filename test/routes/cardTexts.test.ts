@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { externalPermissions } from '../../src/contract/route.ts'
 import { updateCard } from '../../src/store/cards.ts'
-import { newSession } from '../agentRows.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { newSession } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let projectId: string

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let projectId: string

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 let projectId: string

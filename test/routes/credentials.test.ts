@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as credentials from '../../src/domain/credentials.ts'
 import { addUsage } from '../../src/store/credentials.ts'
-import { startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
 let board: TestBoard

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { onLibsqlServer, startBoard, type TestBoard } from '../helper.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let usualMask: number

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../src/store/database.ts'
-import { exampleOf, requestOf, rows, type Row } from '../examples.ts'
-import { onLibsqlServer, type Reply, type TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
+import { onLibsqlServer, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 let board: TestBoard
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { eventually, onLibsqlServer, slowdown, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 const tokens = { access_token: 'canary-access-token', refresh_token: 'canary-refresh-token', expires_in: 3600 }
 let board: TestBoard

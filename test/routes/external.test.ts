@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Permission } from '../../src/contract/route.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 const six: Permission[] = [
   'cards.read',

@@ -12,7 +12,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { commit, contents, dirty, git, gitEnvironment, gone, startWorktrees, type Worktrees } from '../worktrees.ts'
+import {
+  commit,
+  contents,
+  dirty,
+  git,
+  gitEnvironment,
+  gone,
+  startWorktrees,
+  type Worktrees,
+} from '../support/agents/worktrees.ts'
 
 let its: Worktrees
 beforeAll(async () => {

@@ -19,7 +19,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { slowdown, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
 
 let board: TestBoard
 /** Everything that these tests make. `home` is the browse root; the projects are `home/code/own` and `foreign`. */

@@ -1,6 +1,6 @@
 import { request as send } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 /** Headers as they are given, which fetch does not allow. */
 const get = (

@@ -6,10 +6,10 @@ import { projectPermissions, type Permission } from '../../src/contract/route.ts
 import { append } from '../../src/events/outbox.ts'
 import { insertMonitor } from '../../src/store/monitors.ts'
 import { insertSession } from '../../src/store/sessions.ts'
-import type { Reply, TestBoard } from '../helper.ts'
-import { eventually } from '../helper.ts'
-import { openSocket, type LiveSocket, type Message } from '../liveSocket.ts'
-import { fileBody, seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openSocket, type LiveSocket, type Message } from '../support/receivers/liveSocket.ts'
+import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 let board: TestBoard
 let place: Seed

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { openApiDocument } from '../../daemon/documents/openapi.ts'
-import { exampleOf, requestOf, rows, tokenFor, type Row } from '../examples.ts'
-import type { Reply, TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
+import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 let board: TestBoard
 let own: Seed

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { mint } from '../../src/ids/token.ts'
-import { atOnce } from '../atOnce.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { atOnce } from '../support/servers/atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 interface Person {
   id: string

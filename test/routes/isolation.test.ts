@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { projectPermissions } from '../../src/contract/route.ts'
-import { exampleOf, requestOf, rows, type Row } from '../examples.ts'
-import type { Reply, TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
+import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 /** What a request may name by id. Board templates are readable by all, and so are not among them. */
 const kinds = [

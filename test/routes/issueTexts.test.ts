@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { validate } from '../../daemon/http/validate.ts'
 import type { Problem } from '../../src/contract/errors.ts'
 import { ClientMessage } from '../../src/contract/events.ts'
-import { rows } from '../examples.ts'
+import { rows } from '../support/contract/examples.ts'
 
 const saidOf = (schema: v.GenericSchema, value: unknown): string[] => {
   try {

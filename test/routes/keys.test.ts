@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { projectPermissions } from '../../src/contract/route.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const dayMs = 86_400_000
 let board: TestBoard

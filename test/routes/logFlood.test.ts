@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { eventually, startBoard } from '../helper.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 test('a flood of failures by people who do not say who they are leaves the rest of the log where it is, and is told in one entry', async () => {
   const flooded = await startBoard()

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { reply, startReceiver, type OtlpReceiver } from '../otlpReceiver.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { reply, startReceiver, type OtlpReceiver } from '../support/receivers/otlpReceiver.ts'
 
 let board: TestBoard
 let receiver: OtlpReceiver

@@ -1,9 +1,9 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newCard, type TestCard } from '../agentRows.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { newCard, type TestCard } from '../support/agents/agentRows.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 
 interface Place extends TestCard {
   token: string

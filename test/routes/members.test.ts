@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { atOnce } from '../atOnce.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { follow, type LiveSocket } from '../liveSocket.ts'
+import { atOnce } from '../support/servers/atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
 interface Person {
   id: string

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, onLibsqlServer, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 let projectId: string

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintAgentToken } from '../../src/identity/agentTokens.ts'
-import { makeRepository } from '../agents/agentBoard.ts'
-import type { TestCard } from '../agentRows.ts'
-import type { Reply } from '../helper.ts'
+import { makeRepository } from '../support/agents/agentBoard.ts'
+import type { TestCard } from '../support/agents/agentRows.ts'
+import type { Reply } from '../support/servers/testBoard.ts'
 import { startMonitorBoard, type ActiveCard, type MonitorBoard } from '../monitors/monitorBoard.ts'
 
 let board: MonitorBoard

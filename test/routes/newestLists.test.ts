@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newCard, newSession } from '../agentRows.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { fileBody } from '../seed.ts'
+import { newCard, newSession } from '../support/agents/agentRows.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { fileBody } from '../support/contract/seed.ts'
 
 /** More than one page of these lists looks at. */
 const many = 5001

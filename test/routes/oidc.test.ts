@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Browser } from '../browser.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import type { IdentityProvider } from '../identityProvider.ts'
-import { codeOf, isCallback, isLoopback, loopback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+import { Browser } from '../support/identity/browser.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import type { IdentityProvider } from '../support/identity/identityProvider.ts'
+import {
+  codeOf,
+  isCallback,
+  isLoopback,
+  loopback,
+  startSingleSignOn,
+  type SingleSignOn,
+} from '../support/identity/singleSignOn.ts'
 
 let sso: SingleSignOn
 let board: TestBoard

@@ -2,12 +2,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { Browser } from '../browser.ts'
+import { Browser } from '../support/identity/browser.ts'
 import type { Client } from '../../src/client/index.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startIdentityProvider, type IdentityProvider } from '../identityProvider.ts'
-import { codeOf, isCallback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
-import { unlimited } from '../tokenInfo.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startIdentityProvider, type IdentityProvider } from '../support/identity/identityProvider.ts'
+import { codeOf, isCallback, startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
+import { unlimited } from '../support/identity/tokenInfo.ts'
 
 let sso: SingleSignOn
 let board: TestBoard

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Browser, type Shown } from '../browser.ts'
-import { onLibsqlServer, type TestBoard } from '../helper.ts'
-import { codeOf, isCallback, isLoopback, startSingleSignOn, type SingleSignOn } from '../singleSignOn.ts'
+import { Browser, type Shown } from '../support/identity/browser.ts'
+import { onLibsqlServer, type TestBoard } from '../support/servers/testBoard.ts'
+import {
+  codeOf,
+  isCallback,
+  isLoopback,
+  startSingleSignOn,
+  type SingleSignOn,
+} from '../support/identity/singleSignOn.ts'
 
 let sso: SingleSignOn
 let board: TestBoard

@@ -2,8 +2,9 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { OpenApiDocument } from '../../daemon/documents/openapiTypes.ts'
 import { errors } from '../../src/contract/errors.ts'
-import { slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { rows } from '../examples.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { rows } from '../support/contract/examples.ts'
 
 let board: TestBoard
 let document: OpenApiDocument

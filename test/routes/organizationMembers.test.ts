@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { atOnce } from '../atOnce.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { atOnce } from '../support/servers/atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 interface Person {
   id: string

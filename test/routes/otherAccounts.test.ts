@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { askAs, hasOtherAccount, type Answered, type Asked } from '../otherAccount.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { askAs, hasOtherAccount, type Answered, type Asked } from '../support/processes/otherAccount.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 const bob = { email: 'bob@example.org', password: 'battery staple' }

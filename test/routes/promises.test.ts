@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import type { OpenApiDocument, Operation } from '../../daemon/documents/openapiTypes.ts'
 import { paramsOf, textParams } from '../../src/contract/route.ts'
-import { exampleOf, requestOf, rows, tokenFor, type Row } from '../examples.ts'
-import { startBoard, type Reply, type RequestOptions, type TestBoard } from '../helper.ts'
-import { preparations } from '../preparations.ts'
-import { fileBody, seed, startSlotlessBoard, type Seed } from '../seed.ts'
-import { startSingleSignOn } from '../singleSignOn.ts'
+import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
+import { startBoard, type Reply, type RequestOptions, type TestBoard } from '../support/servers/testBoard.ts'
+import { preparations } from '../support/contract/preparations.ts'
+import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
+import { startSingleSignOn } from '../support/identity/singleSignOn.ts'
 
 /** What the OpenAPI document, as a client reads it, promises of each row, held against what the server does. */
 let board: TestBoard

@@ -4,9 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashOfBoard } from '../backups/boardState.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { openSocket } from '../liveSocket.ts'
-import { fileBody } from '../seed.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openSocket } from '../support/receivers/liveSocket.ts'
+import { fileBody } from '../support/contract/seed.ts'
 
 let board: TestBoard
 let projectId: string

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, membersOf } from '../backups/archives.ts'
 import { hashOfBoard } from '../backups/boardState.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let first: string

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import type { Permission } from '../../src/contract/route.ts'
-import { startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { follow, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
 interface Person {
   id: string

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 import { newScript } from '../scripts/scriptBoard.ts'
 
 let board: TestBoard

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProvider, type FakeProvider } from '../fakeProvider.ts'
-import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
 let board: TestBoard

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
 import { writeUserSetting } from '../../src/store/settings.ts'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
 let own: Client

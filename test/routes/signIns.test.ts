@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { atOnce } from '../atOnce.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { openSocket } from '../liveSocket.ts'
+import { atOnce } from '../support/servers/atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openSocket } from '../support/receivers/liveSocket.ts'
 
 const password = 'a long password'
 const next = 'another long password'

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { deleteOldestEvents } from '../../src/store/events.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 const sockets: LiveSocket[] = []

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Permission } from '../../src/contract/route.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { follow, openRaw, openSocket, type LiveSocket } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow, openRaw, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 let ahead = 0

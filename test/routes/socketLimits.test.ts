@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { follow, openRaw, openSocket, type LiveSocket, type RawSocket } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { follow, openRaw, openSocket, type LiveSocket, type RawSocket } from '../support/receivers/liveSocket.ts'
 
 let board: TestBoard
 const sockets: LiveSocket[] = []

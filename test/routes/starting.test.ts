@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { listOpen } from '../../src/store/sessions.ts'
 import { projectPermissions, type Permission } from '../../src/contract/route.ts'
-import { exampleOf, requestOf, rows } from '../examples.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { seed, startSlotlessBoard, type Seed } from '../seed.ts'
+import { exampleOf, requestOf, rows } from '../support/contract/examples.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
 type Kind = 'kanban' | 'terminal'
 /** What a request is about: a card of its own for each. */

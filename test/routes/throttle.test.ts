@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const bob = { email: 'bob@example.org', password: 'battery staple 2' }
 let board: TestBoard

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertSession, updateSession } from '../../src/store/sessions.ts'
 import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
-import { eventually, onLibsqlServer, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 import * as files from '../transfers/files.ts'
 import {
   exported,

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { atOnce } from '../atOnce.ts'
-import { eventually, startBoard, type Reply, type TestBoard } from '../helper.ts'
-import { follow, openSocket, type LiveSocket } from '../liveSocket.ts'
-import { unlimited } from '../tokenInfo.ts'
+import { atOnce } from '../support/servers/atOnce.ts'
+import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { follow, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
+import { unlimited } from '../support/identity/tokenInfo.ts'
 
 type Role = 'super_admin' | 'admin' | 'user'
 interface Person {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { webhookEvents } from '../../src/contract/webhooks.ts'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, verified, type Receiver } from '../webhooks/receiver.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 let board: TestBoard
 let receiver: Receiver

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { commit, contents, dirty, git, gone, startWorktrees, type Worktrees } from '../worktrees.ts'
+import { commit, contents, dirty, git, gone, startWorktrees, type Worktrees } from '../support/agents/worktrees.ts'
 
 let its: Worktrees
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 import { deafGrandchild, newScript, type TestScript } from './scriptBoard.ts'
 
 let board: TestBoard

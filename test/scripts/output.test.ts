@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createTextTail } from '../../src/process/textTail.ts'
-import { slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { follow } from '../liveSocket.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
 import { newScript } from './scriptBoard.ts'
 
 const keptBytes = 64 * 1024

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../../src/client/index.ts'
-import { eventually } from '../helper.ts'
-import { processesWith } from '../process/trees.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { processesWith } from '../support/processes/trees.ts'
 
 export type ScriptStatus = Awaited<ReturnType<Client['scripts']['run']>>
 

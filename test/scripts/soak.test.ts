@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { boardProcess, clearAway } from '../e2e/boardProcess.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from '../e2e/dice.ts'
-import { eventually } from '../helper.ts'
-import { isAlive, processesWith } from '../process/trees.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { isAlive, processesWith } from '../support/processes/trees.ts'
 import { deafGrandchild } from './scriptBoard.ts'
 
 /** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { UniqueViolation, type Database, type Transaction } from '../../src/store/database.ts'
 import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
-import { eventually } from '../helper.ts'
-import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../libsqlServer.ts'
-import { standStill } from '../standStill.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
+import { standStill } from '../support/processes/standStill.ts'
 
 if (noLibsqlServer !== undefined)
   process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { faultsOf, importFile, leastDocument, rowCounts, stored, underWay, type Doc } from './files.ts'
 
 let board: TestBoard

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { Reply, RequestOptions, TestBoard } from '../helper.ts'
+import type { Reply, RequestOptions, TestBoard } from '../support/servers/testBoard.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever an export holds
 export type Doc = Record<string, any>

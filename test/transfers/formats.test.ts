@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBoard, type TestBoard } from '../helper.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { exported, faultsOf, imported, importFile, type Doc } from './files.ts'
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, '..', 'fixtures', 'imports', name), 'utf8')

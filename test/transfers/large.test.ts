@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { boardProcess, clearAway } from '../e2e/boardProcess.ts'
-import { hideAgents, slowdown } from '../helper.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
 import { largeBoard } from './largeBoard.ts'
 
 /** BOARD_TEST_ROUNDS=100 is a board of 100,000 cards. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()

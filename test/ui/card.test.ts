@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../agents/agentBoard.ts'
-import { commandLine, type CommandLine } from '../commandLine.ts'
-import { boardIn, type TerminalOptions, type TestTerminal } from './terminal.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { boardIn, type TerminalOptions, type TestTerminal } from '../support/terminals/terminal.ts'
 
 let board: AgentBoard
 let cli: CommandLine

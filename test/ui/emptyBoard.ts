@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import type { TestTerminal } from './terminal.ts'
+import type { TestTerminal } from '../support/terminals/terminal.ts'
 import { startWorld, type World } from './world.ts'
 
 /** What the tests of a file work with: a world, and the terminal that was opened last. */

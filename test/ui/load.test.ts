@@ -1,7 +1,7 @@
 import { spawn } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { median } from '../bench/figures.ts'
-import { slowdown } from '../helper.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
 import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 
 /** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/load.test.ts measures 10,000 cards for ten seconds. */

@@ -12,9 +12,9 @@ import { readDefaultBoard } from '../../src/store/boards.ts'
 import * as columns from '../../src/domain/columns.ts'
 import * as order from '../../src/store/order.ts'
 import { localOperator } from '../../src/store/users.ts'
-import { boardProcess, type BoardProcess } from '../e2e/boardProcess.ts'
-import { hideAgents } from '../helper.ts'
-import { boardIn, type TestTerminal } from './terminal.ts'
+import { boardProcess, type BoardProcess } from '../support/processes/boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { boardIn, type TestTerminal } from '../support/terminals/terminal.ts'
 
 export interface Load {
   seconds: number

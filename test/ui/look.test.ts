@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { defaultShortcuts, defaultUserSettings } from '../../src/contract/settings.ts'
-import { eventually } from '../helper.ts'
-import { boardIn, type TestTerminal } from './terminal.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardIn, type TestTerminal } from '../support/terminals/terminal.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createDecoder } from '../../cli/ui/terminal/keys.ts'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
-import { boardIn } from './terminal.ts'
+import { boardIn } from '../support/terminals/terminal.ts'
 
 useEmptyBoard()
 

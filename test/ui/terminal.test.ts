@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { boardProcess } from '../e2e/boardProcess.ts'
-import { eventually, hideAgents } from '../helper.ts'
-import { boardIn, terminal as runIn, type TestTerminal } from './terminal.ts'
+import { boardProcess } from '../support/processes/boardProcess.ts'
+import { hideAgents } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { boardIn, terminal as runIn, type TestTerminal } from '../support/terminals/terminal.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
-import { boardIn } from './terminal.ts'
+import { boardIn } from '../support/terminals/terminal.ts'
 
 useEmptyBoard()
 

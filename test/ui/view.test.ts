@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { defaultShortcuts, type ShortcutAction } from '../../src/contract/settings.ts'
 import { bindingOf, keymapOf } from '../../cli/ui/state/keymap.ts'
-import { eventually } from '../helper.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
 
 useEmptyBoard()

@@ -1,5 +1,5 @@
-import { startWebProject, type WebProject } from '../webProject.ts'
-import { boardIn, type TerminalOptions, type TestTerminal } from './terminal.ts'
+import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
+import { boardIn, type TerminalOptions, type TestTerminal } from '../support/terminals/terminal.ts'
 
 /** A server with the project `web` and its columns Backlog, In Progress and Done, and terminals that show it. */
 export interface World extends WebProject {

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertDelivery } from '../../src/store/deliveries.ts'
-import { eventually, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, verified, type Receiver } from './receiver.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 let board: TestBoard
 let receiver: Receiver

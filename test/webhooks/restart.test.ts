@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { eventually, onLibsqlServer, slowdown, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, verified, type Receiver } from './receiver.ts'
+import { onLibsqlServer, startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 const password = 'a long password'
 let dataDir: string

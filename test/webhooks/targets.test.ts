@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Lookup } from '../../src/config/server.ts'
 import { isPublicAddress } from '../../src/outside/targets.ts'
-import { eventually, startBoard, type TestBoard } from '../helper.ts'
-import { startReceiver, type Receiver } from './receiver.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startReceiver, type Receiver } from '../support/receivers/webhookReceiver.ts'
 
 let board: TestBoard
 let receiver: Receiver

@@ -1,0 +1,429 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { errors, type ErrorCode } from '../../src/contract/errors.ts'
+import { isAboutServer } from '../../src/contract/keys.ts'
+import { paramsOf, permissions, projectPermissions, type Permission, type Route } from '../../src/contract/route.ts'
+import { headersOf, inputOf, landings, refusals, supplies } from '../support/contract/authorizationRequests.ts'
+import {
+  agentColumns,
+  alsoNeeded,
+  cells,
+  columns,
+  forAgents,
+  inFields,
+  inPath,
+  sections,
+  type Cell,
+  type Column,
+  type Section,
+} from '../support/contract/authorizationTable.ts'
+import { listAuditRows } from '../../src/store/audit.ts'
+import { createWorld, type Place, type World } from '../support/contract/authorizationWorld.ts'
+import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
+import { type Reply } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { openSocket } from '../support/receivers/liveSocket.ts'
+
+type Where = 'own' | 'foreign'
+interface Line {
+  name: string
+  row: Row
+  allowed: Permission[]
+  section: Section
+}
+interface Case {
+  label: string
+  line: Line
+  where: Where
+  column: Column
+  cell: Cell
+  token: string | null
+  code?: ErrorCode
+}
+
+const people: readonly Column[] = columns.slice(2, 12)
+const rowOf = (name: string) => rows.find(row => row.name === name)
+const names: Array<{ name: string; permission: string; section: Section }> = sections.flatMap(section =>
+  Object.entries(section.routes).flatMap(([permission, list]) =>
+    list.split(',').map(name => ({ name: name.trim(), permission, section })),
+  ),
+)
+const lines: Line[] = names
+  .filter(({ name }) => rowOf(name.split(' ')[0]!))
+  .map(({ name, permission, section }) => ({
+    name,
+    row: rowOf(name.split(' ')[0]!)!,
+    allowed: permission === 'none' ? [] : (permission.split(' or ') as Permission[]),
+    section,
+  }))
+const cellsOf = (section: Section, where: Where): Cell[] => (section[where] ?? '').trim().split(/\s+/) as Cell[]
+const agentCellsOf = ({ name, section }: Line, where: Where): Cell[] =>
+  (
+    forAgents[name]?.[where] ?? (cellsOf(section, where)[columns.indexOf('nobody')] === 'ok' ? 'ok ok' : '403 403')
+  ).split(' ') as Cell[]
+const order: readonly Column[] = [...columns, ...agentColumns]
+const isAgent = (column: Column): column is (typeof agentColumns)[number] => agentColumns.some(each => each === column)
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld()
+})
+afterAll(async () => {
+  await world.board.close()
+})
+
+describe('the table', () => {
+  it('has every route of the contract, and no other', () => {
+    expect(rows.map(({ name }) => name).filter(name => !lines.some(({ row }) => row.name === name))).toEqual([])
+    expect(names.map(({ name }) => name).filter(name => !rowOf(name.split(' ')[0]!))).toEqual([])
+    expect(names.map(({ name }) => name).filter((name, at, all) => all.indexOf(name) !== at)).toEqual([])
+  })
+
+  it('has an answer for every caller', () => {
+    for (const section of sections)
+      for (const where of ['own', 'foreign'] as const) {
+        if (section[where] === undefined) continue
+        expect(cellsOf(section, where), section.about).toHaveLength(columns.length)
+        expect(
+          cellsOf(section, where).filter(cell => !cells.includes(cell)),
+          section.about,
+        ).toEqual([])
+      }
+  })
+
+  it('names routes for agents that there are', () => {
+    expect(Object.keys(forAgents).filter(name => !lines.some(line => line.name === name))).toEqual([])
+    expect(
+      Object.values(forAgents)
+        .flatMap(({ own, foreign }) => [own, foreign])
+        .flatMap(each => each.split(' '))
+        .filter(cell => !cells.some(each => each === cell)),
+    ).toEqual([])
+  })
+
+  it('names permissions that there are, each for a route', () => {
+    expect([...new Set(lines.flatMap(({ allowed }) => allowed))].sort()).toEqual([...permissions].sort())
+  })
+
+  it('and the contract ask for the same role in a project, and for the same permission of a key', () => {
+    const cellOf = (line: Line, column: Column) =>
+      cellsOf(line.section, 'own')[columns.indexOf(column as (typeof columns)[number])]
+    // A socket names its project in a message.
+    for (const line of lines.filter(({ name }) => name !== 'server.socket')) {
+      const { who } = line.row.route
+      const asked: readonly Permission[] =
+        who.kind === 'key'
+          ? who.permissions
+          : who.kind === 'member' || who.kind === 'super'
+            ? who.permission
+              ? [who.permission]
+              : []
+            : []
+      expect([...line.allowed].sort(), line.name).toEqual([...asked].sort())
+      if (who.kind !== 'member') continue
+      // Others are removed by a manager alone, and everybody may leave.
+      const role = line.name === 'members.remove' ? 'admin' : who.role
+      expect(
+        (['viewer', 'member', 'manager'] as const).find(column => cellOf(line, column) === 'ok'),
+        line.name,
+      ).toBe(role === 'admin' ? 'manager' : role)
+    }
+  })
+
+  it('has every field that names a row', () => {
+    const fields = ({ input }: Route) => {
+      const object = input && 'wrapped' in input ? (input.wrapped as object) : input
+      return object && 'entries' in object ? Object.keys(object.entries as object) : []
+    }
+    const naming = rows.flatMap(({ name, route }) =>
+      fields(route)
+        .filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId|copyId|requestId)$/.test(field))
+        .map(field => `${name} ${field}`),
+    )
+    expect(naming.sort()).toEqual(Object.keys(inFields).sort())
+  })
+})
+
+const saying = (cell: RegExp) =>
+  lines
+    .filter(({ section }) => cell.test(`${section.own} ${section.foreign}`))
+    .map(line => [line.name, line.section.about, line] as const)
+
+it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, _about, line) => {
+  const refused = (await casesOf(line)).filter(({ cell }) => cell !== 'ok')
+  const unseen = refused.find(({ cell }) => cell === '404')
+  const before = await everything()
+  const missing = unseen && (await send(line, nowhere(world.own), unseen.token))
+  const answers = await Promise.all(
+    refused.map(async each => [each.label, told(await send(line, world[each.where], each.token), missing)] as const),
+  )
+  expect(Object.fromEntries(answers)).toEqual(Object.fromEntries(refused.map(each => [each.label, expectation(each)])))
+  expect(await everything()).toEqual(before)
+})
+
+it.each(saying(/ok/))('%s lets in %s', async (_, _about, line) => {
+  const allowed = (await casesOf(line)).filter(({ cell }) => cell === 'ok')
+  const { id: last } = (await audited())[0] ?? { id: 0 }
+  const answers = await Promise.all(allowed.map(async each => [each.label, landed(await sendForGood(each))] as const))
+  const entries = (await audited()).filter(({ id, action }) => id > last && action === line.row.name)
+  const done = answers.filter(([, answer]) => typeof answer === 'number' && answer < 400)
+  expect(entries.length, 'entries in the audit log').toBe(
+    { undefined: 0, always: done.length, starts: Math.min(entries.length, done.length) }[
+      String(line.row.route.audited && (line.row.route.audited.only ?? 'always'))
+    ],
+  )
+  expect(Object.fromEntries(answers)).toEqual(
+    Object.fromEntries(
+      allowed.map(({ label, column }) => [
+        label,
+        landings[`${line.name} ${column}`] ?? landings[line.name] ?? line.row.route.status,
+      ]),
+    ),
+  )
+})
+
+describe("somebody else's thing in one's own", () => {
+  const behindFirst = rows.flatMap(row =>
+    paramsOf(row.route.path)
+      .slice(1)
+      .map(param => [row.name, param, row] as const),
+  )
+  const askers = (row: Row) =>
+    row.route.who.kind === 'key'
+      ? [world.keys.orgKey, world.keys.superKey]
+      : [world.people.chief.token, world.people.super.token]
+  const sendPlain = (row: Row, input: Record<string, unknown>, token: string) => {
+    const { path, options } = requestOf(row.route, input)
+    return world.board.request(row.route.method, path, { token, ...options })
+  }
+  const foreignValue: Record<string, (place: Place) => unknown> = {
+    ids: ({ columnId }) => [columnId],
+    steps: ({ activeColumnId }) => [{ columnId: activeColumnId }],
+    targetColumnId: ({ columnId }) => Number(columnId),
+    'external.create columnId': ({ columnId }) => Number(columnId),
+  }
+
+  /** What else must be said so that the field alone decides, and what is changed for good. */
+  const aside: Record<string, (field: string) => object | Promise<object>> = {
+    'keys.create': field => ({ scope: field.replace('Id', ''), projectId: undefined }),
+    'transfers.import': field => (field === 'projectId' ? {} : { projectId: undefined, path: world.own.path }),
+    'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
+  }
+
+  it.each(behindFirst)('is none in the path of %s: %s', async (name, param, row) => {
+    const input = { ...exampleOf(row, world.own), [param]: exampleOf(row, world.foreign)[param] }
+    const before = await everything()
+    for (const token of askers(row))
+      expect((await sendPlain(row, input, token)).body?.error.code).toBe(inPath[`${name} ${param}`] ?? inPath[param])
+    expect(await everything()).toEqual(before)
+  })
+
+  it.each(Object.entries(inFields))('is what it should be in %s', async (entry, expected) => {
+    const [name, field] = entry.split(' ') as [string, string]
+    const row = rowOf(name)!
+    const value =
+      foreignValue[`${name} ${field}`]?.(world.foreign) ??
+      foreignValue[field]?.(world.foreign) ??
+      world.foreign[field as keyof Place]
+    const answers = []
+    for (const token of askers(row))
+      answers.push(
+        summary(
+          await sendPlain(
+            row,
+            { ...exampleOf(row, world.own), ...(await aside[name]?.(field)), [field]: value },
+            token,
+          ),
+        ),
+      )
+    expect(answers).toEqual(expected)
+  })
+})
+
+it("lists hold what one may see, and one's own", async () => {
+  const [sees, belongs] = ['projects.get', 'organizations.get'].map(
+    name => lines.find(line => line.name === name)!.section,
+  ) as [Section, Section]
+  for (const column of people) {
+    const { client, own } = world.people[column as keyof World['people']]
+    const ids = async (list: Promise<Array<{ id: string }>>) => (await list).map(({ id }) => id)
+    const projects = await ids(client.projects.list())
+    for (const where of ['own', 'foreign'] as const)
+      expect(projects.includes(world[where].projectId), `${column} ${where}`).toBe(
+        cellsOf(sees, where)[order.indexOf(column)] === 'ok',
+      )
+    const isMember = ['crew', 'chief'].includes(column)
+    expect(isMember && cellsOf(belongs, 'own')[order.indexOf(column)] !== 'ok').toBe(false)
+    const organizations = await ids(client.organizations.list())
+    expect(
+      [organizations.includes(world.own.organizationId), organizations.includes(world.foreign.organizationId)],
+      column,
+    ).toEqual([isMember, false])
+    for (const [list, mine, theirs] of [
+      [client.keys.list(), own.keyId, world.foreign.keyId],
+      [client.credentials.list(), own.credentialId, world.foreign.credentialId],
+    ] as const) {
+      const listed = await ids(list)
+      expect([listed.includes(mine), listed.includes(theirs)], column).toEqual([true, false])
+    }
+  }
+})
+
+/** Every request that a line stands for. */
+async function casesOf(line: Line): Promise<Case[]> {
+  const all = await Promise.all(
+    (['own', 'foreign'] as const)
+      .filter(where => line.section[where] !== undefined)
+      .flatMap(where =>
+        order.map(async (column, at) => {
+          const cell = [...cellsOf(line.section, where), ...agentCellsOf(line, where)][at]!
+          return (await tokensOf(line, column)).map(({ token, why, code }): Case => ({
+            label: [where, column, why].filter(Boolean).join(' '),
+            line,
+            where,
+            column,
+            cell,
+            token,
+            code,
+          }))
+        }),
+      ),
+  )
+  return all.flat()
+}
+
+async function tokensOf(
+  { name, allowed }: Line,
+  column: Column,
+): Promise<Array<{ token: string | null; why?: string; code?: ErrorCode }>> {
+  if (isAgent(column)) return [{ token: await world.agentToken(column) }]
+  if (column === 'nobody') return [{ token: null }]
+  if (column === 'ended') return world.ended
+  if (column === 'key')
+    return Promise.all(
+      (allowed.length > 0 ? allowed.map(each => [each]) : [projectPermissions]).map(async each => ({
+        token: await keyFor([...each, ...(alsoNeeded[name] ?? [])]),
+        why: each.length === 1 ? each[0] : undefined,
+      })),
+    )
+  if (column === 'keyless')
+    return [
+      {
+        token: await keyFor(
+          (allowed.some(isAboutServer) ? permissions : projectPermissions).filter(each => !allowed.includes(each)),
+        ),
+      },
+    ]
+  if (column === 'viewerKey' || column === 'orgKey' || column === 'superKey') return [{ token: world.keys[column] }]
+  return [{ token: world.people[column].token }]
+}
+
+const keys = new Map<string, Promise<string>>()
+function keyFor(allowed: readonly Permission[]): Promise<string> {
+  const name = allowed.join()
+  if (!keys.has(name)) keys.set(name, world.keyFor(allowed))
+  return keys.get(name)!
+}
+
+/** Sends a line's request as somebody who will be refused. */
+function send(
+  { name, row }: Line,
+  place: Place,
+  token: string | null,
+  given: Record<string, unknown> = {},
+): Promise<Reply> {
+  if (name === 'server.socket') return subscribe(token, place.projectId)
+  const { path, options } = requestOf(row.route, { ...inputOf(name, row, place, world), ...given })
+  return world.board.request(row.route.method, path, {
+    token,
+    ...options,
+    headers: { ...options.headers, ...headersOf(name) },
+  })
+}
+
+/** Sends a line's request as somebody who is let in, with what it uses up. */
+async function sendForGood({ line, where, column, token }: Case): Promise<Reply> {
+  const place = world[where]
+  const person = people.includes(column) ? world.people[column as keyof World['people']] : world.people.owner
+  const { bearer, ...given } = (await supplies[line.name]?.({ world, place, person })) ?? {}
+  return send(line, place, (bearer as string | undefined) ?? token, given)
+}
+
+/** Follows a project over the WebSocket, and tells what comes of it like an answer of HTTP. */
+async function subscribe(token: string | null, projectId: string): Promise<Reply> {
+  const live = await openSocket(world.board.url, token ?? undefined)
+  live.send({ type: 'subscribe', payload: { projectId } })
+  const message = await eventually(
+    'an answer on the socket',
+    () => live.closed ?? live.messages.find(({ type }) => type !== 'notification'),
+    20_000,
+  )
+  live.close()
+  const code: ErrorCode | undefined =
+    message.code === 4001 ? (/expired/.test(message.reason) ? 'TOKEN_EXPIRED' : 'UNAUTHENTICATED') : message.data?.code
+  const text = JSON.stringify({ code, message: message.data?.message })
+  return {
+    status: code ? errors[code][0] : 200,
+    headers: new Headers(),
+    text,
+    body: code ? { error: { code } } : undefined,
+  }
+}
+
+/** What a refusal says. A 404 says nothing but what is said of a thing that does not exist. */
+const told = ({ status, body, text }: Reply, missing?: Reply): string =>
+  status === 404
+    ? `404 ${text === missing?.text ? 'like what does not exist' : text}`
+    : `${status} ${body?.error?.code ?? text}`
+
+function expectation({ line, column, cell, code }: Case): string {
+  if (cell === '404') return '404 like what does not exist'
+  if (cell === '401') return `401 ${code ?? 'UNAUTHENTICATED'}`
+  if (line.section.refusal) return `403 ${line.section.refusal}`
+  if (isAgent(column)) return '403 FORBIDDEN'
+  if (people.includes(column) && refusals[line.name]) return `403 ${refusals[line.name]}`
+  return `403 ${people.includes(column) || (line.allowed.length > 0 && column !== 'keyless' && !line.allowed.some(isAboutServer)) ? 'FORBIDDEN' : 'INSUFFICIENT_PERMISSIONS'}`
+}
+
+const landed = ({ status, body }: Reply): number | string => body?.error?.code ?? status
+
+/** How a request fared: `ok`, a code, or `empty` for a list without anything. */
+function summary({ body, status, text }: Reply): string {
+  if (status >= 300) return body?.error?.code ?? text
+  const list = Array.isArray(body?.data) ? body.data : body?.data?.items
+  return list?.length === 0 ? 'empty' : 'ok'
+}
+
+/** The newest entries of the audit log about what was done. */
+const audited = () => listAuditRows(world.board.server.app.db, { outcome: 'ok', limit: 1000 })
+
+/** A place of which nothing exists. */
+const nowhere = (place: Place): Place =>
+  Object.fromEntries(
+    Object.entries(place).map(([name, value]) => [
+      name,
+      typeof value === 'string' && /^\d+$/.test(value) ? '999999999' : value,
+    ]),
+  ) as unknown as Place
+
+/** The whole database, a text a table, save when keys were last used and what the server keeps by itself: the index of words, the days of projects, and which daemons serve. */
+async function everything(): Promise<Record<string, string | null>> {
+  const { db } = world.board.server.app
+  columnsOfTables ??= db.all<{
+    name: string
+    row: string
+  }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days', 'daemons', 'leases') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
+  return Object.fromEntries(
+    await Promise.all(
+      (await columnsOfTables).map(
+        async ({ name, row }) =>
+          [
+            name,
+            (await db.get<{ lines: string | null }>(`SELECT group_concat(${row}, char(10)) AS lines FROM "${name}"`))!
+              .lines,
+          ] as const,
+      ),
+    ),
+  )
+}
+let columnsOfTables: Promise<Array<{ name: string; row: string }>> | undefined

@@ -1,0 +1,134 @@
+import { renameSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
+import type { TestBoard } from '../support/servers/testBoard.ts'
+import { preparations } from '../support/contract/preparations.ts'
+import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
+
+/** What is refused although nothing is missing, for agents get no slot here and there are no accounts, or depends on whether a script has begun. */
+const others = [
+  'members.update',
+  'members.remove',
+  'members.renewInvitation',
+  'members.removeInvitation',
+  'projects.reorder',
+  'agents.relay',
+  'agents.approvePlan',
+  'scripts.cancel',
+]
+const withoutFolder = {
+  'projects.create': 'PATH_NOT_FOUND',
+  'projects.update': 'PATH_NOT_FOUND',
+  'projects.files': 'NOT_A_GIT_REPOSITORY',
+  'cards.attachWorktree': 'NOT_A_GIT_REPOSITORY',
+  'agents.diff': 'NOT_A_GIT_REPOSITORY',
+  'agents.merge': 'NOT_A_GIT_REPOSITORY',
+  'filesystem.browse': 'PATH_OUTSIDE_ROOTS',
+  'filesystem.read': 'PATH_OUTSIDE_ROOTS',
+  'monitors.create': 'MONITOR_CWD_INVALID',
+}
+const withoutGit = {
+  'projects.files': 'CONFLICT',
+  'cards.attachWorktree': 'CONFLICT',
+  'agents.diff': 'CONFLICT',
+  'agents.merge': 'CONFLICT',
+}
+/** Every row about a project or a folder. */
+const concerned = rows.filter(
+  ({ name, route }) =>
+    !others.includes(name) &&
+    (['member', 'key', 'agent'].includes(route.who.kind) || /^(filesystem|projects|search|transfers)\./.test(name)),
+)
+const seedsAtOnce = 8
+
+let board: TestBoard
+let usualPath: string | undefined
+beforeAll(async () => {
+  board = await startSlotlessBoard()
+  usualPath = process.env.PATH
+})
+afterAll(() => board.close())
+
+/** Sends the example of each of the rows, prepared when all was there, while something is missing. Gives which were refused and how. */
+async function refusedWithout(
+  remove: (seed: Seed) => () => void,
+  which = concerned,
+): Promise<Record<string, string | undefined>> {
+  const shared = await seed(board)
+  const calls: Array<{ row: Row; fresh: Seed }> = []
+  for (let at = 0; at < which.length; at += seedsAtOnce) {
+    calls.push(
+      ...(await Promise.all(
+        which
+          .slice(at, at + seedsAtOnce)
+          .map(async row => ({ row, fresh: row.route.method === 'GET' ? shared : await seed(board) })),
+      )),
+    )
+  }
+  for (const { row, fresh } of calls) await preparations[row.name]?.(board, fresh)
+  const bringBack = remove(calls[0]!.fresh)
+  try {
+    return Object.fromEntries(
+      (await Promise.all(calls.map(({ row, fresh }) => refusalOf(row, fresh)))).filter(
+        ([, code]) => code !== undefined,
+      ),
+    )
+  } finally {
+    bringBack()
+  }
+}
+
+async function refusalOf(row: Row, fresh: Seed): Promise<[string, string | undefined]> {
+  const example = exampleOf(row, fresh)
+  const { path, options } = requestOf(row.route, example)
+  const { status, body, text } = await board.request(row.route.method, path, {
+    token: tokenFor(row, fresh),
+    ...options,
+  })
+  if (status < 300) return [row.name, undefined]
+  // The path that was asked for may be told, and no other one.
+  const toldBesides = typeof example.path === 'string' ? text.replaceAll(example.path, '') : text
+  expect(toldBesides).not.toMatch(/board-test-|board-slotless-|node_modules/)
+  return [row.name, status < 500 ? body.error.code : text]
+}
+
+function away(path: string): () => void {
+  renameSync(path, `${path}.away`)
+  return () => renameSync(`${path}.away`, path)
+}
+
+test("without a project's folder every route works that does not need it, and the others say what is wrong", async () => {
+  expect(await refusedWithout(({ path }) => away(path))).toEqual(withoutFolder)
+})
+
+test("without a card's worktree, which somebody removed by hand, only that cannot be attached again", async () => {
+  const ofCards = concerned.filter(({ name }) => /^(cards|agents|monitors|external)\./.test(name))
+  expect(await refusedWithout(({ worktree }) => away(worktree), ofCards)).toEqual({
+    'cards.attachWorktree': 'PATH_NOT_FOUND',
+  })
+})
+
+test('without Git every route works that does not need it, and the others say so', async () => {
+  expect(
+    await refusedWithout(
+      () => {
+        process.env.PATH = board.folder('empty')
+        return () => {
+          process.env.PATH = usualPath
+        }
+      },
+      concerned.filter(({ name }) => !/^(columns|webhooks|members|panelStates)\./.test(name)),
+    ),
+  ).toEqual(withoutGit)
+})
+
+test('with everything back, everything works again', async () => {
+  expect(
+    await refusedWithout(
+      () => () => {
+        /* Nothing is missing. */
+      },
+      concerned.filter(({ name }) => Object.hasOwn(withoutFolder, name)),
+    ),
+  ).toEqual({})
+})

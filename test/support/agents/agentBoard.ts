@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from '../../../src/client/index.ts'
+import type { ServerConfig } from '../../../src/config/server.ts'
+import { startBoard, withheldAgents, type TestBoard } from '../servers/testBoard.ts'
+import { eventually } from '../waiting/eventually.ts'
+import { follow, type LiveSocket } from '../receivers/liveSocket.ts'
+import { processesWith } from '../processes/trees.ts'
+import { fixture } from './agent.ts'
+
+export type Card = Awaited<ReturnType<Client['cards']['get']>>
+
+/** How a fixture agent is configured; its id is its name unless given. */
+export interface FixtureAgent {
+  fixture?: string
+  env?: Record<string, string>
+  protocol?: 'acp' | 'command'
+  command?: readonly string[]
+}
+
+/** A server whose agents are fixtures, and a project in a Git repository with columns Backlog, In Progress, Done. */
+export interface AgentBoard extends TestBoard {
+  path: string
+  projectId: string
+  columns: { backlog: string; active: string; done: string }
+  socket: LiveSocket
+  /** Creates a card that starts the agent: in the active column, unless the input says otherwise. */
+  start(agent: string, input?: Partial<Parameters<Client['cards']['create']>[0]>): Promise<Card>
+  card(cardId: string): Promise<Card>
+  /** The card once it fits. */
+  until(cardId: string, what: string, fits: (card: Card) => boolean, timeoutMs?: number): Promise<Card>
+  untilStatus(cardId: string, status: Card['status'], timeoutMs?: number): Promise<Card>
+  messages(cardId: string): Promise<Array<{ role: string; content: string }>>
+  /** The pids of what runs for these agents, their tools too. */
+  processes(): number[]
+  /** Waits until no process of an agent is left. */
+  untilNoneRuns(timeoutMs?: number): Promise<void>
+}
+
+export async function startAgentBoard(
+  agents: Record<string, FixtureAgent>,
+  config: Partial<ServerConfig> = {},
+): Promise<AgentBoard> {
+  const root = mkdtempSync(join(tmpdir(), 'board-agents-'))
+  const mark = randomUUID()
+  const dataDir = config.dataDir ?? join(root, 'data')
+  configure(dataDir, agents, mark)
+  const board = await startBoard({ ...config, dataDir })
+  const path = makeRepository(join(root, 'repository'))
+  const { id: projectId } = await board.client.projects.create({ name: 'Agents', path })
+  const columns = await board.client.columns.list({ projectId })
+  const [backlog, active, done] = columns.map(({ id }) => id) as [string, string, string]
+  const socket = await follow(board.url, board.token, projectId)
+  const card = (cardId: string) => board.client.cards.get({ projectId, cardId })
+  const until: AgentBoard['until'] = (cardId, what, fits, timeoutMs = 20_000) =>
+    eventually(
+      `${what} of card ${cardId}`,
+      async () => {
+        const found = await card(cardId)
+        return fits(found) ? found : undefined
+      },
+      timeoutMs,
+    )
+  const processes = () => processesWith(mark)
+  return {
+    ...board,
+    path,
+    projectId,
+    columns: { backlog, active, done },
+    socket,
+    card,
+    until,
+    processes,
+    start: (agent, input = {}) =>
+      board.client.cards.create({ projectId, title: 'Work', prompt: 'Do it.', columnId: active, agent, ...input }),
+    untilStatus: (cardId, status, timeoutMs) =>
+      until(cardId, `the status ${status}`, found => found.status === status, timeoutMs),
+    messages: cardId => board.client.agents.messages({ projectId, cardId }),
+    untilNoneRuns: async (timeoutMs = 10_000) => {
+      await eventually('the end of every process', () => processes().length === 0, timeoutMs)
+    },
+    close: async () => {
+      socket.close()
+      await board.close()
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
+export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command }]) => [
+    id,
+    {
+      command: command ?? [process.execPath, fixture(name!)],
+      env: { ...env, FIXTURE_MARK: mark },
+      ...(protocol && { protocol }),
+    },
+  ])
+  writeFileSync(
+    join(dataDir, 'config.json'),
+    JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }),
+  )
+}
+
+/** A Git repository with one commit. */
+export function makeRepository(path: string): string {
+  mkdirSync(path, { recursive: true })
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args],
+      { stdio: 'ignore' },
+    )
+  git('init', '-b', 'main')
+  writeFileSync(join(path, 'README'), 'A repository.\n')
+  git('add', 'README')
+  git('commit', '-m', 'Begin')
+  return path
+}

@@ -1,0 +1,9 @@
+import { resolve } from 'node:path'
+import type { Programs } from '../../../cli/programs.ts'
+
+/** What `bin/board.js` hands to the command line, of the sources. */
+export const programs: Programs = {
+  path: resolve(import.meta.dirname, '../../../bin/board.js'),
+  server: () => import('../../../daemon/program.ts'),
+  screens: () => import('../../../cli/ui/program.ts'),
+}

@@ -1,0 +1,258 @@
+import { insertUser } from '../../../src/store/users.ts'
+import type { UserRole } from '../../../src/contract/fields.ts'
+import type { ErrorCode } from '../../../src/contract/errors.ts'
+import type { Person, Place, World } from './authorizationWorld.ts'
+import { exampleOf, type Row } from './examples.ts'
+import { fileBody, hooked, invitedElsewhere, monitored, refined } from './seed.ts'
+
+type Input = Record<string, unknown>
+
+/** What lines of the table say beside the name of a route. */
+const special: Record<string, (place: Place, world: World) => Input> = {
+  'projects.create': () => ({ organizationId: undefined }),
+  'projects.create in an organization': () => ({}),
+  'keys.create': () => ({ scope: 'server', projectId: undefined }),
+  'keys.create for a project': () => ({}),
+  'boards.create': () => ({ templateId: undefined }),
+  'keys.create for an organization': ({ organizationId }) => ({
+    scope: 'organization',
+    organizationId,
+    projectId: undefined,
+  }),
+  'templates.update that is built in': () => ({ id: '1' }),
+  'templates.delete that is built in': () => ({ id: '1' }),
+  'users.create a super_admin': () => ({ role: 'super_admin' }),
+  'users.update to a super_admin': () => ({ role: 'super_admin' }),
+  'users.update of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.delete of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
+  'organizations.setCredential': () => ({ credentialId: null }),
+  'webhooks.update': () => ({ events: undefined, url: undefined }),
+  'filesystem.browse': () => ({ path: undefined }),
+  'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
+}
+
+/** The input of a request that names what is in this place. */
+export const inputOf = (line: string, row: Row, place: Place, world: World): Input => ({
+  ...exampleOf(row, place),
+  ...special[line]?.(place, world),
+})
+
+/** What a line's request says of where it comes from. */
+export const headersOf = (line: string): Record<string, string> =>
+  line.endsWith(' from elsewhere') ? { 'x-forwarded-for': '203.0.113.7' } : {}
+
+/** Who sends a request that will be let in, with which rights and where. A key's owner stands in for the key. */
+export interface Sending {
+  world: World
+  place: Place
+  person: Person
+}
+
+/** What is used up by a request that is let in: each gets its own. Without `bearer` the caller's own token is sent. */
+export const supplies: Record<string, (sending: Sending) => Promise<Input & { bearer?: string }>> = {
+  'auth.register': async () => ({ email: newEmail() }),
+  'auth.setPassword': async ({ world }) => {
+    const { token: bearer } = await world.board.as().auth.register({ email: newEmail(), password: world.password })
+    return { bearer, currentPassword: world.password, newPassword: 'another long password' }
+  },
+  'auth.endSession': async ({ world, person }) => {
+    await world.board.as().auth.login({ email: person.email, password: world.password })
+    return { id: (await person.client.auth.sessions())[0]!.id }
+  },
+  'auth.logout': async ({ world, person }) =>
+    person === world.people.local
+      ? {}
+      : { bearer: (await world.board.as().auth.login({ email: person.email, password: world.password })).token },
+  'users.create': async () => ({ email: newEmail() }),
+  'users.create a super_admin': async () => ({ email: newEmail() }),
+  'users.update': newUser('user'),
+  'users.update to a super_admin': newUser('user'),
+  'users.delete': newUser('user'),
+  'users.resetPassword': newUser('user'),
+  'users.update of a super_admin': newUser('super_admin'),
+  'users.delete of a super_admin': newUser('super_admin'),
+  'users.resetPassword of a super_admin': newUser('super_admin'),
+  'keys.get': async ({ person }) => ({ id: person.own.keyId }),
+  'keys.revoke': newKey,
+  'keys.rotate': newKey,
+  'templates.update': async ({ person }) => ({ id: person.own.templateId }),
+  'templates.delete': async ({ person }) => ({
+    id: (await person.client.templates.create({ name: 'Brief', columns: [] })).id,
+  }),
+  'credentials.get': ownCredential,
+  'credentials.update': ownCredential,
+  'credentials.verify': ownCredential,
+  'credentials.usage': ownCredential,
+  'credentials.oauthStatus': ownCredential,
+  'credentials.delete': async ({ person }) => ({
+    id: (await person.client.credentials.create({ name: 'Brief', provider: 'openai', apiKey: 'sk-brief-0123456789' }))
+      .id,
+  }),
+  'projects.reorder': async ({ person }) => ({ ids: (await person.client.projects.list()).map(({ id }) => id) }),
+  'projects.delete': newProject,
+  'organizations.addMember': async sending => ({ email: (await insert(sending, 'user')).email }),
+  'organizations.removeMember': async sending => {
+    const { id, email } = await insert(sending, 'user')
+    await sending.world.people.super.client.organizations.addMember({ id: sending.place.organizationId, email })
+    return { userId: id }
+  },
+  'members.add': async () => ({ email: newEmail() }),
+  'members.remove': async sending => {
+    const { id, email } = await insert(sending, 'user')
+    await sending.place.client.members.add({ id: sending.place.projectId, email })
+    return { userId: id }
+  },
+  'invitations.accept': async ({ world }) => ({ token: await invitedElsewhere(world.board) }),
+  'members.renewInvitation': async ({ place }) => {
+    const email = newEmail()
+    await place.client.members.add({ id: place.projectId, email })
+    return { email }
+  },
+  'members.removeInvitation': async ({ place }) => {
+    const email = newEmail()
+    await place.client.members.add({ id: place.projectId, email })
+    return { email }
+  },
+  'boards.reorder': async ({ place: { client, projectId } }) => ({
+    ids: (await client.boards.list({ projectId })).map(({ id }) => id),
+  }),
+  'boards.delete': async ({ place: { client, projectId } }) => ({
+    boardId: (await client.boards.create({ projectId, name: 'Brief' })).id,
+  }),
+  'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({
+    ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id),
+  }),
+  'scripts.reorder': async ({ place: { client, projectId } }) => ({
+    ids: (await client.scripts.list({ projectId })).map(({ id }) => id),
+  }),
+  'scripts.run': newScript,
+  'scripts.delete': newScript,
+  'columns.delete': newColumn,
+  'columns.clear': newColumn,
+  'cards.delete': newCard,
+  'cards.activate': newCard,
+  'cards.complete': newCard,
+  'cards.archive': newCard,
+  'cards.attachWorktree': newCard,
+  'external.archive': newCard,
+  'cards.restore': async sending => changed(sending, 'delete'),
+  'cards.unarchive': async sending => changed(sending, 'archive'),
+  'cards.detachWorktree': async sending => {
+    const { cardId } = await newCard(sending)
+    await sending.place.client.cards.attachWorktree({
+      projectId: sending.place.projectId,
+      cardId,
+      path: sending.place.worktree,
+    })
+    return { cardId }
+  },
+  'monitors.deleteProject': async ({ world, place: { projectId, archivedCardId: cardId } }) => ({
+    monitorId: await monitored(world.board, { projectId, cardId }),
+  }),
+  'webhooks.delete': ({ place: { client, projectId } }) => hooked(client, projectId),
+  'backups.download': newBackup,
+  'backups.delete': newBackup,
+  'preSessions.accept': newPreSession,
+  'preSessions.cancel': newPreSession,
+  'panelStates.delete': async sending => {
+    const { cardId } = await newCard(sending)
+    await sending.person.client.panelStates.set({ projectId: sending.place.projectId, [cardId]: {} })
+    return { cardId }
+  },
+  'attachments.delete': async ({ world, place: { projectId, cardId, token } }) => {
+    const attached = await world.board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
+      token,
+      ...fileBody(),
+    })
+    return { attachmentId: attached.body.data.id }
+  },
+}
+
+/** What is answered to somebody whom a route refuses by other means than the role. */
+export const refusals: Record<string, ErrorCode> = {
+  'filesystem.browse in a folder': 'PATH_OUTSIDE_ROOTS',
+  'filesystem.read': 'PATH_OUTSIDE_ROOTS',
+}
+
+/** What is answered to a request that is let in and cannot do what it is for. */
+export const landings: Record<string, ErrorCode> = {
+  'backups.upload': 'INVALID_BACKUP',
+  'backups.restore': 'BACKUP_NOT_FOUND',
+  'auth.setup': 'SETUP_ALREADY_DONE',
+  'auth.logout local': 'CONFLICT',
+  'oidc.test': 'OIDC_NOT_CONFIGURED',
+  'oidc.login': 'OIDC_NOT_CONFIGURED',
+  'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN',
+  'oidc.exchange': 'INVALID_CREDENTIALS',
+  'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
+  'credentials.oauthStatus': 'CONFLICT',
+  'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
+  'external.cancelAgent': 'AGENT_NOT_RUNNING',
+  'scripts.cancel': 'SCRIPT_NOT_RUNNING',
+  'agents.cancel': 'AGENT_NOT_RUNNING',
+  'agents.relay': 'AGENT_NOT_RUNNING',
+  'agents.approvePlan': 'NOTHING_TO_APPROVE',
+  'agents.approveAuto': 'NOTHING_TO_APPROVE',
+  'agents.merge': 'CONFLICT',
+  // No agent is installed where these tests run.
+  'agents.send': 'AGENT_UNAVAILABLE',
+  'agents.retry': 'AGENT_UNAVAILABLE',
+  'agents.relaunch': 'AGENT_UNAVAILABLE',
+  'assistant.send': 'AGENT_UNAVAILABLE',
+  'preSessions.start': 'AGENT_UNAVAILABLE',
+}
+
+let made = 0
+const newEmail = () => `made${++made}@example.org`
+
+async function insert({ world: { board } }: Sending, role: UserRole): Promise<{ id: string; email: string }> {
+  const email = newEmail()
+  const { id } = await board.server.app.db.transaction(tx =>
+    insertUser(tx, { email, displayName: 'Made', role, passwordHash: '' }),
+  )
+  return { id: String(id), email }
+}
+
+function newUser(role: UserRole) {
+  return async (sending: Sending) => ({ id: (await insert(sending, role)).id })
+}
+async function newKey({ person }: Sending) {
+  return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id }
+}
+async function ownCredential({ person }: Sending) {
+  return { id: person.own.credentialId }
+}
+async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) {
+  return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id }
+}
+async function newScript({ place: { client, projectId } }: Sending) {
+  return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id }
+}
+async function newCard({ place: { client, projectId } }: Sending) {
+  return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id }
+}
+
+async function newBackup({ world }: Sending) {
+  return { filename: (await world.board.client.backups.create()).filename }
+}
+
+async function newPreSession(sending: Sending) {
+  const { cardId } = await newCard(sending)
+  return { sessionId: await refined(sending.world.board, { projectId: sending.place.projectId, cardId }) }
+}
+
+async function changed(sending: Sending, how: 'delete' | 'archive'): Promise<Input> {
+  const { cardId } = await newCard(sending)
+  await sending.place.client.cards[how]({ projectId: sending.place.projectId, cardId })
+  return { cardId }
+}
+
+/** A project to which the same people belong as to the place's. */
+async function newProject({ world, place }: Sending): Promise<Input> {
+  const { id } = await place.client.projects.create({ name: 'Brief', path: place.path })
+  await world.people.super.client.projects.update({ id, organizationId: place.organizationId })
+  if (place === world.own) await place.client.members.add({ id, email: world.people.manager.email, role: 'admin' })
+  return { id }
+}

@@ -1,0 +1,353 @@
+import type { ErrorCode } from '../../../src/contract/errors.ts'
+import type { Permission } from '../../../src/contract/route.ts'
+
+/**
+ * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
+ * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
+ * request names the callers' own thing, `foreign` where it names somebody else's. A new route stands in one section at least.
+ *
+ *   ok     it does what it is for          401  who are you?
+ *   403    this is not for you             404  exactly what is answered to a thing that does not exist
+ *
+ * The callers, who are columns:
+ *   nobody     sends no token
+ *   ended      any token or key that has expired, was signed out, revoked or rotated, whose password was reset, whose account is gone,
+ *              that belongs to another server, or that nobody made, an agent's too
+ *   stranger   an account that belongs to nothing
+ *   viewer, member, manager   have that role in the project itself (a manager has the role admin), and do not belong to its organization
+ *   crew, chief               member and admin of the organization, without a role in the project itself
+ *   owner      owns the project, and does not belong to its organization
+ *   admin, super              administer the server, and belong to neither
+ *   local      has the local token, and acts as super
+ *   key        an API key of super's that has the permission before the route, and no other one: for the project, or for the whole server if that is what the permission is about
+ *   keyless    the same key with every permission but that one
+ *   viewerKey  a key of the viewer's for the whole server, with every permission that a key of any scope may hold
+ *   orgKey     a key of super's for the organization, with the same
+ *   superKey   a key of super's for the whole server, with every permission
+ */
+export const columns = [
+  'nobody',
+  'ended',
+  'stranger',
+  'viewer',
+  'member',
+  'manager',
+  'crew',
+  'chief',
+  'owner',
+  'admin',
+  'super',
+  'local',
+  'key',
+  'keyless',
+  'viewerKey',
+  'orgKey',
+  'superKey',
+] as const
+export type Column = (typeof columns)[number] | (typeof agentColumns)[number]
+export const cells = ['ok', '401', '403', '404'] as const
+export type Cell = (typeof cells)[number]
+
+/** `routes`: by the permission that an API key needs, or `none` where there is none. A route's name may be followed by what is special about the request. */
+export interface Section {
+  about: string
+  own: string
+  foreign?: string
+  /** The code of 403 where it is not the usual one. */ refusal?: ErrorCode
+  routes: Record<string, string>
+}
+
+export const sections: Section[] = [
+  {
+    about: 'everybody, with or without a token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: {
+      none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange',
+    },
+  },
+  {
+    about: 'everybody on this machine, whatever the token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'server.metrics' },
+  },
+  {
+    about: 'whoever has any token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    routes: { none: 'auth.me' },
+  },
+  {
+    about: 'whoever is signed in',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: `auth.logout, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+        keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
+    },
+  },
+  {
+    about: 'whoever it belongs to, and no administrator either',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   404   404   404   403 403     403       403      403',
+    routes: {
+      none: 'keys.get, keys.revoke, keys.rotate, credentials.get, credentials.update, credentials.delete, credentials.verify, credentials.usage, credentials.oauthStatus, auth.endSession, templates.update, templates.delete',
+    },
+  },
+  {
+    about: 'nobody: what is built in cannot be changed',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    routes: { none: 'templates.update that is built in, templates.delete that is built in' },
+  },
+  {
+    about: 'administrators of the server',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: 'settings.setContextRelay, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
+    },
+  },
+  {
+    about: 'super_admins',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
+    routes: {
+      none: `auth.getSettings, auth.setSettings, audit.list, logs.getExport, logs.setExport, logs.testExport, oidc.get, oidc.set, oidc.delete, oidc.test,
+        server.metrics from elsewhere, backups.upload, backups.restore, backups.delete,
+        users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
+    },
+  },
+  {
+    about: 'super_admins, and keys of theirs for the whole server',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    ok  403     403       403      ok',
+    routes: { 'backups.create': 'backups.create', 'backups.read': 'backups.list, backups.download' },
+  },
+  {
+    about: 'who belongs to the organization, and administrators',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      404    404    404     ok   ok    404   ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: 'organizations.get, organizations.listMembers, projects.create in an organization, keys.create for an organization',
+    },
+  },
+  {
+    about: 'admins of the organization, and administrators',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      404    404    404     403  ok    404   ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: 'organizations.update, organizations.delete, organizations.addMember, organizations.updateMember, organizations.removeMember, organizations.setCredential, transfers.exportOrganization',
+    },
+  },
+  {
+    about: 'who may see the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'projects.read': 'projects.get, projects.opened, projects.files',
+      'boards.read': 'boards.list, columns.list',
+      'monitors.read': 'monitors.listProject',
+      'cards.read':
+        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download',
+      'scripts.read': 'scripts.list, scripts.status',
+      'agents.read':
+        'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+      'exports.read': 'transfers.exportProject',
+    },
+  },
+  {
+    about: 'who may see the project, and an API key that may read anything of it',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 404     404       404      ok',
+    routes: { 'cards.read': 'server.socket' },
+  },
+  {
+    about: 'who may see the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'members.list, panelStates.get, panelStates.set, panelStates.delete, keys.create for a project' },
+  },
+  {
+    about: 'who may see a project in that folder, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'filesystem.browse in a folder, filesystem.read' },
+  },
+  {
+    about: 'who works in the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    ok  403     403       ok       ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'boards.write':
+        'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
+      'cards.create': 'cards.create',
+      'webhooks.read': 'webhooks.list, webhooks.deliveries',
+      'cards.update': 'projects.markAllRead, cards.update, cards.setPipeline, attachments.create, attachments.delete',
+      'cards.move': 'cards.move, cards.complete',
+      'cards.delete': 'cards.delete, cards.restore, columns.clear',
+      'agents.archive': 'cards.archive, cards.unarchive',
+      'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
+      'scripts.run': 'scripts.run, scripts.cancel',
+      'agents.cancel': 'agents.cancel',
+      'agents.run':
+        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
+    },
+  },
+  {
+    about: 'who works in the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: { none: 'credentials.chooseForCard, agents.token, monitors.deleteProject, transfers.import' },
+  },
+  {
+    about: 'who manages the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    ok  403     403       ok       ok',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
+    routes: {
+      'boards.write': 'boards.delete',
+      'webhooks.write':
+        'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver',
+    },
+  },
+  {
+    about: 'who manages the project, and no API key',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   404      403    403    ok      403  ok    ok    ok    ok    ok    403 403     403       403      403',
+    foreign:
+      '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
+    routes: {
+      none: `projects.update, projects.delete, members.add, members.update, members.remove, members.renewInvitation, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
+    },
+  },
+  {
+    about: 'agents of that card, who have no column',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    foreign:
+      '401   401   403      403    403    403     403  403   403   403   403   403   403 403     403       403      403',
+    refusal: 'AGENT_TOKEN_REQUIRED',
+    routes: { none: 'monitors.create, monitors.list, monitors.delete' },
+  },
+  {
+    about: 'API keys that may see the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     ok        ok       ok',
+    foreign:
+      '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    routes: { 'cards.read': 'external.boards, external.list, external.get, external.stats' },
+  },
+  {
+    about: 'API keys that may work in the project',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   401      401    401    401     401  401   401   401   401   401   ok  403     403       ok       ok',
+    foreign:
+      '401   401   401      401    401    401     401  401   401   401   401   401   404 403     404       404      ok',
+    routes: {
+      'cards.create or pipelines.trigger': 'external.create',
+      'cards.move': 'external.move',
+      'agents.archive': 'external.archive',
+      'agents.cancel': 'external.cancelAgent',
+    },
+  },
+]
+
+/**
+ * A request that names one's own project or organization, and in another place of its path somebody else's thing. It is answered as
+ * if that thing did not exist, to super as well, who may see both.
+ */
+export const inPath: Record<string, string> = {
+  boardId: 'BOARD_NOT_FOUND',
+  columnId: 'COLUMN_NOT_FOUND',
+  cardId: 'CARD_NOT_FOUND',
+  userId: 'MEMBER_NOT_FOUND',
+  email: 'INVITATION_NOT_FOUND',
+  sessionId: 'PRE_SESSION_NOT_FOUND',
+  'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
+  monitorId: 'MONITOR_NOT_FOUND',
+  webhookId: 'WEBHOOK_NOT_FOUND',
+  deliveryId: 'DELIVERY_NOT_FOUND',
+  scriptId: 'SCRIPT_NOT_FOUND',
+  'monitors.create cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.list cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED',
+  'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
+}
+
+/** What a key needs beside the permission of a route for what its example asks: a webhook tells only what its maker may read. */
+export const alsoNeeded: Record<string, readonly Permission[]> = { 'webhooks.create': ['cards.read'] }
+
+/**
+ * A field that names somebody else's thing in a request that is one's own otherwise: what is answered to the chief, who may not see
+ * that thing, and to super, who may. `empty` is a list without anything. Every field that names a row stands here.
+ */
+export const inFields: Record<string, [chief: string, superAdmin: string]> = {
+  'projects.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'projects.list organizationId': ['empty', 'ok'],
+  'projects.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'projects.update organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'keys.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'keys.create projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'organizations.setCredential credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'credentials.choose credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'credentials.chooseForCard credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'boards.create templateId': ['TEMPLATE_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  'boards.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
+  'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
+  'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+  'scripts.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
+  'cards.list boardId': ['empty', 'empty'],
+  'cards.list columnId': ['empty', 'empty'],
+  'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'search.find projectId': ['PROJECT_NOT_FOUND', 'empty'],
+  'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
+  'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
+  'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],
+  'transfers.exportOrganization organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'transfers.import projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'transfers.import organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'external.list columnId': ['empty', 'empty'],
+  'external.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'external.move targetColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+}
+
+/**
+ * Two more callers, the same for all sections but for the routes that are named here:
+ *   agent        has an agent token of the card that one's own request names
+ *   otherAgent   has one of another card of the same project
+ * What lets in nobody's requests lets in theirs, and all else refuses them with 403, without a look at what the request names. A socket is
+ * opened to them, but follows no project.
+ */
+export const agentColumns = ['agent', 'otherAgent'] as const
+export const forAgents: Record<string, { own: string; foreign: string }> = {
+  //           agent otherAgent
+  'auth.me': { own: 'ok ok', foreign: 'ok ok' },
+  'mcp.call': { own: 'ok ok', foreign: 'ok ok' },
+  'server.socket': { own: '404 404', foreign: '404 404' },
+  'monitors.create': { own: 'ok 403', foreign: '403 403' },
+  'monitors.list': { own: 'ok 403', foreign: '403 403' },
+  'monitors.delete': { own: 'ok 403', foreign: '403 403' },
+}

@@ -1,0 +1,47 @@
+import { openApiDocument } from '../../../daemon/documents/openapi.ts'
+import type { TestBoard } from '../servers/testBoard.ts'
+
+/** A failure that a test was answered. */
+export interface Refusal {
+  method: string
+  path: string
+  status: number
+  code: string
+}
+
+/** What a board has answered so far that the OpenAPI document does not name: `DELETE /api/keys/{id} 409`, by the board's own figures, and `... 409 CONFLICT`, by what its tests saw. */
+export async function undeclaredAnswers({
+  server,
+  refusals,
+}: Pick<TestBoard, 'server' | 'refusals'>): Promise<string[]> {
+  const { text } = await server.app.metrics.text()
+  const statuses = [
+    ...text.matchAll(/^board_request_seconds_count\{method="(\w+)",route="([^"]+)",status="(\d+)"\}/gm),
+  ].map(([, method, route, status]) => ({ method: method!, route: route!, status: Number(status), code: undefined }))
+  const codes = refusals.map(({ path, ...refusal }) => ({ ...refusal, route: templateOf(path) }))
+  const undeclared = [...statuses, ...codes]
+    .filter(each => !isDeclared(each))
+    .map(({ method, route, status, code }) => [method, route, status, ...(code === undefined ? [] : [code])].join(' '))
+  return [...new Set(undeclared)]
+}
+
+function isDeclared(answer: { method: string; route?: string; status: number; code?: string }): boolean {
+  const { method, route, status, code } = answer
+  const operation = openApiDocument().paths[route ?? '']?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
+  if (!operation) return true
+  const declared = operation.responses[status]
+  return declared !== undefined && (code === undefined || declared.description.split(', ').includes(code))
+}
+
+/** The row's path that a request's path leads to. One that stands there as it is goes before one with parameters. */
+function templateOf(path: string): string | undefined {
+  const plain = path.split('?')[0]!
+  const templates = Object.keys(openApiDocument().paths)
+  return templates.includes(plain)
+    ? plain
+    : templates
+        .filter(template => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain))
+        .sort((one, other) => params(one) - params(other))[0]
+}
+
+const params = (template: string) => template.split('{').length

@@ -1,0 +1,42 @@
+import { end } from '../../../src/domain/sessions.ts'
+import type { TestBoard } from '../servers/testBoard.ts'
+import { invitedElsewhere, monitored, type Seed } from './seed.ts'
+
+const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) =>
+  on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
+
+const makeBackup = async (on: TestBoard, fresh: Seed) => {
+  fresh.backup = (await on.client.backups.create()).filename
+}
+
+/** What must have happened on fresh seeds before a row answers its example with success. */
+export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
+  'cards.detachWorktree': attachWorktree,
+  'agents.merge': attachWorktree,
+  'invitations.accept': async (on, fresh) => {
+    fresh.invitationToken = await invitedElsewhere(on)
+  },
+  'auth.endSession': async (on, fresh) => {
+    await on.as().auth.login({ email: 'ada@example.org', password: 'correct horse' })
+    fresh.signInId = (await on.as(fresh.token).auth.sessions())[0]!.id
+  },
+  'backups.download': makeBackup,
+  'backups.delete': makeBackup,
+  'backups.restore': makeBackup,
+  'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh),
+  'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
+  'agents.token': (on, { projectId, cardId, activeColumnId }) =>
+    on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
+  'monitors.delete': async (on, fresh) => {
+    fresh.monitorId = await monitored(on, { projectId: fresh.projectId, cardId: fresh.activeCardId }, 'pending')
+  },
+  'scripts.cancel': (on, fresh) => on.client.scripts.run(fresh),
+  'scripts.delete': (on, fresh) => on.client.scripts.run(fresh),
+  'agents.approveAuto': async (on, { projectId, cardId, activeColumnId }) => {
+    await on.client.cards.move({ projectId, cardId, columnId: activeColumnId })
+    const { sessionId } = await on.client.agents.get({ projectId, cardId })
+    await on.server.app.db.transaction(tx =>
+      end(tx, on.server.app.supervisor, Number(sessionId), { status: 'completed' }),
+    )
+  },
+}

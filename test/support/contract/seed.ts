@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from '../../../src/client/index.ts'
+import { projectPermissions } from '../../../src/contract/route.ts'
+import { mint } from '../../../src/ids/token.ts'
+import { insertCredential, setAuthorization } from '../../../src/store/credentials.ts'
+import { insertMonitor, updateMonitor } from '../../../src/store/monitors.ts'
+import { insertSession, updateSession } from '../../../src/store/sessions.ts'
+import { insertUser } from '../../../src/store/users.ts'
+import { fixture } from '../agents/agent.ts'
+import { hideAgents, startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
+
+/** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
+export interface Seed {
+  token: string
+  /** An API key of the project with every permission. */
+  apiKey: string
+  /** The project's Git repository, and another worktree of it. */
+  path: string
+  worktree: string
+  projectId: string
+  boardId: string
+  otherBoardId: string
+  columnId: string
+  activeColumnId: string
+  doneColumnId: string
+  emptyColumnId: string
+  cardId: string
+  archivedCardId: string
+  deletedCardId: string
+  attachmentId: string
+  keyId: string
+  templateId: string
+  organizationId: string
+  credentialId: string
+  /** A credential whose device authorization has expired. */
+  grantId: string
+  /** A pre-session of the card whose agent waits for an answer. */
+  sessionId: string
+  /** A card in the active column on which no agent runs, and an agent token of it. */
+  activeCardId: string
+  agentToken: string
+  /** A monitor of the archived card: it rests. */
+  monitorId: string
+  /** A webhook that nobody receives, and a delivery of it. */
+  webhookId: string
+  deliveryId: string
+  /** A script that takes its time, and never ran. */
+  scriptId: string
+  /** The filename of a backup, which is not there before it was prepared. */
+  backup: string
+  /** An account that belongs to the project and to the organization; empty on a board without users. */
+  memberId: string
+  /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
+  strangerEmail: string
+  invitedEmail: string
+  /** The token of an invitation that nobody made. */
+  invitationToken: string
+  /** A sign-in of whoever has the token. */
+  signInId: string
+}
+
+/** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
+export async function startSlotlessBoard(): Promise<TestBoard> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'board-slotless-'))
+  hideAgents(dataDir, { fixture: { command: [process.execPath, fixture('well-behaved')] } })
+  const board = await startBoard({ dataDir, externalRequestsPerMinute: Infinity, agentSlots: 0 })
+  return {
+    ...board,
+    close: async () => {
+      await board.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
+
+/** Makes a new project with everything in it, which belongs to whoever has the token. */
+export async function seed(board: TestBoard, token = board.token): Promise<Seed> {
+  const client = board.as(token)
+  const { path, worktree } = repositoryOf(board)
+  const [{ id: projectId }, { id: templateId }, { id: organizationId }] = await Promise.all([
+    client.projects.create({ name: 'Seeded', path }),
+    client.templates.create({
+      name: 'Two',
+      columns: [
+        { name: 'A', columnType: 'backlog' },
+        { name: 'B', columnType: 'done' },
+      ],
+    }),
+    client.organizations.create({ name: 'Crew' }),
+  ])
+  const columns = await client.columns.list({ projectId })
+  const [columnId, activeColumnId, doneColumnId] = columns.map(({ id }) => id) as [string, string, string]
+  const { boardId } = columns[0]!
+  const [{ id: otherBoardId }, { id: keyId, key: apiKey }, { id: credentialId }, grantId, people] = await Promise.all([
+    client.boards.create({ projectId, name: 'Other' }),
+    client.keys.create({ name: 'Seeded', scope: 'project', projectId, permissions: [...projectPermissions] }),
+    client.credentials.create({
+      name: 'Seeded',
+      provider: 'custom',
+      baseUrl: 'http://127.0.0.1:1',
+      apiKey: 'sk-seeded-0123456789',
+    }),
+    expiredGrant(board, Number((await client.auth.me()).id)),
+    seedPeople(board, token, projectId, organizationId),
+  ])
+  const created = await board.request('POST', `/api/external/projects/${projectId}/cards`, {
+    token: apiKey,
+    body: { title: 'Seeded card', prompt: 'Do it' },
+  })
+  const cardId = String(created.body.data.id)
+  const [{ id: emptyColumnId }, archived, deleted, active, attachment] = await Promise.all([
+    client.columns.create({ projectId, boardId, name: 'Empty', columnType: 'archive' }),
+    client.cards.create({ projectId, title: 'Archived' }),
+    client.cards.create({ projectId, title: 'Deleted' }),
+    client.cards.create({ projectId, title: 'Active', columnId: activeColumnId, deferred: true }),
+    attach(board, { token, projectId, cardId }),
+  ])
+  await Promise.all([
+    client.cards.archive({ projectId, cardId: archived.id }),
+    client.cards.delete({ projectId, cardId: deleted.id }),
+    client.panelStates.set({ projectId, [cardId]: { open: true } }),
+  ])
+  return {
+    token,
+    apiKey,
+    path,
+    worktree,
+    projectId,
+    boardId,
+    otherBoardId,
+    columnId,
+    activeColumnId,
+    doneColumnId,
+    emptyColumnId,
+    cardId,
+    activeCardId: active.id,
+    agentToken: (await client.agents.token({ projectId, cardId: active.id })).token,
+    archivedCardId: archived.id,
+    deletedCardId: deleted.id,
+    attachmentId: attachment.body.data.id,
+    keyId,
+    templateId,
+    organizationId,
+    credentialId,
+    grantId,
+    backup: 'board-2026-01-01T00-00-00.000Z.tar.gz',
+    sessionId: await refined(board, { projectId, cardId }),
+    monitorId: await monitored(board, { projectId, cardId: archived.id }),
+    ...(await hooked(client, projectId)),
+    invitationToken: mint('svc_in_'),
+    signInId: (await client.auth.sessions())[0]?.id ?? '999999',
+    scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
+    ...people,
+  }
+}
+
+/** A multipart body with one file, as browsers send it. */
+export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
+  raw: `--seed-boundary\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--seed-boundary--\r\n`,
+  headers: { 'content-type': 'multipart/form-data; boundary=seed-boundary' },
+})
+
+async function seedPeople(
+  board: TestBoard,
+  token: string,
+  projectId: string,
+  organizationId: string,
+): Promise<Pick<Seed, 'memberId' | 'strangerEmail' | 'invitedEmail'>> {
+  const client = board.as(token)
+  const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(
+    name => `${name}-${projectId}@example.net`,
+  ) as [string, string, string]
+  if (!(await board.server.app.identity.hasUsers())) return { memberId: '999999', strangerEmail, invitedEmail }
+  const { id } = await board.server.app.db.transaction(async tx => {
+    await insertUser(tx, { email: strangerEmail, displayName: 'Stranger', role: 'user', passwordHash: '' })
+    return insertUser(tx, { email: memberEmail, displayName: 'Member', role: 'user', passwordHash: '' })
+  })
+  await Promise.all([
+    client.members.add({ id: projectId, email: memberEmail }),
+    client.members.add({ id: projectId, email: invitedEmail }),
+    client.organizations.addMember({ id: organizationId, email: memberEmail }),
+  ])
+  return { memberId: String(id), strangerEmail, invitedEmail }
+}
+
+/** Makes a project of an account of its own, and the token of an invitation to it. */
+export async function invitedElsewhere(board: TestBoard): Promise<string> {
+  const email = `owner-${randomUUID()}@example.net`
+  const { token } = await board.as().auth.register({ email, password: 'a long password' })
+  const client = board.as(token)
+  const { id } = await client.projects.create({ name: 'Elsewhere', path: repositoryOf(board).path })
+  const invited = await client.members.add({ id, email: 'guest@example.net' })
+  return invited.pending ? invited.token : ''
+}
+
+const expiredGrant = (board: TestBoard, userId: number): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertCredential(tx, { userId, name: 'Expired', provider: 'github', kind: 'oauth', baseUrl: null })
+    await setAuthorization(tx, id, { oauth: JSON.stringify({ status: 'expired' }), sealed: null })
+    return String(id)
+  })
+
+export const refined = (board: TestBoard, { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertSession(tx, {
+      projectId: Number(projectId),
+      cardId: Number(cardId),
+      purpose: 'pre',
+      agent: 'fixture',
+      status: 'completed',
+      prompt: 'Refine it',
+    })
+    await updateSession(tx, id, { summary: 'Do it well', endedAt: tx.now })
+    return String(id)
+  })
+
+/** Puts a monitor into the database that rests, or with an active card is due in a day. */
+export const monitored = (
+  board: TestBoard,
+  { projectId, cardId }: Pick<Seed, 'projectId' | 'cardId'>,
+  status: 'paused' | 'pending' = 'paused',
+): Promise<string> =>
+  board.server.app.db.transaction(async tx => {
+    const id = await insertMonitor(tx, {
+      projectId: Number(projectId),
+      cardId: Number(cardId),
+      command: 'true',
+      intervalSecs: 86_400,
+      description: null,
+      cwd: '/',
+      byAgent: false,
+    })
+    await updateMonitor(tx, id, {
+      status,
+      nextRunAt: status === 'paused' ? null : new Date(Date.parse(tx.now) + 86_400_000).toISOString(),
+    })
+    return String(id)
+  })
+
+/** A webhook to a port where nobody listens, and its test. */
+export async function hooked(client: Client, projectId: string): Promise<Pick<Seed, 'webhookId' | 'deliveryId'>> {
+  const { id: webhookId } = await client.webhooks.create({
+    projectId,
+    url: 'http://127.0.0.1:1/hook',
+    events: ['board.reordered'],
+  })
+  return { webhookId, deliveryId: (await client.webhooks.test({ projectId, webhookId })).id }
+}
+
+async function attach(
+  board: TestBoard,
+  { token, projectId, cardId }: Pick<Seed, 'token' | 'projectId' | 'cardId'>,
+): Promise<Reply> {
+  const reply = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
+    token,
+    ...fileBody(),
+  })
+  if (reply.status !== 201) throw new Error(`The attachment was answered with ${reply.status}: ${reply.text}`)
+  return reply
+}
+
+function repositoryOf(board: TestBoard): { path: string; worktree: string } {
+  const known = repositories.get(board)
+  if (known) return known
+  const path = board.folder('repository')
+  const worktree = join(path, '..', 'worktree')
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-C', path, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args],
+      { stdio: 'ignore' },
+    )
+  git('init', '-b', 'main')
+  writeFileSync(join(path, 'README'), 'A repository.\n')
+  git('add', 'README')
+  git('commit', '-m', 'Begin')
+  git('worktree', 'add', '-b', 'own', worktree)
+  repositories.set(board, { path, worktree })
+  return { path, worktree }
+}

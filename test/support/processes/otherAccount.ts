@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+
+/** An account that is not the one of these tests. */
+const nobody = 65_534
+export const canBeOthers = process.platform === 'linux' && process.getuid?.() === 0
+
+/** Whether there can be a process of another account; says why not where there cannot. */
+export function hasOtherAccount(): boolean {
+  if (!canBeOthers) console.log('Skipped: only root can start a process under another account, on Linux.')
+  return canBeOthers
+}
+
+/** A request as it goes over the wire. `leaves`: the client is gone as soon as it has sent it. */
+export interface Asked {
+  method?: string
+  path: string
+  headers?: Record<string, string>
+  body?: unknown
+  /** Bytes behind the head instead of a body. */
+  raw?: string
+  host?: string
+  localPort?: number
+  leaves?: boolean
+}
+export interface Answered {
+  status: number
+  body: any
+  /** What stood behind the head, a byte a character. */
+  rest: string
+}
+
+const source = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.url), 'utf8')
+
+/** Sends requests from a process of another account, or of the tests' own. */
+export async function askAs(account: 'other' | 'own', url: string, requests: readonly Asked[]): Promise<Answered[]> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    cwd: '/',
+    env: { PATH: process.env.PATH },
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...(account === 'other' && { uid: nobody, gid: nobody }),
+  })
+  const port = Number(new URL(url).port)
+  child.stdin.end(
+    JSON.stringify(
+      requests.map(request => ({
+        host: request.host ?? '127.0.0.1',
+        port,
+        localPort: request.localPort,
+        leaves: request.leaves,
+        text: bytesOf(request, port),
+      })),
+    ),
+  )
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'close')])
+  return (JSON.parse(printed) as string[]).map(toAnswer)
+}
+
+function bytesOf({ method = 'GET', path, headers = {}, body, raw }: Asked, port: number): string {
+  const content = body === undefined ? '' : JSON.stringify(body)
+  const all = {
+    host: `localhost:${port}`,
+    connection: 'close',
+    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(content.length) }),
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${raw ?? content}`
+}
+
+function toAnswer(answer: string): Answered {
+  const [head, ...rest] = answer.split('\r\n\r\n')
+  const text = rest.join('\r\n\r\n')
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head!)?.[1] ?? 0), body: parse(text), rest: text }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

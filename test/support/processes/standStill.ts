@@ -1,0 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { eventually } from '../waiting/eventually.ts'
+
+/** Stops a process until it gets SIGCONT. Where the system tells, resolves once all its threads stand still: until one of them has taken the signal, the others go on. */
+export async function standStill(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  if (process.platform !== 'linux') return
+  const tasks = `/proc/${pid}/task`
+  await eventually('a process that stands still', () =>
+    readdirSync(tasks).every(task => /\) [Tt] /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'))),
+  )
+}

