@@ -60,7 +60,7 @@ export function registerMember(projects: Command): void {
     .command('add <email>')
     .summary('Add or invite somebody')
     .description(
-      'Add somebody to the current project. An address without an account is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
+      'Add somebody to the current project. An address without an account, or whose account has not shown it to be its own, is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
     )
     .option('--renew', 'make a new link for somebody who is invited; the one before ends')
     .addOption(

@@ -65,6 +65,10 @@ export const errors = {
   REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
   CONFLICT: [409, 'The request conflicts with the present state.'],
   SETUP_ALREADY_DONE: [409, 'The first user exists already.'],
+  ADDRESS_UNVERIFIED: [
+    409,
+    'Whoever registered this address has not shown it to be theirs. They sign in by single sign-on, or a server administrator confirms it with "board users edit <email> --address-verified".',
+  ],
   EMAIL_TAKEN: [409, 'That email address has an account already.'],
   CANNOT_DELETE_SELF: [409, 'You cannot delete your own account.'],
   LAST_SUPER_ADMIN: [409, 'The last super_admin cannot be deleted or demoted.'],

@@ -13,7 +13,7 @@ export const ProjectMember = v.object({
   acceptedAt: v.nullable(Time),
   pending: v.literal(false),
 })
-/** An address without an account. It is accepted by its link, or by a sign-in that shows the address to be somebody's. */
+/** An address without an account, or with one that has not shown the address to be its own. It is accepted by its link, or by a sign-in that shows the address to be somebody's. */
 export const Invitation = v.object({
   userId: v.null(),
   email: v.string(),
@@ -38,7 +38,7 @@ export const members = {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project', detail: ['email', 'role'] },
     who: manager(undefined, 'id'),
-    summary: 'Add a user, or invite an address without an account',
+    summary: 'Add a user, or invite an address that nobody is verified to have',
     input: v.strictObject({ email: Email, role: v.optional(ProjectRole, 'member') }),
     output: v.variant('pending', [ProjectMember, NewInvitation]),
     idempotent: false,

@@ -60,7 +60,7 @@ export const organizations = {
     output: v.array(OrganizationMember),
   }),
   addMember: post('/api/organizations/{id}/members', {
-    fails: ['USER_NOT_FOUND'],
+    fails: ['USER_NOT_FOUND', 'ADDRESS_UNVERIFIED'],
     notFound: { id: 'ORGANIZATION_NOT_FOUND' },
     audited: { target: 'organization', detail: ['email', 'role'] },
     who: organizationAdmin('id'),

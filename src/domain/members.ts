@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { listInvitations, readInvitation, type InvitationRow } from '../store/invitations.ts'
+import { listInvitations, type InvitationRow } from '../store/invitations.ts'
 import { deleteMember, listMembers, readMember, setMember, type MemberRow } from '../store/members.ts'
 import { forgetAcceptance } from '../store/projects.ts'
 import { findUserByEmail } from '../store/users.ts'
@@ -21,8 +21,8 @@ export const list = async (db: Reader, projectId: number): Promise<Array<MemberR
 ]
 
 /**
- * Makes the account with an address a member, or invites the address when there is none. An address that was invited before it had
- * an account stays invited: whoever registered it meanwhile has shown nothing.
+ * Makes the account with an address a member, or invites the address when there is none, or none whose address is verified: whoever
+ * registered it has not shown that it is theirs.
  * @throws Problem PROJECT_NOT_FOUND, CONFLICT
  */
 export async function add(
@@ -32,9 +32,10 @@ export async function add(
 ): Promise<MemberRow | NewInvitation> {
   const { ownerId } = await projects.find(tx, projectId)
   const user = await findUserByEmail(tx, email)
-  if (!user || (await readInvitation(tx, projectId, email))) return invite(tx, projectId, { email, role })
-  if (user.id === ownerId) throw new Problem('CONFLICT', `${user.email} owns the project.`)
-  if (await readMember(tx, projectId, user.id)) throw new Problem('CONFLICT', `${user.email} is a member already.`)
+  if (user?.id === ownerId) throw new Problem('CONFLICT', `${user.email} owns the project.`)
+  if (user && (await readMember(tx, projectId, user.id)))
+    throw new Problem('CONFLICT', `${user.email} is a member already.`)
+  if (!user || user.selfRegistered === 1) return invite(tx, projectId, { email: user?.email ?? email, role })
   await setMember(tx, projectId, user.id, role)
   return find(tx, { projectId, userId: user.id })
 }

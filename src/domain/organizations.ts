@@ -78,7 +78,10 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
   await deleteOrganization(tx, id)
 }
 
-/** Adds somebody who has an account. @throws Problem ORGANIZATION_NOT_FOUND, USER_NOT_FOUND, CONFLICT */
+/**
+ * Adds somebody who has an account with a verified address: whoever registered with an address has not shown that it is theirs.
+ * @throws Problem ORGANIZATION_NOT_FOUND, USER_NOT_FOUND, CONFLICT, ADDRESS_UNVERIFIED
+ */
 export async function addMember(
   tx: Transaction,
   caller: Caller,
@@ -89,6 +92,7 @@ export async function addMember(
   const user = await findUserByEmail(tx, email)
   if (!user) throw new Problem('USER_NOT_FOUND', `There is no user with the address ${email}.`)
   if (await readOrganizationMember(tx, id, user.id)) throw new Problem('CONFLICT', `${user.email} is a member already.`)
+  if (user.selfRegistered === 1) throw new Problem('ADDRESS_UNVERIFIED')
   await setOrganizationRole(tx, id, user.id, role)
   return findMember(tx, { id, userId: user.id })
 }

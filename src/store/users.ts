@@ -37,8 +37,11 @@ export const ownerFor = async (tx: Transaction, userId: number): Promise<number>
 export const findUserByEmail = (
   db: Reader,
   email: string,
-): Promise<(UserRow & { passwordHash: string | null }) | undefined> =>
-  db.get(`SELECT ${fields}, password_hash AS passwordHash FROM users WHERE email = ?`, [email])
+): Promise<(UserRow & { passwordHash: string | null; selfRegistered: number }) | undefined> =>
+  db.get(
+    `SELECT ${fields}, password_hash AS passwordHash, self_registered AS selfRegistered FROM users WHERE email = ?`,
+    [email],
+  )
 
 const holdsText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
 const patternOf = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`

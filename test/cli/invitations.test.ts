@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { onTerminal } from '../support/terminals/onTerminal.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 const password = 'a long password'
 let server: TestBoard
@@ -14,7 +15,7 @@ let tokens: { ada: string; bob: string }
 beforeAll(async () => {
   server = await startBoard()
   await server.as().auth.setup({ email: 'root@example.org', password })
-  const register = async (email: string) => (await server.as().auth.register({ email, password })).token
+  const register = async (email: string) => (await registerConfirmed(server, { email, password })).token
   tokens = { ada: await register('ada@example.org'), bob: await register('bob@example.org') }
   ada = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: tokens.ada })
   bob = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: tokens.bob })

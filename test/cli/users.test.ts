@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 let server: TestBoard
 let root: CommandLine
@@ -11,9 +12,11 @@ beforeAll(async () => {
   const { token } = await server
     .as()
     .auth.setup({ email: 'root@example.org', password: 'root password', displayName: 'Root' })
-  const bob = await server
-    .as()
-    .auth.register({ email: 'bob@example.org', password: 'battery staple', displayName: 'Bob' })
+  const bob = await registerConfirmed(server, {
+    email: 'bob@example.org',
+    password: 'battery staple',
+    displayName: 'Bob',
+  })
   root = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: token })
   plain = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: bob.token })
 })

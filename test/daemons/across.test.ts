@@ -4,6 +4,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
 import { startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
 import { isSharable, secretKey, startSharing, type Sharing } from './sharing.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 const ada = { email: 'ada@example.org', password: 'battery staple 2' }
 
@@ -49,7 +50,7 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
   })
 
   it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
-    const { token } = await one.client.auth.register(ada)
+    const { token } = await registerConfirmed(one, ada)
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })
     const [own, other] = [
       await follow(two.url, token, projectId),

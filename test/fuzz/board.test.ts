@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_MODEL_RUNS, BOARD_FUZZ_SEED as a failure prints it. */
 const runs = Number(process.env.BOARD_MODEL_RUNS ?? 24)
@@ -14,7 +15,7 @@ beforeAll(async () => {
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
   const [one, other] = await Promise.all(
     ['member', 'stranger'].map(name =>
-      board.client.auth.register({ email: `${name}@example.org`, password: 'correct horse' }),
+      registerConfirmed(board, { email: `${name}@example.org`, password: 'correct horse' }),
     ),
   )
   member = { id: one!.user.id, token: one!.token }

@@ -9,6 +9,7 @@ import { createStderrLog } from '../../daemon/process/stderrLog.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow, openRaw, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
 import { startReceiver, verified, type Receiver } from '../support/receivers/webhookReceiver.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 type Notification = EventData<'notification'>
 interface Person {
@@ -100,7 +101,7 @@ test('the owner and those who work in the project are told, on all their sockets
   const owner = { ...user, token, client: board.as(token), socket: await opened(token) }
   const others = await Promise.all(
     ['manager', 'member', 'viewer', 'crew', 'stranger'].map(async name => {
-      const signedIn = await owner.client.auth.register({ email: `${name}@example.org`, password: 'a long password' })
+      const signedIn = await registerConfirmed(board, { email: `${name}@example.org`, password: 'a long password' })
       return [
         name,
         {

@@ -10,6 +10,7 @@ import type { Reply, TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket, type LiveSocket, type Message } from '../support/receivers/liveSocket.ts'
 import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 let board: TestBoard
 let place: Seed
@@ -42,7 +43,7 @@ const newKey = async (permissions: Permission[], projectId = place.projectId) =>
   (await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions })).key
 let people = 0
 const person = async () =>
-  board.as().auth.register({ email: `hearer${++people}@example.org`, password: 'a long password' })
+  registerConfirmed(board, { email: `hearer${++people}@example.org`, password: 'a long password' })
 const asMember = async (projectId: string, role: 'viewer' | 'member') => {
   const { token, user } = await person()
   await board.client.members.add({ id: projectId, email: user.email, role })

@@ -3,6 +3,7 @@ import type { Client } from '../../src/client/index.ts'
 import { mint } from '../../src/ids/token.ts'
 import { atOnce } from '../support/servers/atOnce.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 interface Person {
   id: string
@@ -35,6 +36,7 @@ let made = 0
 const addressOf = (name: string) => `${name}.${++made}@example.org`
 const register = async (email: string, invitation?: string) =>
   enter(await board.as().auth.register({ email, password, invitation }))
+const confirmed = async (email: string) => enter(await registerConfirmed(board, { email, password }))
 const newProject = async () => (await owner.client.projects.create({ name: 'P', path: board.folder('p') })).id
 const inviteTo = async (id: string, email = addressOf('guest'), role: 'admin' | 'member' | 'viewer' = 'member') => {
   const invited = await owner.client.members.add({ id, email, role })
@@ -77,6 +79,30 @@ describe('an invitation', () => {
     aheadMs += 15 * dayMs
     expect((await request('POST', `/api/projects/${id}/members`, owner, { email })).body.data.pending).toBe(true)
     expect(await seen(id, squatter)).toEqual([])
+  })
+
+  it('is what somebody gets who was added with an address that another had registered, until its link is accepted', async () => {
+    const [id, email] = [await newProject(), addressOf('theirs')]
+    const squatter = await register(email)
+    const { token } = await inviteTo(id, email.toUpperCase(), 'admin')
+    expect([await membersOf(id), await seen(id, squatter)]).toEqual([[[email, 'admin', true]], []])
+    expect(codeOf(await request('GET', `/api/projects/${id}`, squatter))).toEqual([404, 'PROJECT_NOT_FOUND'])
+    expect(codeOf(await request('PATCH', `/api/projects/${id}/last-opened`, squatter))).toEqual([
+      404,
+      'PROJECT_NOT_FOUND',
+    ])
+    expect(codeOf(await request('POST', `/api/projects/${id}/members`, owner, { email }))).toEqual([409, 'CONFLICT'])
+    const holder = await register(addressOf('holder'))
+    await holder.client.invitations.accept({ token })
+    expect([await seen(id, holder), await seen(id, squatter)]).toEqual([['admin'], []])
+  })
+
+  it('makes its account a member when an administrator confirms the address, who has yet to accept the project', async () => {
+    const [id, guest] = [await newProject(), await register(addressOf('guest'))]
+    await inviteTo(id, guest.email, 'viewer')
+    await root.client.users.update({ id: guest.id, addressVerified: true })
+    expect([await membersOf(id), await seen(id, guest)]).toEqual([[[guest.email, 'viewer', false]], ['viewer']])
+    expect((await guest.client.projects.get({ id })).accepted).toBe(false)
   })
 
   it('is accepted once by whoever has the link, with the role that it names, and counts as consent', async () => {
@@ -145,7 +171,7 @@ describe('an invitation', () => {
 
   it('stays open when somebody tries it who belongs to the project', async () => {
     const id = await newProject()
-    const member = await register(addressOf('member'))
+    const member = await confirmed(addressOf('member'))
     await owner.client.members.add({ id, email: member.email, role: 'viewer' })
     const { token } = await inviteTo(id, undefined, 'admin')
     for (const who of [owner, member]) expect(codeOf(await accept(who, token))).toEqual([409, 'CONFLICT'])

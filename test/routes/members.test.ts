@@ -4,6 +4,7 @@ import { atOnce } from '../support/servers/atOnce.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow, type LiveSocket } from '../support/receivers/liveSocket.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 interface Person {
   id: string
@@ -39,7 +40,7 @@ const enter = ({ token, user }: { token: string; user: { id: string; email: stri
 let made = 0
 const addressOf = (name: string) => `${name.toLowerCase()}.${++made}@example.org`
 const register = async (email: string, displayName?: string) =>
-  enter(await board.as().auth.register({ email, displayName, password: 'a long password' }))
+  enter(await registerConfirmed(board, { email, displayName, password: 'a long password' }))
 const person = (name = 'Person') => register(addressOf(name), name)
 const newProject = async (of = owner) => (await of.client.projects.create({ name: 'P', path: board.folder('p') })).id
 const request = (method: string, path: string, { token }: Person, body?: unknown): Promise<Reply> =>

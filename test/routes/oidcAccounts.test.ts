@@ -199,7 +199,8 @@ describe('an account that exists', () => {
     const { id: organizationId } = await theirs.organizations.create({ name: 'Squatters' })
     const invited = await theirs.members.add({ id, email: 'accomplice@example.org' })
     const given = await board.client.projects.create({ name: 'Given', path: board.folder('given') })
-    await board.client.members.add({ id: given.id, email: 'dora@example.org' })
+    const link = await board.client.members.add({ id: given.id, email: 'else@example.org' })
+    await theirs.invitations.accept({ token: link.pending ? link.token : '' })
     const { id: scriptId } = await theirs.scripts.create({ projectId: id, name: 's', command: 'sleep 600' })
     await theirs.scripts.run({ projectId: id, scriptId })
 

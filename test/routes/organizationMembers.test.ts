@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { atOnce } from '../support/servers/atOnce.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 interface Person {
   id: string
@@ -28,7 +29,7 @@ const enter = ({ token, user }: { token: string; user: { id: string; email: stri
 })
 let made = 0
 const person = async (displayName = 'Person') =>
-  enter(await board.as().auth.register({ email: `p${++made}@example.org`, displayName, password: 'a long password' }))
+  enter(await registerConfirmed(board, { email: `p${++made}@example.org`, displayName, password: 'a long password' }))
 const request = (method: string, path: string, { token }: Person, body?: unknown): Promise<Reply> =>
   board.request(method, `/api/organizations${path}`, { token, body })
 const codeOf = ({ status, body }: Reply) => [status, body?.error?.code]
@@ -40,6 +41,17 @@ async function newOrganization(...members: Person[]): Promise<string> {
 }
 const rolesIn = async (id: string) =>
   Object.fromEntries((await root.client.organizations.listMembers({ id })).map(({ userId, role }) => [userId, role]))
+
+test('whoever registered with an address of somebody else gets nothing by being added, until it is confirmed', async () => {
+  const [id, email] = [await newOrganization(), `p${++made}@example.org`]
+  const squatter = enter(await board.as().auth.register({ email, password: 'a long password' }))
+  const added = await request('POST', `/${id}/members`, boss, { email })
+  expect(codeOf(added)).toEqual([409, 'ADDRESS_UNVERIFIED'])
+  expect(codeOf(await request('GET', `/${id}`, squatter))).toEqual([404, 'ORGANIZATION_NOT_FOUND'])
+  expect(Object.keys(await rolesIn(id))).toEqual([boss.id])
+  await root.client.users.update({ id: squatter.id, addressVerified: true })
+  expect(await boss.client.organizations.addMember({ id, email })).toMatchObject({ userId: squatter.id })
+})
 
 test('admins add people who have an account, as members unless another role is given', async () => {
   const [id, one, two] = [await newOrganization(), await person('Zed'), await person('Abe')]

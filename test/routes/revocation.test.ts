@@ -4,6 +4,7 @@ import type { Client } from '../../src/client/index.ts'
 import type { Permission } from '../../src/contract/route.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { follow, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 interface Person {
   id: string
@@ -40,7 +41,7 @@ const enter = ({ token, user }: { token: string; user: { id: string; email: stri
 })
 let made = 0
 const person = async () =>
-  enter(await board.as().auth.register({ email: `p${++made}@example.org`, password: 'a long password' }))
+  enter(await registerConfirmed(board, { email: `p${++made}@example.org`, password: 'a long password' }))
 const request = (
   method: string,
   path: string,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 let board: TestBoard
 let own: Client
@@ -9,8 +10,8 @@ beforeAll(async () => {
   board = await startBoard()
   await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
   tokens = {
-    own: (await board.as().auth.register({ email: 'own@example.org', password: 'own password' })).token,
-    foreign: (await board.as().auth.register({ email: 'foreign@example.org', password: 'foreign password' })).token,
+    own: (await registerConfirmed(board, { email: 'own@example.org', password: 'own password' })).token,
+    foreign: (await registerConfirmed(board, { email: 'foreign@example.org', password: 'foreign password' })).token,
   }
   own = board.as(tokens.own)
 })

@@ -4,6 +4,7 @@ import type { Permission } from '../../src/contract/route.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startReceiver, type Receiver } from '../support/receivers/webhookReceiver.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 
 let board: TestBoard
 let receiver: Receiver
@@ -32,7 +33,7 @@ const permissions: Permission[] = ['webhooks.write', 'webhooks.read', 'cards.rea
 const person = async () => {
   const name = `Maker ${++people}`
   const email = `maker${people}@example.org`
-  const { token, user } = await board.as().auth.register({ email, password: 'a long password', displayName: name })
+  const { token, user } = await registerConfirmed(board, { email, password: 'a long password', displayName: name })
   return { client: board.as(token), id: user.id, email, name }
 }
 async function member(projectId: string): Promise<Maker & { userId: string }> {

@@ -6,6 +6,7 @@ import { mint } from '../../../src/ids/token.ts'
 import type { Column } from './authorizationTable.ts'
 import { startBoard, type TestBoard } from '../servers/testBoard.ts'
 import { seed, type Seed } from './seed.ts'
+import { registerConfirmed } from '../identity/registerConfirmed.ts'
 
 /** A sign-in that is not used ends after 30 days, and is forgotten a day later. */
 const sinceSignInMs = 30.5 * 86_400_000
@@ -167,7 +168,7 @@ async function register(board: TestBoard, names: readonly string[]): Promise<Rec
         async name =>
           [
             name,
-            await enter(board, await board.as().auth.register({ email: `${name}@example.org`, password })),
+            await enter(board, await registerConfirmed(board, { email: `${name}@example.org`, password })),
           ] as const,
       ),
     ),
