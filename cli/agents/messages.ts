@@ -16,7 +16,7 @@ export interface MessageFilter {
   before?: string
 }
 
-const mostAtOnce = 1000
+const maxConcurrent = 1000
 
 export const messageColumns: Column<Message>[] = [
   { name: 'id', style: 'id', align: 'right', value: message => message.id },
@@ -37,7 +37,7 @@ export async function readMessages(
 ): Promise<Message[]> {
   const messages: Message[] = []
   for (let next = filter; messages.length < limit;) {
-    const wanted = Math.min(mostAtOnce, limit - messages.length)
+    const wanted = Math.min(maxConcurrent, limit - messages.length)
     const page = await patiently(() => client.agents.messages({ ...place, ...next, limit: wanted }))
     if (filter.since === undefined) messages.unshift(...page)
     else messages.push(...page)

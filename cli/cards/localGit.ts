@@ -6,7 +6,7 @@ export interface Ran {
   stderr: string
 }
 
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 /** A card's agent may have planted hooks and a monitor of the file system in the repository that it shares; they never run. */
 const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'advice.detachedHead=false']
 
@@ -16,7 +16,7 @@ export function git(folder: string, ...args: string[]): Promise<Ran> {
     execFile(
       'git',
       [...quiet, ...args],
-      { cwd: folder, maxBuffer: mostBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } },
+      { cwd: folder, maxBuffer: maxBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } },
       (error, stdout, stderr) => {
         resolve({ code: error ? (typeof error.code === 'number' ? error.code : 127) : 0, stdout, stderr })
       },

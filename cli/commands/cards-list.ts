@@ -20,7 +20,7 @@ interface ListOptions {
 }
 
 /** How many cards a page shows unless another number is wanted. */
-const mostOnPage = 1000
+const maxPageCards = 1000
 
 export function registerVerbs(cards: Command): void {
   const list = cards
@@ -38,13 +38,13 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '--web',
-        `as a page in your browser, column beside column, ${mostOnPage} cards unless --limit says how many; in a pipe, print the page's path`,
+        `as a page in your browser, column beside column, ${maxPageCards} cards unless --limit says how many; in a pipe, print the page's path`,
       ).conflicts('watch'),
     )
     .action(async (options: ListOptions) =>
       listed(await openContext(list), {
         ...options,
-        ...(options.web && list.getOptionValueSource('limit') === 'default' && { limit: mostOnPage }),
+        ...(options.web && list.getOptionValueSource('limit') === 'default' && { limit: maxPageCards }),
       }),
     )
   example(

@@ -25,7 +25,7 @@ interface Options extends Filter {
   action?: string
 }
 
-const mostAtOnce = 1000
+const maxConcurrent = 1000
 const columns: Column<Entry>[] = [
   { name: 'id', style: 'id', align: 'right', value: entry => entry.id },
   { name: 'at', style: 'time', value: entry => entry.at },
@@ -72,8 +72,8 @@ async function show(command: Command, options: Options): Promise<void> {
   if (!follow) return print(context.out, entries)
   for (const entry of entries) await printOne(context.out, entry)
   await followPages(context.out, Number(entries.at(-1)?.id ?? (await lastId(context))), {
-    maxAtOnce: mostAtOnce,
-    read: after => context.client.logs.list({ level, search, after, limit: mostAtOnce }),
+    maxAtOnce: maxConcurrent,
+    read: after => context.client.logs.list({ level, search, after, limit: maxConcurrent }),
     print: entry => printOne(context.out, entry),
   })
 }
@@ -82,7 +82,7 @@ async function show(command: Command, options: Options): Promise<void> {
 async function read({ client }: Context, filter: Filter, limit: number): Promise<Entry[]> {
   const entries: Entry[] = []
   while (entries.length < limit) {
-    const wanted = Math.min(mostAtOnce, limit - entries.length)
+    const wanted = Math.min(maxConcurrent, limit - entries.length)
     const page = await client.logs.list({
       ...filter,
       limit: wanted,

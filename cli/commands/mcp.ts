@@ -4,7 +4,7 @@ import { example } from '../help/help.ts'
 import { createRelay } from '../agents/mcpForwarder.ts'
 import { stdout, write } from '../output/streams.ts'
 
-const mostMessageLength = 4 * 1024 * 1024
+const maxMessageLength = 4 * 1024 * 1024
 
 export function register(command: Command): void {
   example(
@@ -47,7 +47,7 @@ async function* lines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
     const parts = (rest + chunk).split('\n')
-    rest = parts.pop()!.slice(0, mostMessageLength)
+    rest = parts.pop()!.slice(0, maxMessageLength)
     for (const part of parts) if (part.trim() !== '') yield part
   }
   if (rest.trim() !== '') yield rest

@@ -14,7 +14,7 @@ import { resolveUser } from '../context/resolve.ts'
 type User = Output<Contract['users']['update']>
 type Found = Output<Contract['users']['search']>[number]
 
-const mostAPage = 100
+const maxPerPage = 100
 const columns: Column<User>[] = [
   { name: 'id', style: 'id', align: 'right', value: user => user.id },
   { name: 'email', style: 'title', value: user => user.email },
@@ -68,7 +68,7 @@ async function listed({ client, out }: Context, search: string | undefined, limi
     const page = await client.users.list({
       search,
       offset: users.length,
-      limit: Math.min(mostAPage, limit - users.length),
+      limit: Math.min(maxPerPage, limit - users.length),
     })
     users.push(...page.users)
     total = page.users.length === 0 ? users.length : page.total

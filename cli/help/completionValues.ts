@@ -16,8 +16,8 @@ export interface Place {
 }
 type Source = (context: Context, place: Place) => Promise<Candidate[]>
 
-const mostCards = 200
-const mostNewest = 100
+const maxCards = 200
+const maxNewest = 100
 
 /** What a placeholder of the help (`<column>`) stands for, by its name in the singular. */
 const sources: Record<string, Source> = {
@@ -28,7 +28,7 @@ const sources: Record<string, Source> = {
   card: cardCandidates,
   label: labelCandidates,
   attachment: async ({ client, project }) =>
-    (await client.attachments.listProject({ projectId: (await project()).id, limit: mostNewest })).items.map(
+    (await client.attachments.listProject({ projectId: (await project()).id, limit: maxNewest })).items.map(
       ({ id, filename }) => ({ value: id, about: filename }),
     ),
   session: sessionCandidates,
@@ -126,7 +126,7 @@ async function firstCards(
   const { id: projectId } = await project()
   return external
     ? (await client.external.list({ projectId, limit: 100 })).items
-    : client.cards.list({ projectId, limit: mostCards, ...(archived && { archived: 'true' }) })
+    : client.cards.list({ projectId, limit: maxCards, ...(archived && { archived: 'true' }) })
 }
 
 /** The labels of the project's first cards. */
@@ -141,7 +141,7 @@ async function sessionCandidates(
 ): Promise<Candidate[]> {
   const { id: projectId } = await project()
   if (command.parent?.name() === 'presession')
-    return (await client.preSessions.list({ projectId, limit: mostNewest })).items.map(session => ({
+    return (await client.preSessions.list({ projectId, limit: maxNewest })).items.map(session => ({
       value: session.sessionId,
       about: `card ${session.cardId}, ${session.status}`,
     }))
@@ -165,7 +165,7 @@ async function memberCandidates(context: Context, { given: [organization] }: Pla
 
 async function deliveryCandidates(context: Context, { given: [webhook = ''] }: Place): Promise<Candidate[]> {
   const { projectId, webhookId } = await resolveWebhook(context, webhook)
-  return (await context.client.webhooks.deliveries({ projectId, webhookId, limit: mostNewest })).items.map(
+  return (await context.client.webhooks.deliveries({ projectId, webhookId, limit: maxNewest })).items.map(
     ({ id, type, status }) => ({ value: id, about: `${type}, ${status}` }),
   )
 }

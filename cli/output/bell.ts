@@ -19,7 +19,7 @@ export interface Bell {
 
 const settleMs = 500
 const lookMs = 10
-const mostCells = 200
+const maxCells = 200
 const kinds: Partial<Record<CardStatus, NotificationKind>> = {
   completed: 'agentCompleted',
   failed: 'agentFailed',
@@ -54,7 +54,7 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
 
 /** A message of the desktop where the terminal is known to make one of it; else the terminal's title. The text can end neither. */
 function shown({ cardTitle, message }: Notification, env: NodeJS.ProcessEnv): string {
-  const text = fit(harmless(`${cardTitle}: ${message}`), mostCells)
+  const text = fit(harmless(`${cardTitle}: ${message}`), maxCells)
   const term = env.TERM ?? ''
   if (term === 'linux') return ''
   if (env.TMUX || term.startsWith('screen')) return command(`2;${text}`)

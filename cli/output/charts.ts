@@ -15,7 +15,7 @@ interface Day {
   archived: number
 }
 
-const mostNameWidth = 24
+const maxNameWidth = 24
 const chartHeight = 10
 /** How many days the axis names. */
 const ticks = 6
@@ -24,13 +24,13 @@ const aroundChart = 12
 
 /** Bars side by side with their names and counts, the longest as wide as the terminal. */
 export function drawBars(bars: readonly Bar[], { width, colour }: Terminal): string {
-  const names = bars.map(({ name }) => fit(harmless(name), mostNameWidth))
+  const names = bars.map(({ name }) => fit(harmless(name), maxNameWidth))
   const nameWidth = Math.max(...names.map(widthOf), 0)
-  const most = Math.max(...bars.map(({ count }) => count), 1)
-  const room = Math.max(10, width - nameWidth - String(most).length - 4)
+  const maxCount = Math.max(...bars.map(({ count }) => count), 1)
+  const room = Math.max(10, width - nameWidth - String(maxCount).length - 4)
   return bars
     .map(({ count, status }, at) => {
-      const eighths = Math.round((count / most) * room * 8)
+      const eighths = Math.round((count / maxCount) * room * 8)
       const bar = '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 > 0 ? '▏▎▍▌▋▊▉'[(eighths % 8) - 1]! : '')
       return `${names[at]!}${' '.repeat(nameWidth - widthOf(names[at]!))}  ${paint(bar, status === undefined ? 'cyan' : statusColour(status), colour)} ${count}`
     })

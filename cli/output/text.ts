@@ -82,7 +82,7 @@ export function relativeTime(iso: string, nowMs = Date.now()): string {
 }
 
 /** The candidates that a misspelt word probably meant, nearest first. */
-export function nearest(word: string, candidates: readonly string[], most = 3): string[] {
+export function nearest(word: string, candidates: readonly string[], max = 3): string[] {
   const wanted = word.toLowerCase()
   const limit = Math.max(1, Math.floor(wanted.length * 0.4))
   return candidates
@@ -95,7 +95,7 @@ export function nearest(word: string, candidates: readonly string[], most = 3): 
     }))
     .filter(({ away }) => away <= limit)
     .sort((a, b) => a.away - b.away)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ candidate }) => candidate)
 }
 

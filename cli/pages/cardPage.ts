@@ -20,13 +20,13 @@ interface Whole {
   messages?: Message[]
 }
 
-const mostMessages = 1000
+const maxMessages = 1000
 
 /** A card with everything that is known of it: its prompt, what its agents said and did, its files. */
 export async function cardPage(context: Context, found: Card): Promise<Page> {
   const [whole, isHidden] = await Promise.all([readWhole(context, found), hiddenByPerson(context), loadProse()])
   const { card, sessions, messages } = whole
-  const shown = (messages ?? []).slice(-mostMessages).filter(message => !isHidden(message))
+  const shown = (messages ?? []).slice(-maxMessages).filter(message => !isHidden(message))
   const missing = Object.entries({
     'its pipeline': whole.steps,
     'its attachments': whole.attachments,
@@ -41,7 +41,7 @@ export async function cardPage(context: Context, found: Card): Promise<Page> {
     body: html`<div class="beside"><section><h2>Prompt</h2><div class="sheet">${promptOf(card)}</div></section>
 ${aside(whole)}
 <section>${missing.length > 0 ? note(`The token may not read ${missing.join(', ')}.`) : undefined}
-${messages ? html`<h2>Transcript</h2>${messages.length > mostMessages ? note(`These are the last ${mostMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}` : undefined}</section></div>`,
+${messages ? html`<h2>Transcript</h2>${messages.length > maxMessages ? note(`These are the last ${maxMessages} messages. All of them: board agents messages ${card.id} --all`) : undefined}${drawTranscript(sessions ?? [], shown)}` : undefined}</section></div>`,
   }
 }
 
@@ -54,7 +54,7 @@ async function readWhole(context: Context, found: Card): Promise<Whole> {
     readable(client.cards.getPipeline(place)),
     readable(client.attachments.list(place)),
     readable(client.agents.sessions(place)),
-    readable(readMessages(context, place, {}, mostMessages + 1)),
+    readable(readMessages(context, place, {}, maxMessages + 1)),
   ])
   return { card, projectName: project?.name, steps: pipeline?.steps, attachments, sessions, messages }
 }

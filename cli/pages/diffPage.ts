@@ -11,11 +11,11 @@ interface File extends FileChange {
 }
 
 /** A browser shows as much without trouble. */
-const mostLines = 20_000
-const mostLength = 2000
+const maxLines = 20_000
+const maxLength = 2000
 /** A file with more lines is closed at first. */
-const mostOpen = 1500
-const mostListed = 2000
+const maxOpenLines = 1500
+const maxListedFiles = 2000
 
 /** What a card has changed: the files first, then each with its lines. */
 export function diffPage(card: Card, { diff, stats, truncated }: Diff): Page {
@@ -27,9 +27,9 @@ export function diffPage(card: Card, { diff, stats, truncated }: Diff): Page {
     name: `diff-${card.id}`,
     header: html`<div class="where">Changes of card #${card.id}</div><h1>${card.title}</h1><div class="marks">${statusMark(card.status, card.statusReason)}${labelMarks(card.labels)}</div>`,
     body: html`${truncated ? note('The diff is too large for the server; this is its beginning.') : undefined}
-${all > mostLines ? note(`The page shows the first ${mostLines.toLocaleString('en')} of ${all.toLocaleString('en')} lines. All of them: board cards diff ${card.id}`) : undefined}
+${all > maxLines ? note(`The page shows the first ${maxLines.toLocaleString('en')} of ${all.toLocaleString('en')} lines. All of them: board cards diff ${card.id}`) : undefined}
 <p>${counted(stats.filesChanged, 'file')} changed, <span class="plus">${stats.insertions.toLocaleString('en')} inserted</span>, <span class="minus">${stats.deletions.toLocaleString('en')} deleted</span>.</p>
-${files.length > 0 ? html`<div class="sheet"><table class="files">${files.slice(0, mostListed).map((file, at) => listed(file, at, at < shown.length))}</table>${files.length > mostListed ? html`<p class="dim">and ${counted(files.length - mostListed, 'more file')}</p>` : undefined}</div>` : undefined}
+${files.length > 0 ? html`<div class="sheet"><table class="files">${files.slice(0, maxListedFiles).map((file, at) => listed(file, at, at < shown.length))}</table>${files.length > maxListedFiles ? html`<p class="dim">and ${counted(files.length - maxListedFiles, 'more file')}</p>` : undefined}</div>` : undefined}
 ${shown.map(drawFile)}`,
   }
 }
@@ -50,7 +50,7 @@ const isKnown = ({ kind, text }: DiffLine): boolean => kind === 'head' && /^(ind
 
 /** The files up to where there are too many lines. */
 function bounded(files: readonly File[]): File[] {
-  let left = mostLines
+  let left = maxLines
   return files.flatMap(file => {
     if (left <= 0) return []
     const lines = file.lines.slice(0, left)
@@ -66,7 +66,7 @@ const listed = (file: File, at: number, isShown: boolean): Html =>
   html`<tr><td class="code">${isShown ? html`<a href="#file-${at + 1}">${file.path}</a>` : file.path}</td><td class="number">${numbers(file)}</td></tr>`
 
 const drawFile = (file: File, at: number): Html => html`
-<details class="file" id="file-${at + 1}"${file.lines.length > mostOpen ? undefined : html` open`}><summary><span class="code">${file.path}</span> <span>${numbers(file)}</span></summary>
+<details class="file" id="file-${at + 1}"${file.lines.length > maxOpenLines ? undefined : html` open`}><summary><span class="code">${file.path}</span> <span>${numbers(file)}</span></summary>
 <div class="scroll"><table class="lines">${drawLines(file.lines)}</table></div></details>`
 
 /** Lines with their numbers before and after. What Git says around them has none. */
@@ -76,7 +76,7 @@ function drawLines(lines: readonly DiffLine[]): Html[] {
     if (kind === 'hunk')
       [before, after] = (/^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(text)?.slice(1).map(Number) as [number, number]) ?? [0, 0]
     const isLine = kind === 'added' || kind === 'removed' || (kind === 'same' && !text.startsWith('\\'))
-    return html`<tr class="${kind}"><td class="number">${isLine && kind !== 'added' ? before++ : undefined}</td><td class="number">${isLine && kind !== 'removed' ? after++ : undefined}</td><td>${text.length > mostLength ? `${text.slice(0, mostLength).toWellFormed()} … ${counted(text.length - mostLength, 'more character')}` : text}</td></tr>
+    return html`<tr class="${kind}"><td class="number">${isLine && kind !== 'added' ? before++ : undefined}</td><td class="number">${isLine && kind !== 'removed' ? after++ : undefined}</td><td>${text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()} … ${counted(text.length - maxLength, 'more character')}` : text}</td></tr>
 `
   })
 }

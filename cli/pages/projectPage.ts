@@ -13,7 +13,7 @@ type Stats = Output<Contract['projects']['stats']>
 type Day = Output<Contract['projects']['history']>[number]
 
 /** How many cards the page shows at most. */
-const mostCards = 1000
+const maxCards = 1000
 
 /** A project with its figures and its board. */
 export async function projectPage(context: Context, projectId: string): Promise<Page> {
@@ -23,7 +23,7 @@ export async function projectPage(context: Context, projectId: string): Promise<
     countCards(context, projectId),
     readable(client.projects.history({ id: projectId })),
     readHouse(context, projectId),
-    listCards(context, projectId, {}, mostCards),
+    listCards(context, projectId, {}, maxCards),
   ])
   return {
     title: project.name,

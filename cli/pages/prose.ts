@@ -2,10 +2,10 @@ import type { MarkdownIt, Token } from 'markdown-it'
 import { Html, html } from '../../src/config/html.ts'
 
 /** Longer texts are shown as they are. */
-const mostMarkdown = 65_536
-const mostText = 200_000
+const maxMarkdownLength = 65_536
+const maxTextLength = 200_000
 /** So long at most it is laid out; what is made to take long is then shown as it is. */
-const mostMs = 5000
+const maxMs = 5000
 let spentMs = 0
 let markdown: MarkdownIt | undefined
 
@@ -16,7 +16,7 @@ export async function loadProse(): Promise<void> {
 
 /** Markdown as HTML. HTML in it is shown and means nothing, links lead to the web or to mail only, and pictures are links. */
 export function prose(text: string): Html {
-  if (text.length > mostMarkdown || spentMs > mostMs) return html`<pre>${cut(text)}</pre>`
+  if (text.length > maxMarkdownLength || spentMs > maxMs) return html`<pre>${cut(text)}</pre>`
   const startedAt = performance.now()
   const laidOut = new Html(markdown!.render(text))
   spentMs += performance.now() - startedAt
@@ -24,9 +24,9 @@ export function prose(text: string): Html {
 }
 
 /** A text as it is, cut where it is longer than anybody reads. */
-export const cut = (text: string, most = mostText): string =>
-  text.length > most
-    ? `${text.slice(0, most).toWellFormed()}\n… ${(text.length - most).toLocaleString('en')} more characters are left out.`
+export const cut = (text: string, maxLength = maxTextLength): string =>
+  text.length > maxLength
+    ? `${text.slice(0, maxLength).toWellFormed()}\n… ${(text.length - maxLength).toLocaleString('en')} more characters are left out.`
     : text
 
 function prepared(Markdown: typeof MarkdownIt): MarkdownIt {

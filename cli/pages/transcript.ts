@@ -10,9 +10,9 @@ export type Session = Output<Contract['agents']['sessions']>[number]
 type Tool = NonNullable<Message['tool']>
 
 /** What goes into a tool and comes out of it can be whole files. */
-const mostOfTool = 20_000
+const maxToolLength = 20_000
 /** A browser shows as much without trouble. */
-const mostOfAll = 3_000_000
+const maxTotalLength = 3_000_000
 
 /** What was said and done on a card, session by session. */
 export function drawTranscript(sessions: readonly Session[], messages: readonly Message[]): Html {
@@ -33,13 +33,13 @@ ${ids.map(id =>
 /** The last messages that are together no longer than a page may be, at least one. */
 function bounded(messages: readonly Message[]): { kept: Message[]; left: number } {
   let length = 0
-  const tooMuch = messages.findLastIndex(message => (length += lengthOf(message)) > mostOfAll)
+  const tooMuch = messages.findLastIndex(message => (length += lengthOf(message)) > maxTotalLength)
   const kept = messages.slice(Math.max(0, Math.min(tooMuch + 1, messages.length - 1)))
   return { kept, left: messages.length - kept.length }
 }
 
 const lengthOf = ({ content, tool }: Message): number =>
-  tool ? partsOf(tool, content).reduce((sum, text) => sum + Math.min(text.length, mostOfTool), 0) : content.length
+  tool ? partsOf(tool, content).reduce((sum, text) => sum + Math.min(text.length, maxToolLength), 0) : content.length
 
 const drawSession = (id: string, session: Session | undefined, messages: readonly Message[]): Html => html`
 <div class="session"><h3>Session ${id}</h3>${
@@ -76,7 +76,7 @@ function drawTool(tool: Tool, content: string): Html {
   const head = html`<b>${name || kind}</b> <span>${[...(name ? [kind] : []), ...places.slice(0, 3)].join(' · ')}</span> ${status === 'completed' ? undefined : html`<span class="${status}">${status.replace('_', ' ')}</span>`}`
   return parts.length === 0
     ? html`<details class="tool"><summary>${head}</summary><p class="dim">Nothing is known of it.</p></details>\n`
-    : html`<details class="tool"${status === 'failed' ? html` open` : undefined}><summary>${head}</summary>${parts.map(text => html`<pre>${cut(text, mostOfTool)}</pre>`)}</details>\n`
+    : html`<details class="tool"${status === 'failed' ? html` open` : undefined}><summary>${head}</summary>${parts.map(text => html`<pre>${cut(text, maxToolLength)}</pre>`)}</details>\n`
 }
 
 /** What went in and came out, each text once. */

@@ -26,14 +26,14 @@ export async function printNewest<Row>(
   columns: readonly Column<Row>[],
   noun: { one: string; many: string },
 ): Promise<void> {
-  const most = all ? Infinity : limit
+  const maxItems = all ? Infinity : limit
   const found: Row[] = []
   let cursor: number | undefined
   do {
-    const { items, nextCursor } = await page({ cursor, limit: Math.min(pageSize, most - found.length) })
+    const { items, nextCursor } = await page({ cursor, limit: Math.min(pageSize, maxItems - found.length) })
     found.push(...items)
     cursor = nextCursor === null ? undefined : Number(nextCursor)
-  } while (cursor !== undefined && found.length < most)
+  } while (cursor !== undefined && found.length < maxItems)
   await out.list(found, columns, { empty: `No ${noun.many}.` })
   if (cursor !== undefined)
     out.warn(`there are more ${noun.many}; these are the newest ${found.length}. --all lists every ${noun.one}`)

@@ -10,8 +10,8 @@ import { harmless } from '../output/text.ts'
 export type ScriptStatus = Output<Contract['scripts']['run']>
 
 /** It is asked again soon after something was printed, and less and less often while nothing is. */
-const shortestPauseMs = 50
-const longestPauseMs = 500
+const minPauseMs = 50
+const maxPauseMs = 500
 
 /**
  * Prints what a run prints, as it comes, until it has ended. With `--json` it only waits. A server that is away for a while is
@@ -57,7 +57,7 @@ async function follow(
 ): Promise<ScriptStatus> {
   const printer = createPrinter(context)
   let isAway = false
-  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+  for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
     await delay(pauseMs, undefined, { signal })
     try {
       const [run] = await context.client.scripts.status(
@@ -73,7 +73,7 @@ async function follow(
         throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, {
           see: `board scripts status ${place.scriptId}`,
         })
-      if (printer.print(run!)) pauseMs = shortestPauseMs
+      if (printer.print(run!)) pauseMs = minPauseMs
       if (run!.status !== 'running') return run!
     } catch (error) {
       if (signal.aborted || exitOf(error) !== 'unreachable') throw error

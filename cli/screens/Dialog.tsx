@@ -31,8 +31,8 @@ export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogSt
   const { width: outer } = dialogBox(model.size, 0)
   const content = contentOf({ model, dialog, look, inside: outer - 4 })
   if (!content) return undefined
-  const most = Math.max(1, height - 4)
-  const lines = content.lines.slice(0, most)
+  const maxLines = Math.max(1, height - 4)
+  const lines = content.lines.slice(0, maxLines)
   const rows = framed({ ...content, lines }, outer, look)
   const { left, top } = dialogBox(model.size, lines.length, dialog.kind === 'approve')
   return (

@@ -24,10 +24,10 @@ export interface CheckupOptions {
   findDamage(path: string): Promise<string | undefined>
 }
 
-const leastNode = [20, 19] as const
-const leastGit = [2, 38] as const
+const minNodeVersion = [20, 19] as const
+const minGitVersion = [2, 38] as const
 const scarceBytes = 1024 ** 3
-const mostSkewSecs = 30
+const maxSkewSecs = 30
 const usualPort = 4400
 
 /** Looks at everything that a board on this machine, or the server that it is a client of, may lack. */
@@ -45,18 +45,18 @@ export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
 }
 
 function node(): Finding {
-  return isAtLeast(process.versions.node, leastNode)
+  return isAtLeast(process.versions.node, minNodeVersion)
     ? ok('Node', process.version)
-    : failed('Node', `${process.version} is too old`, `install Node ${leastNode.join('.')} or later`)
+    : failed('Node', `${process.version} is too old`, `install Node ${minNodeVersion.join('.')} or later`)
 }
 
 async function git(): Promise<Finding> {
   const said = await outputOf('git', ['--version'])
   if (said === undefined) return failed('Git', 'is not there', 'install Git: agents work in Git worktrees')
   const version = /\d+\.\d+(\.\d+)?/.exec(said)?.[0] ?? ''
-  return isAtLeast(version, leastGit)
+  return isAtLeast(version, minGitVersion)
     ? ok('Git', version)
-    : warning('Git', `${version} cannot merge cards`, `install Git ${leastGit.join('.')} or later`)
+    : warning('Git', `${version} cannot merge cards`, `install Git ${minGitVersion.join('.')} or later`)
 }
 
 async function folder({ dataDir, state }: LocalServer): Promise<Finding[]> {
@@ -152,7 +152,7 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
             `${connection.url} is version ${health.version}, and this program ${version}`,
             'use the same version on both sides',
           ),
-      Number.isNaN(skewSecs) || skewSecs <= mostSkewSecs
+      Number.isNaN(skewSecs) || skewSecs <= maxSkewSecs
         ? ok('clock', "is the server's, within seconds")
         : warning(
             'clock',

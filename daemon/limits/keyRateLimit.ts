@@ -29,11 +29,11 @@ export function createKeyRateLimit(requestsPerMinute: number, db: Database): Key
   }
 }
 
-function ownPoints(most: number): (keyId: number) => Promise<Remaining> {
-  const limiter = new RateLimiterMemory({ points: most, duration: minuteMs / 1000 })
+function ownPoints(maxRequests: number): (keyId: number) => Promise<Remaining> {
+  const limiter = new RateLimiterMemory({ points: maxRequests, duration: minuteMs / 1000 })
   return async keyId => {
     const result = await limiter.consume(keyId).catch((refused: unknown) => refused as RateLimiterRes)
-    return { points: result.consumedPoints > most ? -1 : result.remainingPoints, ms: result.msBeforeNext }
+    return { points: result.consumedPoints > maxRequests ? -1 : result.remainingPoints, ms: result.msBeforeNext }
   }
 }
 
@@ -41,7 +41,7 @@ function ownPoints(most: number): (keyId: number) => Promise<Remaining> {
  * Points are taken from the database in portions, so that most requests cost no write and all daemons together never let more
  * through than the limit. What one has taken and not used by the end of the minute nobody uses.
  */
-function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Remaining> {
+function sharedPoints(maxRequests: number, db: Database): (keyId: number) => Promise<Remaining> {
   interface Taken {
     here: number
     elsewhere: number
@@ -52,9 +52,9 @@ function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Re
   const takeMore = async (keyId: number, taken: Taken) => {
     const wanted = Math.max(1, Math.floor(taken.elsewhere * portion))
     const count = await db.transaction(tx => addToCounter(tx, `key/${keyId}`, wanted, minuteMs))
-    const over = Math.max(0, count.taken - most)
+    const over = Math.max(0, count.taken - maxRequests)
     taken.here += Math.max(0, wanted - over)
-    taken.elsewhere = Math.max(0, most - count.taken)
+    taken.elsewhere = Math.max(0, maxRequests - count.taken)
     taken.endsAtMs = performance.now() + count.leftMs
   }
   return async keyId => {
@@ -62,7 +62,7 @@ function sharedPoints(most: number, db: Database): (keyId: number) => Promise<Re
     let taken = byKey.get(keyId)
     if (!taken || taken.endsAtMs <= nowMs) {
       for (const [id, { endsAtMs }] of byKey) if (endsAtMs <= nowMs) byKey.delete(id)
-      byKey.set(keyId, (taken = { here: 0, elsewhere: most, endsAtMs: nowMs + minuteMs }))
+      byKey.set(keyId, (taken = { here: 0, elsewhere: maxRequests, endsAtMs: nowMs + minuteMs }))
     }
     while (taken.here === 0 && taken.elsewhere > 0)
       await (taken.taking ??= takeMore(keyId, taken).finally(() => {

@@ -34,7 +34,7 @@ interface Place {
 /** What sockets missed, read from the database. */
 export interface Pages {
   /** The events of a project after the seq, at most so many: of those what the audience may hear. */
-  read(place: Place, most: number): Promise<Page>
+  read(place: Place, maxEvents: number): Promise<Page>
 }
 
 /** Keeps the latest pages: clients that come back together, as after a restart, have all missed the same. */
@@ -62,10 +62,10 @@ export function createPages(outbox: Outbox, db: Database): Pages {
     return page
   }
   return {
-    read: async ({ projectId, seq, audience }, most) => {
+    read: async ({ projectId, seq, audience }, maxEvents) => {
       const last = await outbox.lastSeq()
-      const key = `${projectId} ${seq} ${most} ${last} ${db.commits()} ${audience.name}`
-      return kept.get(key)?.page ?? keep(key, readPage(outbox, db, { projectId, seq, audience, most, last }))
+      const key = `${projectId} ${seq} ${maxEvents} ${last} ${db.commits()} ${audience.name}`
+      return kept.get(key)?.page ?? keep(key, readPage(outbox, db, { projectId, seq, audience, maxEvents, last }))
     },
   }
 }
@@ -73,15 +73,15 @@ export function createPages(outbox: Outbox, db: Database): Pages {
 async function readPage(
   outbox: Outbox,
   db: Reader,
-  { projectId, seq, audience, most, last }: Place & { most: number; last: number },
+  { projectId, seq, audience, maxEvents, last }: Place & { maxEvents: number; last: number },
 ): Promise<Page> {
-  const events = await outbox.replay(projectId, seq, most)
+  const events = await outbox.replay(projectId, seq, maxEvents)
   const hasLost = seq < (await outbox.oldestSeq()) - 1
   const heard = hasLost ? [] : events.map(event => audience.hear(event)).filter(event => event !== undefined)
   return {
     parts: toParts(await withoutDeleted(db, heard)),
     seq: events.at(-1)?.seq ?? seq,
-    isFull: !hasLost && events.length === most,
+    isFull: !hasLost && events.length === maxEvents,
     hasLost,
     last,
   }

@@ -10,7 +10,7 @@ export const keyName = 'secret.key'
 /** The folder of the attachments' files, in the archive as in the data folder. */
 export const attachmentsName = 'attachments'
 /** Room for a million attachments and more. */
-export const mostManifestBytes = 256 * 1024 * 1024
+export const maxManifestBytes = 256 * 1024 * 1024
 
 const partName = /^(?:board\.db|secret\.key|attachments\/[0-9a-f]{32})$/
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))

@@ -6,7 +6,7 @@ import { copyDatabase, findDamage } from '../store/copies.ts'
 import { databaseName } from './manifest.ts'
 
 const folderName = 'before-migration'
-const mostKept = 3
+const maxKept = 3
 
 /**
  * Keeps a copy of the database from before its schema is changed, verified and on disk, and the two before it. An older program can
@@ -29,7 +29,7 @@ export async function keepMigrationCopy(dataDir: string, schemaVersion: number, 
   await rename(`${path}.part`, path)
   await syncFolder(folder)
   const copies = (await readdir(folder)).filter(name => /^board-[\w.-]+-v\d+\.db$/.test(name)).sort()
-  for (const name of copies.slice(0, -mostKept)) await rm(join(folder, name))
+  for (const name of copies.slice(0, -maxKept)) await rm(join(folder, name))
 }
 
 async function syncFile(path: string): Promise<void> {

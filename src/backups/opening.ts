@@ -12,7 +12,7 @@ import { databaseName } from './manifest.ts'
 import { movedTo } from './moving.ts'
 import { keepMigrationCopy } from './migrationCopy.ts'
 
-const mostWaitMs = 30_000
+const maxWaitMs = 30_000
 const retryMs = 250
 
 /**
@@ -25,7 +25,7 @@ export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'cl
 /** Of several daemons that start at once one migrates, and the others wait. */
 async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
   const db = await openSharedDatabase(options)
-  const giveUpAt = performance.now() + mostWaitMs
+  const giveUpAt = performance.now() + maxWaitMs
   let isTold = false
   for (;;) {
     try {
@@ -38,11 +38,9 @@ async function openShared(options: Parameters<typeof openSharedDatabase>[0], log
         throw error
       }
       if (!isTold)
-        log(
-          'warn',
-          `The database server does not answer yet. It is waited for, ${mostWaitMs / 1000} seconds at most.`,
-          { cause: ((error.cause ?? error) as Error).message },
-        )
+        log('warn', `The database server does not answer yet. It is waited for, ${maxWaitMs / 1000} seconds at most.`, {
+          cause: ((error.cause ?? error) as Error).message,
+        })
       isTold = true
       await delay(retryMs)
     }

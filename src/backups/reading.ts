@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib'
 import * as v from 'valibot'
 import { extract, type Header } from 'tar-stream'
 import { Problem } from '../contract/errors.ts'
-import { databaseName, format, Manifest, manifestName, mostManifestBytes, type Part } from './manifest.ts'
+import { databaseName, format, Manifest, manifestName, maxManifestBytes, type Part } from './manifest.ts'
 
 /** What an archive turned out to be: its manifest, size and SHA-256. */
 export interface Read {
@@ -20,7 +20,7 @@ export type TakePart = (part: Part, bytes: AsyncIterable<Buffer>) => Promise<voi
 
 /** Each member has a header and is filled up; what stands at the end is little. */
 const blockBytes = 1024
-const mostTrailerBytes = 1024 * 1024
+const maxTrailerBytes = 1024 * 1024
 const chunkBytes = 256 * 1024
 
 export const notWhole = (reason: string, cause?: unknown): Problem =>
@@ -85,13 +85,13 @@ export async function readArchive(
 /** A manifest that claims no more than a file of this size can hold: nothing shrinks to less than a thousandth. */
 function requireLikely(manifest: Manifest, fileBytes: number): Manifest {
   const claimed = manifest.parts.reduce((sum, { size }) => sum + size, 0)
-  if (claimed > 1100 * fileBytes + mostTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
+  if (claimed > 1100 * fileBytes + maxTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
   return manifest
 }
 
 /** Ends a stream that unpacks to more than its manifest says. */
 function createLimit(): { stream: Transform; allow(manifest: Manifest): void } {
-  let left = mostManifestBytes + blockBytes
+  let left = maxManifestBytes + blockBytes
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, pass) {
       left -= chunk.length
@@ -101,7 +101,7 @@ function createLimit(): { stream: Transform; allow(manifest: Manifest): void } {
   return {
     stream,
     allow: ({ parts }) => {
-      left = parts.reduce((sum, part) => sum + part.size + 2 * blockBytes, mostTrailerBytes)
+      left = parts.reduce((sum, part) => sum + part.size + 2 * blockBytes, maxTrailerBytes)
     },
   }
 }
@@ -132,7 +132,7 @@ async function readMembers(
 }
 
 async function readManifest({ name, size }: Header, bytes: AsyncIterable<Buffer>): Promise<Manifest> {
-  if (name !== manifestName || size! > mostManifestBytes) throw notWhole('it does not begin with a manifest')
+  if (name !== manifestName || size! > maxManifestBytes) throw notWhole('it does not begin with a manifest')
   const chunks: Buffer[] = []
   for await (const chunk of bytes) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString('utf8')

@@ -8,7 +8,7 @@ import type { Backups } from './backups.ts'
 export type Schedule = (last: Date | undefined, since: Date) => Date | undefined
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const longestMs = 366 * unitMs.d
+const maxMs = 366 * unitMs.d
 const retryMs = 15 * 60_000
 
 /**
@@ -19,7 +19,7 @@ export function parseSchedule(text: string): Schedule {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
   if (count !== undefined) {
     const everyMs = Number(count) * unitMs[unit as keyof typeof unitMs]
-    if (everyMs < unitMs.m || everyMs > longestMs) throw invalid('backup-every', 'must be from 1m to 366d')
+    if (everyMs < unitMs.m || everyMs > maxMs) throw invalid('backup-every', 'must be from 1m to 366d')
     return (last, since) => new Date(last === undefined ? since : last.getTime() + everyMs)
   }
   try {

@@ -7,7 +7,7 @@ import type { Part } from './manifest.ts'
 
 /** Files up to this size are held in memory, and so many of them are synced at the same time: that costs the same for several. */
 const wholeBytes = 256 * 1024
-const mostAtOnce = 32
+const maxConcurrent = 32
 const sync = promisify(fsync)
 
 /** Where parts are unpacked to. */
@@ -39,7 +39,7 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
         syncing.delete(finishing)
       })
     syncing.add(finishing)
-    if (syncing.size >= mostAtOnce) await Promise.race(syncing)
+    if (syncing.size >= maxConcurrent) await Promise.race(syncing)
   }
   return {
     take: async (part, bytes) => {

@@ -29,7 +29,7 @@ type Incoming =
   | { type: 'pong' }
 
 const firstRetryMs = 250
-const longestRetryMs = 10_000
+const maxRetryMs = 10_000
 /** The close code of a token that the server does not take. */
 const tokenEnded = 4001
 
@@ -147,7 +147,7 @@ export class Live {
       return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
     this.#socket = undefined
     const retryInMs = this.#retryMs * (0.5 + Math.random() / 2)
-    this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2)
+    this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2)
     this.#options.onState?.({ name: 'waiting', retryInMs })
     this.#timer = setTimeout(() => {
       void this.#reconnect()

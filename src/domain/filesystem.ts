@@ -185,15 +185,15 @@ async function readWindow(handle: FileHandle, path: string, offset: number): Pro
 }
 
 /** Until the end of the file or of the room. */
-async function readAt(handle: FileHandle, offset: number, most: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(most)
+async function readAt(handle: FileHandle, offset: number, maxBytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(maxBytes)
   let length = 0
   for (;;) {
-    const { bytesRead } = await handle.read(buffer, length, most - length, offset + length).catch(() => {
+    const { bytesRead } = await handle.read(buffer, length, maxBytes - length, offset + length).catch(() => {
       throw new Problem('FILE_NOT_FOUND', 'The file cannot be read.')
     })
     length += bytesRead
-    if (bytesRead === 0 || length === most) return buffer.subarray(0, length)
+    if (bytesRead === 0 || length === maxBytes) return buffer.subarray(0, length)
   }
 }
 

@@ -11,8 +11,8 @@ import { currentBranch, findRepository, type Repository } from './repository.ts'
 import { listWorktrees, worktreeOf } from './worktrees.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
-const mostBranchNames = 100
-const mostSlugLength = 40
+const maxBranchNames = 100
+const maxSlugLength = 40
 
 /** A worktree that the board makes for a card: where, on which branch, and from which commit. */
 export interface WorktreePlan {
@@ -60,7 +60,7 @@ export const slugOf = (title: string): string =>
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, mostSlugLength)
+    .slice(0, maxSlugLength)
     .replace(/^-+|-+$/g, '') || 'card'
 
 async function freeBranch(projectPath: string, cardId: number, title: string): Promise<string> {
@@ -77,7 +77,7 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
   )
   // A branch named "board" leaves no room for others below it.
   const name = `board${taken.has('refs/heads/board') ? '-' : '/'}${cardId}-${slugOf(title)}`
-  const candidates = [name, ...Array.from({ length: mostBranchNames }, (_, index) => `${name}-${index + 2}`)]
+  const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
   return (
     candidates.find(candidate => !taken.has(`refs/heads/${candidate}`)) ?? fail('No branch name is free for the card.')
   )

@@ -4,7 +4,7 @@ import { GitFailed, nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const listTimeoutMs = 60_000
-const mostListBytes = 256 * 1024 * 1024
+const maxListBytes = 256 * 1024 * 1024
 
 /** What goes with a worktree: the commits that it and the card's branch name, and all others, which stay. */
 export interface Commits {
@@ -93,9 +93,9 @@ export interface Survey {
 
 export async function survey(quarantine: Quarantine): Promise<Survey> {
   const entries = nulSeparated(
-    await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: mostListBytes }),
+    await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: maxListBytes }),
   ).map(readEntry)
-  const listed = nulSeparated(await listChanged(quarantine, mostListBytes))
+  const listed = nulSeparated(await listChanged(quarantine, maxListBytes))
   const repositories = [
     ...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
     ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)),

@@ -4,9 +4,9 @@ import { dirname, join, relative, sep } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { git, nulSeparated } from './git.ts'
 
-const mostFiles = 1000
-const mostBytes = 256 * 1024 * 1024
-const mostListBytes = 4 * 1024 * 1024
+const maxFiles = 1000
+const maxBytes = 256 * 1024 * 1024
+const maxListBytes = 4 * 1024 * 1024
 
 /**
  * Copies the files of `from` that Git ignores and a pattern names (`.env`, `config/*.local`, a folder) to the same places of
@@ -19,15 +19,15 @@ export async function copyIgnored(from: string, to: string, patterns: readonly s
   const [source, target] = await Promise.all([realpath(from), realpath(to)])
   let bytes = 0
   const paths = await listIgnored(source, patterns)
-  if (paths.length > mostFiles)
-    throw new Problem('CONFLICT', `The project copies more than ${mostFiles} ignored files into each worktree.`)
+  if (paths.length > maxFiles)
+    throw new Problem('CONFLICT', `The project copies more than ${maxFiles} ignored files into each worktree.`)
   for (const path of paths) {
     const real = await realpath(join(source, path)).catch(() => undefined)
     if (real === undefined || !isInside(source, real)) continue
     const { size, isFile } = await stat(real).then(stats => ({ size: stats.size, isFile: stats.isFile() }))
     if (!isFile) continue
     bytes += size
-    if (bytes > mostBytes)
+    if (bytes > maxBytes)
       throw new Problem('CONFLICT', 'The project copies more than 256 MiB of ignored files into each worktree.')
     await copyInto(target, path, real)
   }
@@ -42,7 +42,7 @@ async function listIgnored(source: string, patterns: readonly string[]): Promise
         const { exitCode, stdout } = await git(
           source,
           ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', `:(glob)${pattern}`],
-          { maxBytes: mostListBytes, cutsOutput: true },
+          { maxBytes: maxListBytes, cutsOutput: true },
         )
         return exitCode === 0 ? nulSeparated(stdout) : []
       }),

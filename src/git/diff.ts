@@ -17,9 +17,9 @@ export interface DiffStats {
   deletions: number
 }
 
-const mostDiffBytes = 2 * 1024 * 1024
-const mostListBytes = 32 * 1024 * 1024
-const limits: SnapshotLimits = { mostFiles: 5000, mostFileBytes: 2 * 1024 * 1024, mostBytes: 64 * 1024 * 1024 }
+const maxDiffBytes = 2 * 1024 * 1024
+const maxListBytes = 32 * 1024 * 1024
+const limits: SnapshotLimits = { maxFiles: 5000, maxFileBytes: 2 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
 const timeoutMs = 60_000
 /** What is above that is compared as a whole, not by lines. */
 const lineByLine = 'core.bigFileThreshold=4m'
@@ -102,15 +102,15 @@ async function diffTrees(
 ): Promise<WorkDiff> {
   const numbers = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '-z', '--numstat', before, after], {
     timeoutMs,
-    maxBytes: mostListBytes,
+    maxBytes: maxListBytes,
   })
   if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
   const patch = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '--patch', before, after], {
     timeoutMs,
-    maxBytes: mostDiffBytes,
+    maxBytes: maxDiffBytes,
     cutsOutput: true,
   })
-  const isCut = patch.length >= mostDiffBytes
+  const isCut = patch.length >= maxDiffBytes
   return {
     diff: (isCut ? patch.subarray(0, patch.lastIndexOf(10) + 1) : patch).toString(),
     stats: statsOf(numbers),

@@ -37,7 +37,7 @@ export class GitFailed extends Error {
 
 const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
-const mostAtOnce = 8
+const maxConcurrent = 8
 
 /** What a repository's configuration could start, switched off; transports too, for a missing object would fetch one. */
 const harmless = [
@@ -160,7 +160,7 @@ let running = 0
 const waiting: Array<() => void> = []
 
 async function takeSlot(): Promise<void> {
-  if (running >= mostAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
+  if (running >= maxConcurrent) await new Promise<void>(resolve => waiting.push(resolve))
   else running++
 }
 

@@ -14,8 +14,8 @@ import { snapshotOf } from './snapshot.ts'
 import { listWorktrees } from './worktrees.ts'
 
 const timeoutMs = 5 * 60_000
-const mostNamed = 50
-const everything = { mostFiles: Infinity, mostFileBytes: Infinity, mostBytes: Infinity }
+const maxNamed = 50
+const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
 
 export interface MergeRequest {
   projectPath: string
@@ -126,7 +126,7 @@ async function mergeTrees(quarantine: Quarantine, target: string, work: string):
   )
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
-  const named = files.slice(0, mostNamed)
+  const named = files.slice(0, maxNamed)
   throw new Problem(
     'MERGE_CONFLICT',
     `The merge has conflicts in ${named.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}; nothing was changed.`,

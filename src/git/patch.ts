@@ -6,7 +6,7 @@ import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 
 const timeoutMs = 10 * 60_000
-const mostLevels = 16
+const maxLevels = 16
 
 /**
  * Writes to the new file `file` (0600, synced) a patch of what would be lost with a worktree: each commit that only
@@ -55,7 +55,7 @@ async function appendAll(
   prefix: string,
   level: number,
 ): Promise<void> {
-  if (level > mostLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
+  if (level > maxLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
   const quarantine = await openQuarantine(path, dirname(file))
   try {
     const { nested } = await survey(quarantine)

@@ -21,8 +21,8 @@ export interface Quarantine {
   close(): Promise<void>
 }
 
-const mostIndexBytes = 512 * 1024 * 1024
-const mostListBytes = 1024 * 1024
+const maxIndexBytes = 512 * 1024 * 1024
+const maxListBytes = 1024 * 1024
 /** How files are compared. None of it can start a program. */
 const copiedSettings =
   /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
@@ -126,7 +126,7 @@ export async function makeGitDir(
     await chmod(gitDir, 0o700)
     await fillGitDir(gitDir, repository, settings)
     if (repository && more !== undefined)
-      await copyPlain(join(repository.gitDir, more), join(gitDir, more), mostListBytes)
+      await copyPlain(join(repository.gitDir, more), join(gitDir, more), maxListBytes)
     return gitDir
   } catch (error) {
     await rm(gitDir, { recursive: true, force: true })
@@ -148,21 +148,21 @@ async function fillGitDir(gitDir: string, repository: Repository | undefined, se
   await writeFile(join(gitDir, 'objects/info/alternates'), `${join(repository.commonDir, 'objects')}\n`)
   const shared = (await readdir(repository.gitDir)).filter(name => name.startsWith('sharedindex.'))
   for (const name of ['index', ...shared])
-    await copyPlain(join(repository.gitDir, name), join(gitDir, name), mostIndexBytes)
-  await copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), mostIndexBytes)
+    await copyPlain(join(repository.gitDir, name), join(gitDir, name), maxIndexBytes)
+  await copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), maxIndexBytes)
   for (const name of ['info/exclude', 'info/attributes'])
-    await copyPlain(join(repository.commonDir, name), join(gitDir, name), mostListBytes)
+    await copyPlain(join(repository.commonDir, name), join(gitDir, name), maxListBytes)
 }
 
 /** Copies a plain file that may be missing. A link, pipe or device in its place is left alone. */
-async function copyPlain(from: string, to: string, mostBytes: number): Promise<void> {
+async function copyPlain(from: string, to: string, maxBytes: number): Promise<void> {
   const file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined)
   if (!file) return
   try {
     const stats = await file.stat()
     if (!stats.isFile()) return
-    if (stats.size > mostBytes)
-      throw new GitFailed('output', `A file of the repository has ${stats.size} bytes; at most ${mostBytes} are read.`)
+    if (stats.size > maxBytes)
+      throw new GitFailed('output', `A file of the repository has ${stats.size} bytes; at most ${maxBytes} are read.`)
     await writeFile(
       to,
       stats.size === 0 ? '' : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }),

@@ -15,7 +15,7 @@ export interface Repository {
   branch: string | undefined
 }
 
-const mostListBytes = 64 * 1024 * 1024
+const maxListBytes = 64 * 1024 * 1024
 
 /** The repository whose working tree holds the folder, or undefined when there is none. @throws Problem CONFLICT when this machine has no Git; GitFailed */
 export async function findRepository(path: string): Promise<Repository | undefined> {
@@ -88,7 +88,7 @@ export async function trackedFiles(path: string): Promise<string[]> {
   try {
     if (!(await findRepository(path))) throw new Problem('NOT_A_GIT_REPOSITORY')
     return nulSeparated(
-      await gitOutput(path, ['ls-files', '-z', '--cached', '--deduplicate'], { maxBytes: mostListBytes }),
+      await gitOutput(path, ['ls-files', '-z', '--cached', '--deduplicate'], { maxBytes: maxListBytes }),
     )
   } catch (error) {
     throw error instanceof GitFailed ? toProblem(error) : error

@@ -6,12 +6,12 @@ import { GitFailed } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const timeoutMs = 5 * 60_000
-const mostTries = 3
+const maxTries = 3
 
 export interface SnapshotLimits {
-  mostFiles: number
-  mostFileBytes: number
-  mostBytes: number
+  maxFiles: number
+  maxFileBytes: number
+  maxBytes: number
 }
 /** `changed` names what differs from the index as it was; `isPartial` tells that some of it is not in the tree, or by a stand-in. */
 export interface Snapshot {
@@ -32,9 +32,9 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
     try {
       return await takeSnapshot(quarantine, limits)
     } catch (error) {
-      if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === mostTries) throw error
+      if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === maxTries) throw error
       // Files may come and go meanwhile; the last time they are also taken as they are, for a conversion may be what fails.
-      if (attempt === mostTries - 1)
+      if (attempt === maxTries - 1)
         await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
     }
   }
@@ -42,7 +42,7 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
 
 async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
   const { changed: all } = await survey(quarantine)
-  const changed = all.slice(0, limits.mostFiles)
+  const changed = all.slice(0, limits.maxFiles)
   const kinds = await Promise.all(changed.map(path => kindWithin(quarantine.topLevel, path)))
   const ofKind = (...wanted: Kind[]) => changed.filter((_, index) => wanted.includes(kinds[index]!))
   const { small, large } = await bySize(quarantine.topLevel, ofKind('file'), limits)
@@ -83,7 +83,7 @@ async function bySize(
       () => false,
     )
     if (!stats) continue
-    const fits = isReadable && stats.size <= limits.mostFileBytes && bytes + stats.size <= limits.mostBytes
+    const fits = isReadable && stats.size <= limits.maxFileBytes && bytes + stats.size <= limits.maxBytes
     if (fits) bytes += stats.size
     if (fits) small.push(path)
     else large.push({ path, description: `\0${stats.size} ${stats.mtimeMs}` })

@@ -6,8 +6,8 @@ import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
 import { findRepository, type Repository } from './repository.ts'
 
-const mostLevels = 16
-const mostListBytes = 64 * 1024 * 1024
+const maxLevels = 16
+const maxListBytes = 64 * 1024 * 1024
 
 /** Whether a folder is a worktree of the repository that another folder belongs to, as that repository itself knows it. */
 export async function belongsTo(worktreePath: string, projectPath: string): Promise<boolean> {
@@ -26,7 +26,7 @@ export async function worktreeOf(repository: Repository, path: string): Promise<
 
 /** The working trees of a repository as it lists them, missing ones too, and the branch that each is on. */
 export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
-  const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: mostListBytes })
+  const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: maxListBytes })
   return stdout
     .toString()
     .split('\0\0')
@@ -55,7 +55,7 @@ export async function isClean(worktreePath: string, branch: string | null): Prom
 }
 
 async function isCleanAt(path: string, branch: string | null | undefined, level: number): Promise<boolean> {
-  if (level > mostLevels) return false
+  if (level > maxLevels) return false
   const quarantine = await openQuarantine(path, tmpdir())
   try {
     if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch))) return false

@@ -144,10 +144,10 @@ export async function logout({ identity }: Realm, tx: Transaction, caller: Calle
   await identity.announce(tx, { tokenHash: caller.tokenHash })
 }
 
-const mostFound = 20
+const maxFound = 20
 
 /** At most 20 accounts whose name or email holds the text. */
-export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, mostFound)
+export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, maxFound)
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string, origin: Origin): Promise<SignedInUser> {
   const token = mint('svc_st_')

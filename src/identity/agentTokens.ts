@@ -7,7 +7,7 @@ import type { Transaction } from '../store/database.ts'
 import type { Revocations } from './revocations.ts'
 
 /** No agent token lives longer. */
-export const mostTokenSecs = 12 * 3600
+export const maxTokenSecs = 12 * 3600
 
 /** An agent token that has just been made; `token` is shown this once. */
 export interface MintedAgentToken {
@@ -24,7 +24,7 @@ export async function mintAgentToken(
   of: { cardId: number; sessionId?: number; userId?: number; ttlSecs: number },
 ): Promise<MintedAgentToken> {
   const token = mint('svc_at_')
-  const expiresAt = new Date(Date.parse(tx.now) + Math.min(of.ttlSecs, mostTokenSecs) * 1000).toISOString()
+  const expiresAt = new Date(Date.parse(tx.now) + Math.min(of.ttlSecs, maxTokenSecs) * 1000).toISOString()
   await insertAgentToken(tx, {
     hash: hashToken(token),
     cardId: of.cardId,

@@ -7,7 +7,7 @@ import type { Transaction } from '../store/database.ts'
 import { baseUrlOf } from './providers.ts'
 import type { Seal } from './seal.ts'
 
-const shortestShown = 12
+const minMaskableLength = 12
 
 export interface NewCredential {
   name: string
@@ -76,5 +76,5 @@ const originOf = (credential: Pick<CredentialRow, 'provider' | 'baseUrl'>) => ne
 /** Of a short key four characters would be too much. */
 const sealed = (seal: Seal, credential: Pick<CredentialRow, 'id'>, apiKey: string) => ({
   sealed: seal.seal(secretPlace(credential), apiKey),
-  lastFour: apiKey.length < shortestShown ? '' : apiKey.slice(-4),
+  lastFour: apiKey.length < minMaskableLength ? '' : apiKey.slice(-4),
 })

@@ -29,12 +29,12 @@ import type { Seal } from './seal.ts'
 import { takeTurn, type Turn } from './turns.ts'
 import type { WayOut } from './wayOut.ts'
 
-const mostPending = 10
+const maxPending = 10
 const slowerSecs = 5
 const refreshBeforeMs = 60_000
 /** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
 const turnMs = 30_000
-const [mostWaitMs, lookMs] = [20_000, 200]
+const [maxWaitMs, lookMs] = [20_000, 200]
 
 export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
 export interface DeviceRequest {
@@ -177,8 +177,8 @@ async function begin(
 }
 
 async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise<void> {
-  if ((await countPendingAuthorizations(db, userId, now)) >= mostPending)
-    throw new Problem('CONFLICT', `At most ${mostPending} authorizations may wait at once.`)
+  if ((await countPendingAuthorizations(db, userId, now)) >= maxPending)
+    throw new Problem('CONFLICT', `At most ${maxPending} authorizations may wait at once.`)
 }
 
 /** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
@@ -277,7 +277,7 @@ const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
 
 /** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
 async function renew(parts: Parts, id: number): Promise<Tokens> {
-  for (const giveUpAt = performance.now() + mostWaitMs; ; await delay(lookMs)) {
+  for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(lookMs)) {
     const turn = await takeTurn(parts.db, parts.daemonId, turnOf(id), turnMs)
     if (turn)
       return exchange(parts, id).finally(() =>

@@ -22,7 +22,7 @@ import type { Identity } from './identity.ts'
 
 const dayMs = 86_400_000
 const usualDays = 90
-const mostDays = 366
+const maxDays = 366
 
 /** A key that has just been made; `token` is shown this once. */
 export interface MintedKey {
@@ -118,7 +118,7 @@ function expiryOf({ expiresAt, expiresInDays = usualDays }: KeyRequest, nowMs: n
   const expiryMs = expiresAt === undefined ? nowMs + expiresInDays * dayMs : Date.parse(expiresAt)
   if (!Number.isFinite(expiryMs)) throw invalid('expiresAt', 'must be an ISO 8601 time')
   if (expiryMs <= nowMs) throw invalid('expiresAt', 'must be in the future')
-  if (expiryMs > nowMs + mostDays * dayMs) throw invalid('expiresAt', `must be within ${mostDays} days`)
+  if (expiryMs > nowMs + maxDays * dayMs) throw invalid('expiresAt', `must be within ${maxDays} days`)
   return new Date(expiryMs).toISOString()
 }
 

@@ -9,8 +9,8 @@ const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 const timeoutSecs = 10
 const minIntervalSecs = 1
 const usualIntervalSecs = 5
-const longestSecs = 3600
-const mostTokenSecs = 10 * 365 * 86_400
+const maxSecs = 3600
+const maxTokenSecs = 10 * 365 * 86_400
 
 /** Where tokens come from, and for which client: what is kept of an authorization beside its secrets. */
 export interface TokenSource {
@@ -79,8 +79,8 @@ export async function requestDeviceCode(
     deviceCode: code.device_code,
     userCode: code.user_code.slice(0, 100),
     verificationUri: new URL(code.verification_uri).href,
-    expiresInSecs: Math.min(longestSecs, code.expires_in),
-    intervalSecs: Math.min(longestSecs, Math.max(minIntervalSecs, code.interval ?? usualIntervalSecs)),
+    expiresInSecs: Math.min(maxSecs, code.expires_in),
+    intervalSecs: Math.min(maxSecs, Math.max(minIntervalSecs, code.interval ?? usualIntervalSecs)),
   }
 }
 
@@ -139,7 +139,7 @@ const tokensOf = (
   accessToken,
   ...(refreshToken !== undefined && { refreshToken }),
   ...(expiresInSecs !== undefined && {
-    expiresAt: new Date(now.getTime() + Math.min(expiresInSecs, mostTokenSecs) * 1000).toISOString(),
+    expiresAt: new Date(now.getTime() + Math.min(expiresInSecs, maxTokenSecs) * 1000).toISOString(),
   }),
 })
 

@@ -19,7 +19,7 @@ import { createMarks, createTickets, type Marks, type Tickets } from './tickets.
 /** How long somebody may take at the identity provider. */
 export const pendingMs = 600_000
 const codeMs = 60_000
-const mostKept = 10_000
+const maxKept = 10_000
 /** Each completion asks the provider, who may take seconds. */
 const maxCompletions = 20
 
@@ -59,8 +59,8 @@ export const createOidc = (place: Realm & Runners & Pick<Oidc, 'seal' | 'log'>):
   ...place,
   completing: 0,
   providers: createProviderCache(place.seal, place.config.clock),
-  used: createMarks('sign-in', place.db, { most: mostKept, lifeMs: pendingMs }),
-  codes: createTickets('code', place, { most: mostKept, lifeMs: codeMs }),
+  used: createMarks('sign-in', place.db, { maxKept, lifeMs: pendingMs }),
+  codes: createTickets('code', place, { maxKept, lifeMs: codeMs }),
 })
 
 /**

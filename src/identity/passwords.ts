@@ -31,7 +31,7 @@ export type HashQueue = <T>(work: () => Promise<T>, address?: string) => Promise
  * One hash takes 19 MiB and a core for tens of milliseconds. A burst of sign-ins waits its turn here, so that it takes
  * neither memory nor the cores and pool threads that everything else needs.
  */
-export function createHashQueue(mostAtOnce = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
+export function createHashQueue(maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
   const waiting: Array<{ network: string | undefined; start: () => void }> = []
   let running = 0
   const leave = () => {
@@ -44,7 +44,7 @@ export function createHashQueue(mostAtOnce = Math.min(3, Math.max(1, availablePa
     (network !== undefined && waiting.filter(each => each.network === network).length >= maxWaitingFromOne)
   return async (work, address) => {
     const network = address === undefined ? undefined : networkOf(address)
-    if (running < mostAtOnce) running++
+    if (running < maxConcurrent) running++
     else if (isFull(network))
       throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
     else await new Promise<void>(start => waiting.push({ network, start }))

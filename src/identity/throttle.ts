@@ -35,8 +35,8 @@ export function createThrottle(db: Database, seal: Seal): Throttle {
     [`address ${networkOf(address)}`, `email ${email.toLowerCase()}`].map(
       text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5),
     )
-  const refuse = (counts: Array<Count | undefined>, most: number) => {
-    const over = counts.filter(count => count !== undefined && count.taken > most && count.leftMs > 0) as Count[]
+  const refuse = (counts: Array<Count | undefined>, maxTaken: number) => {
+    const over = counts.filter(count => count !== undefined && count.taken > maxTaken && count.leftMs > 0) as Count[]
     if (over.length > 0)
       throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', {
         retryAfterSecs: Math.max(...over.map(({ leftMs }) => leftMs)) / 1000,

@@ -10,8 +10,12 @@ export interface Marks {
 }
 
 /** Of a secret the database has a hash. Of more than `most` marks the oldest are forgotten. */
-export const createMarks = (kind: string, db: Database, { most, lifeMs }: { most: number; lifeMs: number }): Marks => ({
-  set: secret => db.transaction(tx => markTicket(tx, { kind, key: hashToken(secret), value: '', lifeMs }, most)),
+export const createMarks = (
+  kind: string,
+  db: Database,
+  { maxKept, lifeMs }: { maxKept: number; lifeMs: number },
+): Marks => ({
+  set: secret => db.transaction(tx => markTicket(tx, { kind, key: hashToken(secret), value: '', lifeMs }, maxKept)),
 })
 
 /** Things that are kept under a secret for a short time, and that each can be taken once, from whichever daemon. */
@@ -28,14 +32,14 @@ export interface Tickets<T> {
 export function createTickets<T>(
   kind: string,
   { db, seal }: { db: Database; seal: Seal },
-  { most, lifeMs }: { most: number; lifeMs: number },
+  { maxKept, lifeMs }: { maxKept: number; lifeMs: number },
 ): Tickets<T> {
   const place = (key: string) => `tickets/${kind}/${key}`
   return {
     keep: (secret, value) => {
       const key = hashToken(secret)
       return db.transaction(tx =>
-        keepTicket(tx, { kind, key, value: seal.seal(place(key), JSON.stringify(value)), lifeMs }, most),
+        keepTicket(tx, { kind, key, value: seal.seal(place(key), JSON.stringify(value)), lifeMs }, maxKept),
       )
     },
     take: async secret => {

@@ -19,7 +19,7 @@ export type Delivery =
   | { kind: 'later'; status: number | null; why: string; afterMs: number | undefined }
 
 const retryable = new Set([429, 502, 503, 504])
-const longestWaitMs = 300_000
+const maxWaitMs = 300_000
 const compress = promisify(gzip)
 
 /** Sends entries in one request (OTLP specification, "OTLP/HTTP"). It never throws. */
@@ -80,7 +80,7 @@ function said({ headers }: Receiver, message: unknown): string | null {
 function retryAfterMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestWaitMs)
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), maxWaitMs)
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -19,18 +19,18 @@ export interface Target extends Receiver {
 }
 
 export interface ExportLimits {
-  mostQueued: number
-  mostAtOnce: number
+  maxQueued: number
+  maxConcurrent: number
   delayMs: number
   firstRetryMs: number
-  longestRetryMs: number
+  maxRetryMs: number
 }
 export const exportLimits: ExportLimits = {
-  mostQueued: 2048,
-  mostAtOnce: 512,
+  maxQueued: 2048,
+  maxConcurrent: 512,
   delayMs: 1000,
   firstRetryMs: 1000,
-  longestRetryMs: 60_000,
+  maxRetryMs: 60_000,
 }
 const lastTryMs = 2000
 
@@ -72,7 +72,7 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
     add: entry => {
       if (!state.target || ranks[entry.level] < ranks[state.target.minLevel] || state.isStopping) return
       state.queue.push(entry)
-      if (state.queue.length + state.sending > limits.mostQueued) {
+      if (state.queue.length + state.sending > limits.maxQueued) {
         state.queue.shift()
         state.dropped++
       }
@@ -101,7 +101,7 @@ export function createExporter(tell: Log, limits: ExportLimits = exportLimits): 
 async function run(state: State, tell: Log, limits: ExportLimits): Promise<void> {
   await rest(state, limits.delayMs)
   while (state.target && state.queue.length > 0 && !state.isStopping) {
-    const batch = state.queue.splice(0, limits.mostAtOnce)
+    const batch = state.queue.splice(0, limits.maxConcurrent)
     state.sending = batch.length
     const delivery = await deliver(state.target, batch, state.end.signal)
     state.sending = 0
@@ -112,7 +112,7 @@ async function run(state: State, tell: Log, limits: ExportLimits): Promise<void>
       state,
       delivery.kind === 'later'
         ? waitMs(state, delivery.afterMs, limits)
-        : state.queue.length < limits.mostAtOnce
+        : state.queue.length < limits.maxConcurrent
           ? limits.delayMs
           : 0,
     )
@@ -127,8 +127,8 @@ async function rest(state: State, ms: number): Promise<void> {
   })
 }
 
-function putBack(state: State, batch: readonly Entry[], { mostQueued }: ExportLimits): void {
-  const room = Math.max(0, mostQueued - state.queue.length)
+function putBack(state: State, batch: readonly Entry[], { maxQueued }: ExportLimits): void {
+  const room = Math.max(0, maxQueued - state.queue.length)
   state.queue.unshift(...batch.slice(Math.max(0, batch.length - room)))
   state.dropped += Math.max(0, batch.length - room)
 }
@@ -140,8 +140,8 @@ function count(state: State, total: number, delivery: Exclude<Delivery, { kind: 
 }
 
 /** Doubles from one failure to the next, with a little chance in it, unless the receiver says when. */
-function waitMs(state: State, afterMs: number | undefined, { firstRetryMs, longestRetryMs }: ExportLimits): number {
-  const backoffMs = Math.min(firstRetryMs * 2 ** Math.min(state.failures++, 20), longestRetryMs)
+function waitMs(state: State, afterMs: number | undefined, { firstRetryMs, maxRetryMs }: ExportLimits): number {
+  const backoffMs = Math.min(firstRetryMs * 2 ** Math.min(state.failures++, 20), maxRetryMs)
   return afterMs ?? backoffMs * (0.8 + 0.4 * Math.random())
 }
 

@@ -11,11 +11,11 @@ import { levelWords } from './search.ts'
 
 /** How many entries wait to be written at most, how many are kept after pruning, and how large the file gets. */
 export interface HistoryLimits {
-  mostQueued: number
+  maxQueued: number
   maxRows: number
-  mostBytes: number
+  maxBytes: number
 }
-export const historyLimits: HistoryLimits = { mostQueued: 5000, maxRows: 200_000, mostBytes: 64 * 1024 * 1024 }
+export const historyLimits: HistoryLimits = { maxQueued: 5000, maxRows: 200_000, maxBytes: 64 * 1024 * 1024 }
 
 const flushAfterMs = 200
 const againAfterMs = 5000
@@ -59,7 +59,7 @@ export class History {
 
   /** Takes an entry into a queue, from which it is written with others a little later. A full queue drops it. */
   add(entry: Entry): void {
-    if (this.#queue.length >= this.#limits.mostQueued || this.#isClosed) return this.#drop(1)
+    if (this.#queue.length >= this.#limits.maxQueued || this.#isClosed) return this.#drop(1)
     this.#queue.push(entry)
     this.#later(flushAfterMs)
   }
@@ -77,7 +77,7 @@ export class History {
 
   /** Deletes what is older than `before` and what is too much, a little at a time. */
   async prune(signal: AbortSignal, before: string): Promise<void> {
-    const limits = { before, maxRows: this.#limits.maxRows, most: prunedAtOnce }
+    const limits = { before, maxRows: this.#limits.maxRows, maxPruned: prunedAtOnce }
     while (!signal.aborted && !this.#isClosed && this.#use().prune(limits) > 0) await new Promise(setImmediate)
   }
 
@@ -96,7 +96,7 @@ export class History {
     return performance.now() - this.#failedAtMs < againAfterMs
   }
   #use(): LogDatabase {
-    return (this.#database ??= openLogDatabase(this.#path, this.#limits.mostBytes, reason =>
+    return (this.#database ??= openLogDatabase(this.#path, this.#limits.maxBytes, reason =>
       this.#tell(`The log's database was damaged and is set aside: ${reason}`),
     ))
   }
@@ -129,10 +129,10 @@ export class History {
 
   /** Deletes some of the oldest entries where the file is nearly full; true when that was enough for one turn. */
   #makesRoom(): boolean {
-    if (!this.#isMakingRoom && this.#bytesSinceLook < this.#limits.mostBytes * lookAfter) return false
+    if (!this.#isMakingRoom && this.#bytesSinceLook < this.#limits.maxBytes * lookAfter) return false
     this.#bytesSinceLook = 0
-    this.#isMakingRoom = this.#use().usedBytes() > this.#limits.mostBytes * (this.#isMakingRoom ? roomyAt : fullAt)
-    return this.#isMakingRoom && this.#use().prune({ before: '', maxRows: 0, most: prunedAtOnce }) > 0
+    this.#isMakingRoom = this.#use().usedBytes() > this.#limits.maxBytes * (this.#isMakingRoom ? roomyAt : fullAt)
+    return this.#isMakingRoom && this.#use().prune({ before: '', maxRows: 0, maxPruned: prunedAtOnce }) > 0
   }
 
   #drop(count: number): void {

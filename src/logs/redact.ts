@@ -1,6 +1,6 @@
 const mark = '[redacted]'
-const mostCharacters = 8192
-const mostItems = 100
+const maxCharacters = 8192
+const maxItems = 100
 const deepest = 5
 
 /** Names of fields whose values are secrets, whatever they hold. */
@@ -21,8 +21,8 @@ const suspicious =
   /\?|svc_|whsec_|sk-|gh[opsu]_|github_pat_|xox|AKIA|ya29\.|eyJ|bearer|basic|:\/\/|pass|secret|token|key|cookie|verifier|code/i
 
 /** The last wall: what should not have been said is taken out of a text. NUL and halves of characters, which the stores refuse, become marks. */
-function text(given: string, most = mostCharacters): string {
-  const bounded = given.length > most ? `${given.slice(0, most)}…` : given
+function text(given: string, maxLength = maxCharacters): string {
+  const bounded = given.length > maxLength ? `${given.slice(0, maxLength)}…` : given
   const clean = (bounded.includes('\0') ? bounded.replaceAll('\0', '\u2400') : bounded).toWellFormed()
   if (!suspicious.test(clean)) return clean
   return clean
@@ -43,7 +43,7 @@ function value(given: unknown, depth: number): unknown {
   if (given instanceof Error) return text(given.stack ?? String(given))
   if (ArrayBuffer.isView(given)) return `${given.byteLength} bytes`
   if (depth >= deepest) return '…'
-  if (Array.isArray(given)) return given.slice(0, mostItems).map(each => value(each, depth + 1))
+  if (Array.isArray(given)) return given.slice(0, maxItems).map(each => value(each, depth + 1))
   return fields(given as Record<string, unknown>, depth + 1)
 }
 
@@ -51,7 +51,7 @@ function fields(given: Readonly<Record<string, unknown>>, depth = 0): Record<str
   const clean: Record<string, unknown> = {}
   let count = 0
   for (const name in given) {
-    if (!Object.hasOwn(given, name) || given[name] === undefined || ++count > mostItems) continue
+    if (!Object.hasOwn(given, name) || given[name] === undefined || ++count > maxItems) continue
     clean[text(name, 100)] = isSecret(name) ? mark : value(given[name], depth)
   }
   return clean

@@ -5,9 +5,9 @@ import { makePrivateFolder } from '../config/folders.ts'
 
 /** How many files there are at most, how large each gets, and how much waits in memory for a disk that is slow. All in bytes. */
 export interface FileLimits {
-  mostFiles: number
-  mostBytesEach: number
-  mostBuffered: number
+  maxFiles: number
+  maxBytesEach: number
+  maxBuffered: number
 }
 
 type Destination = ReturnType<typeof pino.destination>
@@ -17,7 +17,7 @@ const flushAtBytes = 32 * 1024
 const againAfterMs = 5000
 
 /**
- * Lines in files that together never take more than `mostFiles` times `mostBytesEach`: a line goes to the next file before it would
+ * Lines in files that together never take more than `maxFiles` times `maxBytesEach`: a line goes to the next file before it would
  * make one too large. (pino-roll looks at the size after writing, so that a burst grows a file without bound.) A line by itself costs
  * a write, so lines are gathered for a moment. What cannot be written is dropped and counted; nobody ever waits.
  */
@@ -46,7 +46,7 @@ export class RotatingFile {
   write(line: string): void {
     const bytes = Buffer.byteLength(line)
     const taken = this.#size + this.#bytes
-    if (taken > 0 && taken + bytes > this.#limits.mostBytesEach) this.#rotate()
+    if (taken > 0 && taken + bytes > this.#limits.maxBytesEach) this.#rotate()
     this.#lines.push(line)
     this.#bytes += bytes
     if (this.#bytes >= flushAtBytes) this.flush()
@@ -103,7 +103,7 @@ export class RotatingFile {
       const descriptor = openSync(this.#path(0), 'a', 0o600)
       fchmodSync(descriptor, 0o600)
       this.#size = fstatSync(descriptor).size
-      this.#destination = pino.destination({ dest: descriptor, sync: false, maxLength: this.#limits.mostBuffered })
+      this.#destination = pino.destination({ dest: descriptor, sync: false, maxLength: this.#limits.maxBuffered })
       this.#destination
         .on('write', () => {
           this.#isBroken = false
@@ -121,8 +121,8 @@ export class RotatingFile {
     this.#destination?.end()
     this.#destination = undefined
     try {
-      rmSync(this.#path(this.#limits.mostFiles - 1), { force: true })
-      for (let number = this.#limits.mostFiles - 2; number >= 0; number--)
+      rmSync(this.#path(this.#limits.maxFiles - 1), { force: true })
+      for (let number = this.#limits.maxFiles - 2; number >= 0; number--)
         if (statSync(this.#path(number), { throwIfNoEntry: false }))
           renameSync(this.#path(number), this.#path(number + 1))
     } catch (error) {

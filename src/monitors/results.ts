@@ -4,7 +4,7 @@ import { findOpen } from '../domain/sessions.ts'
 import type { Transaction } from '../store/database.ts'
 import type { MonitorRow } from '../store/monitors.ts'
 
-const mostQuotedLength = 2000
+const maxQuotedLength = 2000
 
 /** Keeps how a run ended. The card's agent, if it is at work, is told when all is well no longer, or again. */
 export async function keepResult(tx: Transaction, id: number, result: RunResult, nextRunAt: string): Promise<void> {
@@ -19,7 +19,7 @@ function words({ id, description, command, status, exitCode, error, output }: Mo
   const name = `Monitor ${id}${description ? ` (${description})` : ''}`
   if (status === 'ok') return `${name} is ok again: ${command}`
   const why = error ?? `The command ended with exit code ${exitCode}.`
-  const last = output.trim().slice(-mostQuotedLength).toWellFormed()
+  const last = output.trim().slice(-maxQuotedLength).toWellFormed()
   return [
     `${name} is not ok any more (${status}): ${command}`,
     why,

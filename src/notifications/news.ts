@@ -22,7 +22,7 @@ export interface News {
 /** The events in which there may be news. */
 export const newsTypes = ['agent.status', 'monitor.updated'] as const
 
-const mostMessageLength = 300
+const maxMessageLength = 300
 const kinds: Partial<Record<Session['status'], NotificationKind>> = {
   completed: 'agentCompleted',
   failed: 'agentFailed',
@@ -85,7 +85,7 @@ async function about(
 ): Promise<News | undefined> {
   const card = await readCard(db, projectId!, cardId)
   return (
-    card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, mostMessageLength), at }
+    card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, maxMessageLength), at }
   )
 }
 

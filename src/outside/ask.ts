@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { version } from '../config/version.ts'
 
 const timeLimitMs = 10_000
-const mostBytes = 256 * 1024
+const maxBytes = 256 * 1024
 
 export interface OutsideRequest {
   method?: 'GET' | 'POST'
@@ -13,7 +13,7 @@ export interface OutsideRequest {
 /** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
 export interface OutsideLimits {
   timeLimitMs?: number
-  mostBytes?: number
+  maxBytes?: number
   takesPart?: boolean
   dispatcher?: Dispatcher
 }
@@ -47,7 +47,7 @@ export async function askOutside(
 
 async function readStart(
   body: AsyncIterable<Buffer>,
-  { mostBytes: most = mostBytes, takesPart = false }: OutsideLimits,
+  { maxBytes: most = maxBytes, takesPart = false }: OutsideLimits,
 ): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

@@ -29,7 +29,7 @@ export class TargetRefused extends Error {
 
 const lookupTimeoutMs = 5000
 const connectTimeoutMs = 10_000
-const mostLookups = 2
+const maxLookups = 2
 
 export function createTargets({
   allowPrivate,
@@ -97,7 +97,7 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
 
 /** The system's resolver takes a thread for each name, of four that files and passwords need as well. */
 function fewAtOnce(lookup: Lookup): Lookup {
-  const inSlot = createSlots(mostLookups)
+  const inSlot = createSlots(maxLookups)
   return (hostname, options, callback) =>
     void inSlot(
       () =>

@@ -7,20 +7,20 @@ export interface Tail {
   text(): string
 }
 
-/** Keeps the last `mostBytes` of what is added. */
-export function createTail(mostBytes: number): Tail {
+/** Keeps the last `maxBytes` of what is added. */
+export function createTail(maxBytes: number): Tail {
   let chunks: Buffer[] = []
   let size = 0
   const compact = () => {
-    const kept = Buffer.concat(chunks).subarray(-mostBytes)
+    const kept = Buffer.concat(chunks).subarray(-maxBytes)
     chunks = [Buffer.from(kept)]
     size = kept.length
   }
   return {
     add: bytes => {
-      chunks.push(Buffer.from(bytes.subarray(-mostBytes)))
-      size += Math.min(bytes.length, mostBytes)
-      if (size > 2 * mostBytes || chunks.length > 1000) compact()
+      chunks.push(Buffer.from(bytes.subarray(-maxBytes)))
+      size += Math.min(bytes.length, maxBytes)
+      if (size > 2 * maxBytes || chunks.length > 1000) compact()
     },
     text: () => {
       compact()
@@ -30,8 +30,8 @@ export function createTail(mostBytes: number): Tail {
 }
 
 /** Reads a stream to its end into its tail, so that its writer never waits. */
-export function tailOf(stream: Readable, mostBytes: number): Tail {
-  const tail = createTail(mostBytes)
+export function tailOf(stream: Readable, maxBytes: number): Tail {
+  const tail = createTail(maxBytes)
   stream.on('data', tail.add)
   return tail
 }
@@ -49,13 +49,13 @@ export interface Line {
   isCut: boolean
 }
 
-/** The lines of a stream, as fast as they are taken. Of a longer line only the first `mostLineBytes` are kept. A last line may lack its end. */
-export async function* linesOf(stream: Readable, mostLineBytes: number): AsyncGenerator<Line> {
+/** The lines of a stream, as fast as they are taken. Of a longer line only the first `maxLineBytes` are kept. A last line may lack its end. */
+export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGenerator<Line> {
   let kept: Buffer[] = []
   let size = 0
   let isCut = false
   const keep = (bytes: Buffer) => {
-    const room = bytes.subarray(0, mostLineBytes - size)
+    const room = bytes.subarray(0, maxLineBytes - size)
     isCut ||= room.length < bytes.length
     if (room.length === 0) return
     kept.push(Buffer.from(room))

@@ -10,9 +10,9 @@ export interface StopOptions {
   termMs?: number
 }
 
-const mostKillMs = 2000
+const maxKillMs = 2000
 const firstLookMs = 10
-const mostLookMs = 80
+const maxLookMs = 80
 /** A process that forks and ends while the list is read hides its child from one look. */
 const wantedEmptyLooks = 2
 
@@ -56,7 +56,7 @@ export async function endTrees(trees: readonly Tree[], termMs: number): Promise<
     hasTerm = true
   }
   if ((await lookUntilNone(trees, termMs, term)) === 0) return 0
-  return lookUntilNone(trees, mostKillMs, members => signalAll('SIGKILL', members))
+  return lookUntilNone(trees, maxKillMs, members => signalAll('SIGKILL', members))
 }
 
 async function lookUntilNone(
@@ -66,7 +66,7 @@ async function lookUntilNone(
 ): Promise<number> {
   const giveUpAt = performance.now() + timeoutMs
   let hasSent = false
-  for (let pauseMs = firstLookMs, emptyLooks = 0; ; pauseMs = Math.min(pauseMs * 2, mostLookMs)) {
+  for (let pauseMs = firstLookMs, emptyLooks = 0; ; pauseMs = Math.min(pauseMs * 2, maxLookMs)) {
     const members = (await findMembers(trees)).flat()
     emptyLooks = members.length === 0 ? emptyLooks + 1 : 0
     // On a busy machine a look may take longer than that: nobody is given up who was sent no signal.

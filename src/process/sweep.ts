@@ -11,7 +11,7 @@ export interface Tree {
   seen: Map<number, string>
 }
 
-const mostReadAtOnce = 32
+const maxConcurrentReads = 32
 
 /** Whether nothing lives of a tree. A process that forks and ends while the list is read hides its child from one look, so it takes two. */
 export const isGone = async (tree: Tree): Promise<boolean> =>
@@ -100,9 +100,9 @@ async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]
   const oldest = Math.min(...trees.map(({ since }) => Number(since ?? 0)))
   const young = entries.filter(({ startedAt }) => !(Number(startedAt) < oldest))
   const runs = new Map<number, string>()
-  for (let from = 0; from < young.length; from += mostReadAtOnce) {
+  for (let from = 0; from < young.length; from += maxConcurrentReads) {
     await Promise.all(
-      young.slice(from, from + mostReadAtOnce).map(async ({ pid }) => {
+      young.slice(from, from + maxConcurrentReads).map(async ({ pid }) => {
         const run = await runOf(pid)
         if (run !== undefined) runs.set(pid, run)
       }),

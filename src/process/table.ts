@@ -16,9 +16,9 @@ export interface ProcessEntry {
 export const marker = 'BOARD_RUN_ID'
 
 const isLinux = process.platform === 'linux'
-const mostAtOnce = 200
+const maxConcurrent = 200
 const environTimeoutMs = 1000
-const mostAttempts = 4
+const maxAttempts = 4
 const attemptPauseMs = 2
 /** The parent of the kernel's own threads, on Linux. */
 const kernelThreads = 2
@@ -33,7 +33,7 @@ async function listProc(): Promise<ProcessEntry[]> {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name))
   const entries: ProcessEntry[] = []
   for (const [index, pid] of pids.entries()) {
-    if (index % mostAtOnce === mostAtOnce - 1) await new Promise(setImmediate)
+    if (index % maxConcurrent === maxConcurrent - 1) await new Promise(setImmediate)
     const entry = entryOf(Number(pid))
     if (entry) entries.push(entry)
   }
@@ -94,7 +94,7 @@ export async function runOf(pid: number): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     const environ = await readEnviron(pid)
     // For a moment of its exec a process has no environment.
-    if (environ !== '' || attempt === mostAttempts)
+    if (environ !== '' || attempt === maxAttempts)
       return environ
         ?.split('\0')
         .find(variable => variable.startsWith(`${marker}=`))

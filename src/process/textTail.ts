@@ -5,14 +5,14 @@ export interface TextTail {
   read(): { output: string; outputStart: number }
 }
 
-export function createTextTail(mostBytes: number): TextTail {
+export function createTextTail(maxBytes: number): TextTail {
   let pieces: string[] = []
   let length = 0
   let start = 0
   const trim = () => {
     const text = pieces.join('')
     const bytes = Buffer.from(text)
-    let from = Math.max(0, bytes.length - mostBytes)
+    let from = Math.max(0, bytes.length - maxBytes)
     while (isInsideCharacter(bytes[from])) from++
     const kept = from === 0 ? text : bytes.toString('utf8', from)
     start += text.length - kept.length
@@ -24,7 +24,7 @@ export function createTextTail(mostBytes: number): TextTail {
     add: text => {
       pieces.push(text)
       length += text.length
-      if (length > 2 * mostBytes || pieces.length > 1000) trim()
+      if (length > 2 * maxBytes || pieces.length > 1000) trim()
     },
     read: () => {
       const output = trim()

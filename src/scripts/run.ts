@@ -13,7 +13,7 @@ import type { Database } from '../store/database.ts'
 import { writeWithRetry } from '../store/retry.ts'
 import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scripts.ts'
 
-const mostOutputBytes = 64 * 1024
+const maxOutputBytes = 64 * 1024
 const saveEveryMs = 5000
 const termMs = 3000
 /** What outlives its script has no work to finish. */
@@ -48,7 +48,7 @@ type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 
 /** Runs a script that its row says is to run. */
 export function startRun(parts: RunParts, run: OpenRun): LiveRun {
-  const state: State = { tail: createTextTail(mostOutputBytes), reason: run.error }
+  const state: State = { tail: createTextTail(maxOutputBytes), reason: run.error }
   const over = live(parts, run, state)
   return {
     scriptId: run.scriptId,

@@ -69,13 +69,13 @@ export async function deleteOldestEvents(
 ): Promise<number> {
   const oldest = await readOldestSeq(tx)
   const slowest = await tx.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM event_cursors')
-  const most = Math.min(oldest + limit, (await readLastSeq(tx)) - keep + 1, (slowest?.seq ?? Infinity) + 1)
-  if (most <= oldest) return 0
+  const maxSeq = Math.min(oldest + limit, (await readLastSeq(tx)) - keep + 1, (slowest?.seq ?? Infinity) + 1)
+  if (maxSeq <= oldest) return 0
   const young = await tx.get<{ seq: number }>('SELECT seq FROM events WHERE seq < ? AND at >= ? ORDER BY seq LIMIT 1', [
-    most,
+    maxSeq,
     before,
   ])
-  const end = young?.seq ?? most
+  const end = young?.seq ?? maxSeq
   return end <= oldest ? 0 : (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
 }
 

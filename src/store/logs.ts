@@ -30,7 +30,7 @@ export interface LogDatabase {
   insert(rows: readonly NewLogRow[]): void
   list(filter: LogFilter): LogRow[]
   /** Deletes at most `most` of the oldest entries: those before a time, and those above a number. Gives how many it deleted. */
-  prune(limits: { before: string; maxRows: number; most: number }): number
+  prune(limits: { before: string; maxRows: number; maxPruned: number }): number
   /** How much of the file is in use. */
   usedBytes(): number
   close(): void
@@ -129,13 +129,13 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
       const { sql, args } = select(filter)
       return database.prepare(sql).all(args) as LogRow[]
     },
-    prune: ({ before, maxRows, most }) => {
+    prune: ({ before, maxRows, maxPruned }) => {
       const last = number('SELECT max(id) FROM entries')
       const { id: through } = database
         .prepare(
           `SELECT max(id) AS id FROM (SELECT id FROM entries WHERE id < ? AND (at < ? OR id <= (SELECT id FROM entries ORDER BY id DESC LIMIT 1 OFFSET ?)) ORDER BY id LIMIT ?)`,
         )
-        .get([last, before, maxRows, most]) as { id: number | null }
+        .get([last, before, maxRows, maxPruned]) as { id: number | null }
       if (through === null) return 0
       let deleted = 0
       alone(() => {

@@ -14,25 +14,25 @@ const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
   host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
 /** Keeps a ticket. Of more than `most` of its kind the oldest are forgotten. */
-export async function keepTicket(tx: Transaction, ticket: Ticket, most: number): Promise<void> {
-  forgetOld(tx, ticket, most)
+export async function keepTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<void> {
+  forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT', ticket)
   tx.enqueue(sql, args)
 }
 
 /** Keeps a ticket unless one of its key is kept already, and tells whether it did. */
-export async function markTicket(tx: Transaction, ticket: Ticket, most: number): Promise<boolean> {
-  forgetOld(tx, ticket, most)
+export async function markTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<boolean> {
+  forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT OR IGNORE', ticket)
   return (await tx.run(sql, args)).changes === 1
 }
 
-function forgetOld(tx: Transaction, { kind }: Ticket, most: number): void {
+function forgetOld(tx: Transaction, { kind }: Ticket, maxKept: number): void {
   const { sql, args } = timeOf(tx)
   tx.enqueue(`DELETE FROM tickets WHERE kind = ? AND ends_at_ms <= ${sql}`, [kind, ...args])
   tx.enqueue(
     'DELETE FROM tickets WHERE id IN (SELECT id FROM tickets WHERE kind = ? ORDER BY ends_at_ms DESC, id DESC LIMIT -1 OFFSET ?)',
-    [kind, most - 1],
+    [kind, maxKept - 1],
   )
 }
 

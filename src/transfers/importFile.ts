@@ -102,11 +102,11 @@ const few = (warnings: readonly string[]): string[] =>
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
 function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: ImportOptions): void {
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
-  const most = maxIntoExisting(db)
-  if (projectId !== undefined && total > most)
+  const maxRecords = maxIntoExisting(db)
+  if (projectId !== undefined && total > maxRecords)
     throw unimportable(
       '',
-      `the file has ${total} records, and at most ${most} go into a project that is there; without projectId they make projects of their own, as many as there are`,
+      `the file has ${total} records, and at most ${maxRecords} go into a project that is there; without projectId they make projects of their own, as many as there are`,
     )
 }
 

@@ -7,7 +7,7 @@ import { TargetRefused, type Targets } from '../outside/targets.ts'
 import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
 import { openSecret } from './secrets.ts'
 
-const mostAnswerBytes = 4096
+const maxAnswerBytes = 4096
 const jitter = 0.1
 
 /** What attempts need of the board. `onFailure` is told of what the receiver is not to blame for. */
@@ -43,7 +43,7 @@ export async function attempt(
     const headers = signedHeaders(seal, delivery, startedAt)
     const limits = {
       timeLimitMs: timeoutMs,
-      mostBytes: mostAnswerBytes,
+      maxBytes: maxAnswerBytes,
       takesPart: true,
       dispatcher: await targets.dispatcher(),
     }

@@ -7,9 +7,9 @@ import { writeWithRetry } from '../store/retry.ts'
 import { attempt, isGone, type AttemptParts } from './attempt.ts'
 import { disableForMaker, whyNotSent } from './makers.ts'
 
-const mostAtOnce = 128
+const maxConcurrent = 128
 const lastAttemptsMs = 5000
-const mostStopMs = 7000
+const maxStopMs = 7000
 
 /** Attempts deliveries: those of one webhook one after another, so that a slow receiver delays nobody else. */
 export interface Sender {
@@ -55,7 +55,7 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
 
 /** Sends one delivery and notes what it came to: at most 128 at once, until it is stopped. */
 function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
-  const inSlot = createSlots(mostAtOnce)
+  const inSlot = createSlots(maxConcurrent)
   const onTheirWay = new Set<AbortController>()
   let stopped = false
   const send = async (delivery: DueDelivery) => {
@@ -86,7 +86,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
       const force = setTimeout(() => {
         for (const controller of onTheirWay) controller.abort()
       }, lastAttemptsMs)
-      await Promise.race([Promise.all(sending), delay(mostStopMs, undefined, { ref: false })])
+      await Promise.race([Promise.all(sending), delay(maxStopMs, undefined, { ref: false })])
       clearTimeout(force)
     },
   }

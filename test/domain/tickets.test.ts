@@ -26,8 +26,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const tickets = (most: number, kind = `kind ${kinds}`) =>
-  createTickets<string>(kind, { db, seal }, { most, lifeMs: 1000 })
+const tickets = (maxKept: number, kind = `kind ${kinds}`) =>
+  createTickets<string>(kind, { db, seal }, { maxKept, lifeMs: 1000 })
 
 test('what is kept under a secret is taken once', async () => {
   const kept = tickets(10)

@@ -13,12 +13,12 @@ import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 const agentCount = 20
 /** What is aimed at on a machine with two cores of its own. */
 const aimMs = 100
-const mostMiB = 512
+const maxMiB = 512
 const pingEveryMs = 10
 /** BOARD_TEST_UPDATES=5000 for the long run: how many updates each agent floods with. Those that take their time say a tenth. */
-const mostUpdates = Number(process.env.BOARD_TEST_UPDATES ?? 1500)
-const paced = { updates: Math.ceil(mostUpdates / 10), everyMs: 20 }
-const flooding = { updates: mostUpdates }
+const maxUpdates = Number(process.env.BOARD_TEST_UPDATES ?? 1500)
+const paced = { updates: Math.ceil(maxUpdates / 10), everyMs: 20 }
+const flooding = { updates: maxUpdates }
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-'))
 const dataDir = join(root, 'data')
@@ -70,13 +70,13 @@ test.each([
         board.client.cards.create({ projectId, title: `${agent} ${index + 1}`, prompt: 'Speak.', columnId, agent }),
       ),
     )
-    const mostAtOnce = await untilAllEnded()
+    const maxConcurrent = await untilAllEnded()
     const tookMs = performance.now() - began
     const [health, machine] = (await pings.end()) as [number[], number[]]
     const heard = await ended(listener)
     const peak = peakMiB(board.pid)
     process.stdout.write(
-      `${agentCount} agents, ${updates} updates each, ${mostAtOnce} at once, ${Math.round(((agentCount * updates) / tookMs) * 1000)} updates/s in ${(tookMs / 1000).toFixed(1)} s: health ${figures(health)}, aim p99 ${aimMs} ms; the machine itself (a bare server) ${figures(machine)}; a listener got ${heard.events} events, ${(heard.bytes / 2 ** 20).toFixed(1)} MiB; the server took at most ${peak} MiB\n`,
+      `${agentCount} agents, ${updates} updates each, ${maxConcurrent} at once, ${Math.round(((agentCount * updates) / tookMs) * 1000)} updates/s in ${(tookMs / 1000).toFixed(1)} s: health ${figures(health)}, aim p99 ${aimMs} ms; the machine itself (a bare server) ${figures(machine)}; a listener got ${heard.events} events, ${(heard.bytes / 2 ** 20).toFixed(1)} MiB; the server took at most ${peak} MiB\n`,
     )
     for (const { id } of cards) {
       expect(await board.client.cards.get({ projectId, cardId: id })).toMatchObject({
@@ -88,7 +88,7 @@ test.each([
     expect(heard).toMatchObject({ holes: 0, closed: null })
     // What is aimed at is printed. What is asserted also holds on a busy machine: who else works there is not the server's doing.
     expect(percentile(health, 99)).toBeLessThan(3 * aimMs + 10 * percentile(machine, 99))
-    expect(peak).toBeLessThan(mostMiB)
+    expect(peak).toBeLessThan(maxMiB)
   },
 )
 

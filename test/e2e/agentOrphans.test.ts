@@ -16,7 +16,7 @@ import { createDice } from './dice.ts'
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 5)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 /** Cards are not made beyond these: more would only be idle. */
-const mostCards = 10
+const maxCards = 10
 const goneWithinMs = 10_000
 /** What the board may answer to somebody who comes at the wrong time. */
 const untimely = ['AGENT_ALREADY_RUNNING', 'AGENT_NOT_RUNNING']
@@ -66,7 +66,7 @@ const steps: Record<string, Step> = {
 /** Does a random thing. Returns what it was. */
 async function step(): Promise<string> {
   const cards = await listed()
-  if (cards.length === 0 || (cards.length < mostCards && dice.chance(0.5))) {
+  if (cards.length === 0 || (cards.length < maxCards && dice.chance(0.5))) {
     const agent = Object.keys(agents)[cards.length % Object.keys(agents).length]!
     const { id } = await board.client.cards.create({
       projectId,

@@ -18,7 +18,7 @@ const isLong = process.env.BOARD_TEST_MINUTES !== undefined
 const minutes = Number(process.env.BOARD_TEST_MINUTES ?? 0.15)
 const warmUpMs = isLong ? 60_000 : 3000
 /** What may be left of it: what is remembered of paths, statements and times is bounded. */
-const [mostMoreHeapMiB, mostMoreFiles] = [isLong ? 10 : 6, 3]
+const [maxMoreHeapMiB, maxMoreFiles] = [isLong ? 10 : 6, 3]
 
 /** How long anything may take on a busy machine. */
 const patienceMs = 60_000
@@ -215,7 +215,7 @@ test(
     await eventually('the end of every process', () => children() + processesWith(mark).length === 0, patienceMs)
     await eventually(
       'the end of what was open',
-      () => openFiles(board.pid) <= before.files + mostMoreFiles,
+      () => openFiles(board.pid) <= before.files + maxMoreFiles,
       patienceMs,
     ).catch(() => {
       /* Told below. */
@@ -228,8 +228,8 @@ test(
         .map(([name, times]) => `${times} ${name}`)
         .join(', ')}: before ${shown(before)}; after ${shown(after)}; ${shownAnswers(answers)}\n`,
     )
-    expect(after.files).toBeLessThanOrEqual(before.files + mostMoreFiles)
-    expect(after.heap - before.heap).toBeLessThan(mostMoreHeapMiB)
+    expect(after.files).toBeLessThanOrEqual(before.files + maxMoreFiles)
+    expect(after.heap - before.heap).toBeLessThan(maxMoreHeapMiB)
   },
   300_000 + minutes * 90_000,
 )

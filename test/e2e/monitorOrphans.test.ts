@@ -18,7 +18,7 @@ const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 3)
 const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 const intervalSecs = 10
 /** As many as may run at once: none waits for another. */
-const mostMonitors = 8
+const maxMonitors = 8
 const goneWithinMs = 5000
 /** How late a run may be that nothing keeps waiting. */
 const slackMs = 4000
@@ -76,7 +76,7 @@ const steps: Record<string, () => Promise<unknown>> = {
   create: async () => {
     const [tag, cardId] = [`${mark}-${tags.size}`, dice.pick(cardIds)]
     if (
-      (await listed()).length >= mostMonitors ||
+      (await listed()).length >= maxMonitors ||
       (await board.client.cards.get({ projectId, cardId })).columnType !== 'active'
     )
       return

@@ -10,8 +10,8 @@ import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { isAlive } from '../support/processes/trees.ts'
 
 /** How many requests are logged while nobody reads the log. For longer runs by hand: BOARD_TEST_REQUESTS. */
-const leastRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)
-const mostMoreMiB = 100
+const minRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)
+const maxMoreMiB = 100
 
 let root: string
 let dataDir: string
@@ -98,7 +98,7 @@ it('a server whose output nobody reads answers as before, keeps little of it, an
   await load()
   const before = residentMiB()
   let requests = 0
-  while (requests < leastRequests) requests += (await load()).requests
+  while (requests < minRequests) requests += (await load()).requests
   const after = residentMiB()
   const tookMs = performance.now()
   await client.server.health()
@@ -122,5 +122,5 @@ it('a server whose output nobody reads answers as before, keeps little of it, an
   )
   expect(dropped).toBeGreaterThan(0)
   expect(shown.length + dropped).toBeGreaterThan(requests)
-  expect(after - before).toBeLessThan(mostMoreMiB)
+  expect(after - before).toBeLessThan(maxMoreMiB)
 })

@@ -4,7 +4,7 @@ import { createExporter, exportLimits, type Exporter, type Target } from '../../
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { reply, startReceiver, type OtlpReceiver } from '../support/receivers/otlpReceiver.ts'
 
-const quick = { ...exportLimits, delayMs: 5, firstRetryMs: 20, longestRetryMs: 80 }
+const quick = { ...exportLimits, delayMs: 5, firstRetryMs: 20, maxRetryMs: 80 }
 const token = 'Bearer canary-of-the-exporter'
 let receiver: OtlpReceiver
 let exporter: Exporter
@@ -181,7 +181,7 @@ test('a redirect is not followed: what goes with the request stays where it was 
 test('a dead receiver costs a bounded queue, which loses its oldest, and nothing more; when it is back it gets the rest', async () => {
   const { port } = new URL(receiver.url)
   await receiver.close()
-  start({ mostQueued: 100, mostAtOnce: 30 })
+  start({ maxQueued: 100, maxConcurrent: 30 })
   for (let round = 0; round < 10; round++) {
     say(100, round * 100)
     await new Promise(resolve => {
@@ -209,7 +209,7 @@ test('a receiver that never answers holds up neither the server nor its end', as
   say(3)
   await eventually('the request', () => receiver.requests.length === 1)
   say(10_000, 3)
-  expect(exporter.figures().queued).toBeLessThanOrEqual(exportLimits.mostQueued)
+  expect(exporter.figures().queued).toBeLessThanOrEqual(exportLimits.maxQueued)
   const startedAtMs = performance.now()
   await exporter.close()
   expect(performance.now() - startedAtMs).toBeLessThan(4000 * slowdown())

@@ -7,7 +7,7 @@ import { createFiles } from '../../src/logs/files.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { fillDisk, mayMount, mountDisk, unmountDisk } from '../support/processes/smallDisk.ts'
 
-const limits = { mostFiles: 3, mostBytesEach: 20_000, mostBuffered: 1024 * 1024 }
+const limits = { maxFiles: 3, maxBytesEach: 20_000, maxBuffered: 1024 * 1024 }
 let root: string
 let folder: string
 beforeEach(() => {
@@ -60,7 +60,7 @@ test('a burst of any size never takes more room than the cap, at no moment, and 
   }
   await files.close()
   expect(Object.keys(sizes()).sort()).toEqual(['board.1.log', 'board.2.log', 'board.log'])
-  expect(Math.max(most, ...Object.values(sizes()))).toBeLessThanOrEqual(limits.mostBytesEach)
+  expect(Math.max(most, ...Object.values(sizes()))).toBeLessThanOrEqual(limits.maxBytesEach)
   const numbers = lines().map(({ number }) => number as number)
   expect(numbers.at(-1)).toBe(5999)
   expect(numbers).toEqual(numbers.map((_, at) => numbers[0]! + at))
@@ -117,7 +117,7 @@ test('a folder that goes away while it is written is made again with the next fi
 })
 
 test('a disk that is slower than what is said loses lines, whole ones, and counts them', async () => {
-  const files = open([], { mostBytesEach: 100_000_000, mostBuffered: 100_000 })
+  const files = open([], { maxBytesEach: 100_000_000, maxBuffered: 100_000 })
   mkdirSync(folder, { recursive: true })
   for (let number = 0; number < 20_000; number++) files.add(entry(number))
   await files.close()
@@ -131,7 +131,7 @@ test.skipIf(!mayMount)(
   async () => {
     mkdirSync(folder)
     mountDisk(folder, '1m')
-    const files = open([], { mostBuffered: 1000 })
+    const files = open([], { maxBuffered: 1000 })
     const empty = fillDisk(folder)
     await eventually('more than may wait', () => {
       files.add(toEntry('error', 'No room.'))

@@ -92,9 +92,9 @@ function chance(seed: number): () => number {
   }
 }
 
-async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { mostSecs }: Options): Promise<Tried> {
+async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { maxSecs }: Options): Promise<Tried> {
   const reaching = reach.filesFor(mutant.id)
-  const files = affordable(reaching, mostSecs * 1000)
+  const files = affordable(reaching, maxSecs * 1000)
   if (files.length === 0) return { mutant, result: 'not reached', ms: 0, files: 0, reaching: 0 }
   const startedAt = performance.now()
   const { by, timedOut } = await findKiller(lane, mutant, files)
@@ -134,8 +134,8 @@ async function findKiller(
 }
 
 /** The first, and those after it for which there is still time. */
-function affordable(files: readonly TestFile[], mostMs: number): TestFile[] {
-  let leftMs = mostMs
+function affordable(files: readonly TestFile[], maxMs: number): TestFile[] {
+  let leftMs = maxMs
   return files.filter(({ ms }, at) => {
     if (at > 0 && ms > leftMs) return false
     leftMs -= ms

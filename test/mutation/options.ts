@@ -7,7 +7,7 @@ export interface Options {
   sample: number
   seed: number
   workers: number
-  mostSecs: number
+  maxSecs: number
   minutes: number
   only: readonly string[]
   tests: readonly string[]
@@ -58,7 +58,7 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
     sample: number('sample', values.sample, 100),
     seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : number('seed', values.seed, 1e9),
     workers: number('workers', values.workers, 64),
-    mostSecs: number('most-secs', values['most-secs'], 100_000),
+    maxSecs: number('most-secs', values['most-secs'], 100_000),
     minutes: number('minutes', values.minutes, 10_000),
     only,
     tests,

@@ -7,9 +7,9 @@ const streamOf = (chunks: ReadonlyArray<Buffer | string>) =>
     chunks.map(chunk => Buffer.from(chunk)),
     { objectMode: false },
   )
-const readLines = async (chunks: ReadonlyArray<Buffer | string>, mostBytes = 100) => {
+const readLines = async (chunks: ReadonlyArray<Buffer | string>, maxBytes = 100) => {
   const lines = []
-  for await (const line of linesOf(streamOf(chunks), mostBytes)) lines.push(line)
+  for await (const line of linesOf(streamOf(chunks), maxBytes)) lines.push(line)
   return lines
 }
 

@@ -14,7 +14,7 @@ import {
   fileOf,
   imported,
   importFile,
-  leastDocument,
+  minimalDocument,
   normal,
   rowCounts,
   type Doc,
@@ -35,7 +35,7 @@ const attach = async (projectId: string, cardId: string, filename: string, bytes
     .data.id as string
 const stored = () => files.stored(board)
 const underWay = () => files.underWay(board)
-const document = (change: Doc = {}): Doc => leastDocument(path, change)
+const document = (change: Doc = {}): Doc => minimalDocument(path, change)
 
 describe('an export of a project', () => {
   it('is a file of JSON with its name and length, which holds what the project holds', async () => {

@@ -95,8 +95,8 @@ test('while it goes on is on disk after a while', async () => {
 
 test('a tail keeps whole characters and counts the rest, wherever it is cut', () => {
   const characters = ['a', 'é', '€', '😀', '\n']
-  for (const mostBytes of [1, 2, 3, 4, 5, 7, 16]) {
-    const tail = createTextTail(mostBytes)
+  for (const maxBytes of [1, 2, 3, 4, 5, 7, 16]) {
+    const tail = createTextTail(maxBytes)
     let whole = ''
     for (let at = 0; at < 200; at++) {
       const text = Array.from(
@@ -108,9 +108,9 @@ test('a tail keeps whole characters and counts the rest, wherever it is cut', ()
       if (at % 3 > 0) continue
       const { output, outputStart } = tail.read()
       expect(output).toBe(whole.slice(outputStart))
-      expect(Buffer.byteLength(output)).toBeLessThanOrEqual(mostBytes)
+      expect(Buffer.byteLength(output)).toBeLessThanOrEqual(maxBytes)
       expect(output.isWellFormed()).toBe(true)
-      if (Buffer.byteLength(whole) > mostBytes + 4) expect(Buffer.byteLength(output)).toBeGreaterThan(mostBytes - 4)
+      if (Buffer.byteLength(whole) > maxBytes + 4) expect(Buffer.byteLength(output)).toBeGreaterThan(maxBytes - 4)
     }
   }
 })

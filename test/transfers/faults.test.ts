@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
-import { faultsOf, importFile, leastDocument, rowCounts, stored, underWay, type Doc } from './files.ts'
+import { faultsOf, importFile, minimalDocument, rowCounts, stored, underWay, type Doc } from './files.ts'
 
 let board: TestBoard
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const document = (change: Doc = {}): Doc => leastDocument(tmpdir(), change)
+const document = (change: Doc = {}): Doc => minimalDocument(tmpdir(), change)
 const at = '2026-01-01T00:00:00.000Z'
 const card = (change: Doc) => document({ cards: [{ id: 1, columnId: 1, position: 0, title: 'First', ...change }] })
 const session = { id: 1, cardId: 1, purpose: 'work', agent: 'claude', status: 'completed', createdAt: at, endedAt: at }

@@ -118,7 +118,7 @@ export function normal(document: Doc): Doc {
 }
 
 /** The least that is a board's file, and a change of its parts. */
-export const leastDocument = (path: string, change: Doc = {}): Doc => ({
+export const minimalDocument = (path: string, change: Doc = {}): Doc => ({
   format: 'board',
   version: 1,
   projects: [{ id: 1, name: 'Imported', path }],

@@ -58,9 +58,9 @@ function inFilter(model: Model, dialog: Of<'filter'>, key: Key): Update {
 
 function inHelp(model: Model, dialog: Of<'help'>, key: Key): Update {
   if (key.name === 'enter') return updated(without(model))
-  const most = helpRows(model, textIn(dialog.field)).length - 1
+  const maxTop = helpRows(model, textIn(dialog.field)).length - 1
   const step = { down: 1, up: -1, pagedown: 10, pageup: -10 }[key.name]
-  if (step !== undefined) return to(model, { ...dialog, top: Math.max(0, Math.min(dialog.top + step, most)) })
+  if (step !== undefined) return to(model, { ...dialog, top: Math.max(0, Math.min(dialog.top + step, maxTop)) })
   const field = typeInto(dialog.field, key)
   return field ? to(model, { ...dialog, field, top: 0 }) : updated(model)
 }

@@ -3,10 +3,10 @@ import { fit, signsOf } from '../../output/text.ts'
 const plain = /^[\x20-\x7e]*$/
 
 /** Breaks a text without line breaks into lines of a width, at spaces where it can. The last of `most` lines ends in an ellipsis if there is more. */
-export function wrap(text: string, width: number, most = Infinity): string[] {
+export function wrap(text: string, width: number, maxLines = Infinity): string[] {
   const lines: string[] = []
   for (let rest: string | undefined = text; rest !== undefined;) {
-    if (lines.length === most - 1) return [...lines, fit(rest, width)]
+    if (lines.length === maxLines - 1) return [...lines, fit(rest, width)]
     const end = endOfLine(rest, width)
     lines.push(rest.slice(0, end).trimEnd())
     rest = end < rest.length ? rest.slice(end).replace(/^ +/, '') : undefined

@@ -1,7 +1,7 @@
 import { Problem } from '../../contract/errors.ts'
 import { credentialFor } from '../../domain/credentials.ts'
 import { ensureWorktree } from '../../domain/worktrees.ts'
-import { mintAgentToken, mostTokenSecs } from '../../identity/agentTokens.ts'
+import { mintAgentToken, maxTokenSecs } from '../../identity/agentTokens.ts'
 import { readCard, type CardRow } from '../../store/cards.ts'
 import { readProject, type ProjectRow } from '../../store/projects.ts'
 import { retryWhileBusy } from '../../store/retry.ts'
@@ -46,7 +46,7 @@ export async function prepareSession(
     db.transaction(async tx => {
       await record.requireOwnRow(tx)
       await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
-      return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: mostTokenSecs })
+      return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: maxTokenSecs })
     }),
   )
   const launch = await prepareLaunch({

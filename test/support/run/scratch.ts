@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const inMemory = '/dev/shm'
-const leastFreeBytes = 4 * 1024 ** 3
+const minFreeBytes = 4 * 1024 ** 3
 /** Longer than any test takes, for a run in another container has a pid of its own counting. */
 const restingMs = 60 * 60_000
 
@@ -54,7 +54,7 @@ function isAlive(pid: number): boolean {
 function hasRoom(): boolean {
   try {
     const { bavail, bsize } = statfsSync(inMemory)
-    return bavail * bsize >= leastFreeBytes
+    return bavail * bsize >= minFreeBytes
   } catch {
     return false
   }
