@@ -8,6 +8,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 /** The floor of each folder. Imports go down or stay on the floor. */
 const floors: Record<string, number> = {
   'src/contract': 1,
+  'src/async': 1,
   'src/config': 1,
   'src/ids': 1,
   'src/client': 2,
@@ -39,7 +40,7 @@ const floors: Record<string, number> = {
   daemon: 6,
 }
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
-const cliMayImport = ['cli', 'src/contract', 'src/client', 'src/config']
+const cliMayImport = ['cli', 'src/async', 'src/contract', 'src/client', 'src/config']
 
 interface Import {
   from: string
@@ -85,7 +86,7 @@ test('imports go down, never up', () => {
   expect(up.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
-test('the command line imports the contract, the client and the configuration only', () => {
+test('the command line imports the contract, the client, the configuration and the queues only', () => {
   const foreign = imports
     .filter(
       ({ from, to }) =>

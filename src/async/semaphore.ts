@@ -1,0 +1,19 @@
+/** Runs work, at most so much of it at once. The rest waits, first come, first served. */
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
+
+/** Work that finds a free place begins at once, before the call returns. */
+export function createSemaphore(maxAtOnce: number): Semaphore {
+  const waiting: Array<() => void> = []
+  let running = 0
+  return async work => {
+    if (running < maxAtOnce) running++
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

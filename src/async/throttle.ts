@@ -1,0 +1,34 @@
+export interface Throttled {
+  /** Has the listener called within the interval. */
+  (): void
+  /** Calls the listener now if a call is due. */
+  flush(): void
+  /** Drops the call that is due. */
+  cancel(): void
+}
+
+/** Calls `listener` once for all calls within `intervalMs`, at its end. Keeps no process alive. */
+export function throttle(listener: () => void, intervalMs: number): Throttled {
+  let timer: NodeJS.Timeout | undefined
+  const cancel = () => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+  const call = () => {
+    timer = undefined
+    listener()
+  }
+  return Object.assign(
+    () => {
+      timer ??= setTimeout(call, intervalMs).unref()
+    },
+    {
+      cancel,
+      flush: () => {
+        if (!timer) return
+        cancel()
+        listener()
+      },
+    },
+  )
+}
