@@ -3,7 +3,7 @@ import { createSupervisor, recover, type Supervisor } from './agents/sessions/ag
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
-import { coalesce } from './events/coalesce.ts'
+import { throttle } from './async/throttle.ts'
 import type { Outbox } from './events/outbox.ts'
 import type { DeviceGrants } from './identity/deviceGrants.ts'
 import type { Revocations } from './identity/revocations.ts'
@@ -75,7 +75,7 @@ export async function createWork(parts: Parts): Promise<Work> {
     await stages.endEarlier()
     stages.startRunning(url)
     // What other daemons have committed may be work for this one.
-    outbox.onNews(coalesce(supervisor.wake, gatherMs))
+    outbox.onNews(throttle(supervisor.wake, gatherMs))
   }
   return {
     catalogue,

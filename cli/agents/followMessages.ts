@@ -5,7 +5,7 @@ import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { CardPlace } from '../cards/cardApi.ts'
 import type { Context } from '../context/context.ts'
-import { inOrder, type InOrder } from '../requests/serialQueue.ts'
+import { createJobs, type Jobs } from '../requests/jobs.ts'
 import { createBell } from '../output/bell.ts'
 import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
 import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
@@ -31,7 +31,7 @@ export async function followMessages(
   limit: number,
   until?: Promise<unknown>,
 ): Promise<void> {
-  const jobs = inOrder()
+  const jobs = createJobs()
   const talk = new Talk(context, place, filter, limit, {
     jobs,
     printer: createPrinter(context, await hiddenBySettings(context)),
@@ -78,7 +78,7 @@ class Talk {
   readonly #place: CardPlace
   readonly #filter: MessageFilter
   readonly #limit: number
-  readonly #jobs: InOrder
+  readonly #jobs: Jobs
   readonly #printer: MessagePrinter
   /** Session id -> whether its messages belong here. */
   readonly #sessions = new Map<string, boolean>()
@@ -90,7 +90,7 @@ class Talk {
     place: CardPlace,
     filter: MessageFilter,
     limit: number,
-    { jobs, printer }: { jobs: InOrder; printer: MessagePrinter },
+    { jobs, printer }: { jobs: Jobs; printer: MessagePrinter },
   ) {
     this.#context = context
     this.#place = place

@@ -1,6 +1,6 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { patiently } from '../input/bulk.ts'
+import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { CardPlace } from '../cards/cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
@@ -38,7 +38,7 @@ export async function readMessages(
   const messages: Message[] = []
   for (let next = filter; messages.length < limit;) {
     const wanted = Math.min(maxConcurrent, limit - messages.length)
-    const page = await patiently(() => client.agents.messages({ ...place, ...next, limit: wanted }))
+    const page = await retryOnRateLimit(() => client.agents.messages({ ...place, ...next, limit: wanted }))
     if (filter.since === undefined) messages.unshift(...page)
     else messages.push(...page)
     if (page.length < wanted) break

@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
-import { refresher } from '../requests/coalesce.ts'
+import { createRefresher } from '../requests/refresher.ts'
 
 export type PreSession = Output<Contract['preSessions']['get']>
 
@@ -22,7 +22,7 @@ export async function untilAnswered(context: Context, projectId: string, session
   const answered = new Promise<PreSession>(resolve => {
     tell = resolve
   })
-  const refreshed = refresher(async () => {
+  const refreshed = createRefresher(async () => {
     const session = await context.client.preSessions.get({ projectId, sessionId })
     if (session.status !== 'running') tell(session)
   })

@@ -6,7 +6,7 @@ import type { Context } from '../context/context.ts'
 import { describe } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { followMessages } from './followMessages.ts'
-import { inOrder } from '../requests/serialQueue.ts'
+import { createJobs } from '../requests/jobs.ts'
 import type { Column } from '../output/output.ts'
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -38,7 +38,7 @@ export async function printReached(
   wanted: ReadonlySet<CardStatus>,
 ): Promise<Outcome[]> {
   const { out } = context
-  const printing = inOrder()
+  const printing = createJobs()
   const outcomes = await waitForCards(context, places, wanted, {
     bell: createBell(context),
     onReached: outcome => {

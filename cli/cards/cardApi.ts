@@ -2,7 +2,7 @@ import type { ApiFailure, Client } from '../../src/client/index.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { patiently } from '../input/bulk.ts'
+import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
 import { columnsOf, idOf, isId } from '../context/resolve.ts'
@@ -241,7 +241,7 @@ async function* internalPages(
   const { columnId, ...others } = filter
   const inPlaces = columnId !== undefined && Object.values(others).every(value => value === undefined)
   for (let offset = 0, cursor = '0'; ;) {
-    const page = await patiently(() =>
+    const page = await retryOnRateLimit(() =>
       client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }),
     )
     yield page
@@ -260,7 +260,7 @@ async function* externalPages(
   const limit = Math.min(100, wanted)
   let cursor: number | undefined
   do {
-    const { items, nextCursor } = await patiently(() =>
+    const { items, nextCursor } = await retryOnRateLimit(() =>
       client.external.list({ projectId, columnId, status, label, limit, cursor }),
     )
     yield items.map(fromExternal)

@@ -4,7 +4,7 @@ import type { Bell } from '../output/bell.ts'
 import { getCard, type Card, type CardPlace } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
-import { refresher } from '../requests/coalesce.ts'
+import { createRefresher } from '../requests/refresher.ts'
 
 /** How waiting for one card ended: with the card as it was then, or with what went wrong. */
 export type Outcome = { id: string; card: Card } | { id: string; error: unknown }
@@ -64,7 +64,7 @@ export async function waitForCards(
 }
 
 async function followed(context: Context, pending: Pending, bell: Bell | undefined): Promise<void> {
-  const refreshed = refresher(() => pending.readMarked())
+  const refreshed = createRefresher(() => pending.readMarked())
   const readAll = () => {
     pending.markAll()
     refreshed.again()

@@ -1,5 +1,5 @@
 import { startsAgent } from '../../src/client/agentStarts.ts'
-import { patiently } from '../input/bulk.ts'
+import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import { getCard, inItsProject, type CardPlace } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
@@ -52,7 +52,7 @@ async function those(
   const found = new Set<string>()
   for (const id of ids)
     try {
-      if (await patiently(() => inItsProject(context, id, starts))) found.add(id)
+      if (await retryOnRateLimit(() => inItsProject(context, id, starts))) found.add(id)
     } catch (error) {
       // A key that may move and not read: whether it starts anything can't be told.
       if (exitOf(error) === 'denied') found.add(id)

@@ -6,7 +6,7 @@ import { createBell } from '../output/bell.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
-import { inOrder } from '../requests/serialQueue.ts'
+import { createJobs } from '../requests/jobs.ts'
 import type { Column } from '../output/output.ts'
 import { stdout } from '../output/streams.ts'
 import { nearest } from '../output/text.ts'
@@ -58,13 +58,13 @@ async function follow(command: Command, options: Options): Promise<void> {
   const since = options.since === undefined ? undefined : seqOf(options.since)
   const context = await openContext(command)
   const { id, name } = await context.project()
-  const told = inOrder()
+  const jobs = createJobs()
   const bell = createBell(context)
   const live = new Live(context.connection, {
     onEvent: message => {
       bell.hear(message)
       if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type)))
-        told.add(() => tell(context, message, options.exec))
+        jobs.add(() => tell(context, message, options.exec))
     },
     onState: state => {
       if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
@@ -73,9 +73,9 @@ async function follow(command: Command, options: Options): Promise<void> {
   live.subscribe(id, since)
   if (context.out.terminal.stdout) context.out.done(`Following project ${name}. Ctrl-C ends it.`)
   stdout().on('error', () => live.close())
-  told.failed.catch(() => live.close())
-  await Promise.race([live.done, told.failed])
-  await told.end()
+  jobs.failed.catch(() => live.close())
+  await Promise.race([live.done, jobs.failed])
+  await jobs.end()
 }
 
 /** Notifications come of every project. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiFailure } from '../../src/client/failures.ts'
 import type { Context } from '../context/context.ts'
 import { describe } from '../failures/report.ts'
@@ -6,6 +5,7 @@ import { exitOf, Failure, usage } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
 import { idOf, isId } from '../context/resolve.ts'
 import { isTerminal, talk } from '../output/streams.ts'
+import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 
 export interface BulkOptions {
   /** What was done, in the past tense: `archived`. It stands behind each id. */
@@ -76,7 +76,7 @@ export async function bulk(
   const failures: unknown[] = []
   for (const id of wanted) {
     try {
-      await patiently(() => action(id))
+      await retryOnRateLimit(() => action(id))
       results.push({ id, result: typeof verb === 'string' ? verb : verb(id), error: null })
       if (!listsAtEnd && !silent) await out.row(results.at(-1)!, columns)
     } catch (error) {
@@ -102,20 +102,3 @@ const isHopeless = (error: unknown): boolean =>
   (error instanceof Error && error.name === 'Unreachable') ||
   (error as ApiFailure).status === 401 ||
   exitOf(error) === 'interrupted'
-
-/** Tries again after the time that the server asks for. Gives up after 10 minutes of waiting. */
-export async function patiently<T>(action: () => Promise<T>): Promise<T> {
-  let waitedSecs = 0
-  for (;;) {
-    try {
-      return await action()
-    } catch (error) {
-      const secs = (error as ApiFailure).retryAfterSecs
-      const { status, code } = error as ApiFailure
-      const asked = status === 429 || (status === 503 && code !== 'AGENT_UNAVAILABLE')
-      if (!asked || secs === undefined || waitedSecs + secs > 600) throw error
-      waitedSecs += secs
-      await sleep(secs * 1000)
-    }
-  }
-}

@@ -2,7 +2,7 @@ import { render } from 'ink'
 import { createElement } from 'react'
 import { Live } from '../../src/client/socket.ts'
 import type { Context } from '../context/context.ts'
-import { refresher } from '../requests/coalesce.ts'
+import { createRefresher } from '../requests/refresher.ts'
 import { RowList, type Rows, type RowListProps } from '../screens/RowList.tsx'
 
 /** Ages grow, and what changed before the server knew that somebody watches is found too. */
@@ -29,7 +29,7 @@ export async function watchList<Row>(
     Object.assign(state, news)
     screen.rerender(element())
   }
-  const refreshed = refresher(async () => draw(await load()))
+  const refreshed = createRefresher(async () => draw(await load()))
   const live = new Live(context.connection, {
     onEvent: refreshed.again,
     onState: ({ name }) => {

@@ -1,3 +1,4 @@
+import { createSemaphore } from '../../src/async/semaphore.ts'
 import { Problem } from '../../src/contract/errors.ts'
 
 /** A semaphore that also bounds how many may wait for it. */
@@ -19,8 +20,6 @@ export function createConcurrencyLimit(
   { maxUnderWay, maxAtWork }: { maxUnderWay: number; maxAtWork: number },
 ): ConcurrencyLimit {
   let underWay = 0
-  let atWork = 0
-  const waiting: Array<() => void> = []
   return {
     enter: () => {
       if (underWay >= maxUnderWay)
@@ -32,19 +31,6 @@ export function createConcurrencyLimit(
         isInside = false
       }
     },
-    take: async work => {
-      if (atWork === maxAtWork)
-        await new Promise<void>(resolve => {
-          waiting.push(resolve)
-        })
-      else atWork++
-      try {
-        return await work()
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else atWork--
-      }
-    },
+    take: createSemaphore(maxAtWork),
   }
 }

@@ -1,3 +1,4 @@
+import { createSerialQueue } from '../../src/async/serialQueue.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { audienceOf } from '../../src/domain/hearing.ts'
 import type { Reader } from '../../src/store/database.ts'
@@ -14,7 +15,7 @@ const maxWaiting = 100
  */
 export function createNotificationConsumer(db: Reader, connection: Connection, log: Log): NotificationConsumer {
   let waiting = 0
-  let last: Promise<void> = Promise.resolve()
+  const queue = createSerialQueue()
   const tell = async (projectId: number, frameFor: FrameFor) => {
     await connection.drained()
     for (;;) {
@@ -28,9 +29,8 @@ export function createNotificationConsumer(db: Reader, connection: Connection, l
   return ({ userId, projectId }, frameFor) => {
     if (String(connection.caller.userId) !== userId || waiting >= maxWaiting) return
     waiting++
-    last = last
-      .then(() => tell(Number(projectId), frameFor))
-      .catch((error: unknown) => log('error', 'A notification could not be told.', { cause: String(error) }))
+    void queue(() => tell(Number(projectId), frameFor))
+      .catch((error: unknown) => log('error', 'A notification could not be sent.', { cause: String(error) }))
       .finally(() => {
         waiting--
       })

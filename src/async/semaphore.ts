@@ -2,11 +2,11 @@
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Work that finds a free place begins at once, before the call returns. */
-export function createSemaphore(maxAtOnce: number): Semaphore {
+export function createSemaphore(maxConcurrent: number): Semaphore {
   const waiting: Array<() => void> = []
   let running = 0
   return async work => {
-    if (running < maxAtOnce) running++
+    if (running < maxConcurrent) running++
     else await new Promise<void>(resolve => waiting.push(resolve))
     try {
       return await work()

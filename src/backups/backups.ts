@@ -1,5 +1,6 @@
 import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Log } from '../config/log.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
 import { Problem } from '../contract/errors.ts'
@@ -39,8 +40,8 @@ export interface Backups {
   roomBytes(): Promise<number>
   /** Deletes the timetable's backups but the newest that are good. Tells which. */
   prune(keep: number): Promise<string[]>
-  /** Runs `work` in turn with a new folder, which is removed afterwards unless it was moved away. */
-  inTurn<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Runs `work` alone, with a new folder that is removed afterwards unless it was moved away. */
+  runExclusive<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
   /** Ends what is being made. */
   close(): Promise<void>
 }
@@ -58,14 +59,16 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
   await openBackupsFolder(folder)
   const closing = new AbortController()
   const { signal } = closing
-  const inTurn = createTurns(folder, signal)
+  const runExclusive = createWorkQueue(folder, signal)
   const find = async (filename: string) => ({
     path: pathOf(folder, filename),
     ...((await readRecord(folder, filename)) ??
-      (await inTurn(async work => (await readRecord(folder, filename)) ?? inspect(folder, filename, work, signal)))),
+      (await runExclusive(
+        async work => (await readRecord(folder, filename)) ?? inspect(folder, filename, work, signal),
+      ))),
   })
   const admit = (upload: string, sentName: string | undefined) =>
-    inTurn(async work => {
+    runExclusive(async work => {
       const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
       const filename =
         sentName !== undefined && timeOfName(sentName) !== undefined
@@ -77,7 +80,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
     })
   return {
     create: (origin, withKey) =>
-      inTurn(work =>
+      runExclusive(work =>
         makeBackup(source, {
           folder,
           work,
@@ -105,7 +108,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
     },
     find,
     admit,
-    inTurn,
+    runExclusive,
     remove: filename => removeBackup(folder, filename),
     receive: bytes => receive(folder, bytes),
     discard: upload => rm(upload, { force: true }),
@@ -116,7 +119,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
     prune: keep => prune(folder, keep, clock()),
     close: async () => {
       closing.abort(new Problem('SHUTTING_DOWN'))
-      await inTurn.idle()
+      await runExclusive.idle()
     },
   }
 }
@@ -189,13 +192,13 @@ async function prune(folder: string, keep: number, now: Date): Promise<string[]>
   return removed
 }
 
-interface Turns {
+interface WorkQueue {
   <T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
   idle(): Promise<void>
 }
 
-function createTurns(folder: string, signal: AbortSignal): Turns {
-  let last: Promise<unknown> = Promise.resolve()
+function createWorkQueue(folder: string, signal: AbortSignal): WorkQueue {
+  const queue = createSerialQueue()
   const take = async <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => {
     signal.throwIfAborted()
     const path = join(folder, workName(workPrefix))
@@ -206,16 +209,6 @@ function createTurns(folder: string, signal: AbortSignal): Turns {
       await rm(path, { recursive: true, force: true })
     }
   }
-  const inTurn = <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => {
-    const turn = last.then(() => take(work))
-    last = turn.catch(() => {
-      /* The caller is told. */
-    })
-    return turn
-  }
-  return Object.assign(inTurn, {
-    idle: async () => {
-      await last
-    },
-  })
+  const runExclusive = <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => queue(() => take(work))
+  return Object.assign(runExclusive, { idle: queue.idle })
 }

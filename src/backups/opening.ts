@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { retry } from '../async/retry.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
@@ -26,24 +26,24 @@ export const openData = (config: Pick<ServerConfig, 'dataDir' | 'database' | 'cl
 async function openShared(options: Parameters<typeof openSharedDatabase>[0], log: Log): Promise<Database> {
   const db = await openSharedDatabase(options)
   const giveUpAt = performance.now() + maxWaitMs
-  let isTold = false
-  for (;;) {
-    try {
-      await migrate(db)
-      await requireFinished(db)
-      return db
-    } catch (error) {
-      if (!(error instanceof Problem && error.code === 'DATABASE_BUSY' && performance.now() < giveUpAt)) {
-        await db.close()
-        throw error
-      }
-      if (!isTold)
-        log('warn', `The database server does not answer yet. It is waited for, ${maxWaitMs / 1000} seconds at most.`, {
-          cause: ((error.cause ?? error) as Error).message,
-        })
-      isTold = true
-      await delay(retryMs)
-    }
+  const prepare = async () => {
+    await migrate(db)
+    await requireFinished(db)
+  }
+  const delayMs = (error: unknown, failures: number) => {
+    if (!(error instanceof Problem && error.code === 'DATABASE_BUSY' && performance.now() < giveUpAt)) return undefined
+    if (failures === 1)
+      log('warn', `The database server does not answer yet; retrying for at most ${maxWaitMs / 1000} seconds.`, {
+        cause: ((error.cause ?? error) as Error).message,
+      })
+    return retryMs
+  }
+  try {
+    await retry(prepare, { delayMs })
+    return db
+  } catch (error) {
+    await db.close()
+    throw error
   }
 }
 

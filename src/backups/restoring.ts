@@ -60,7 +60,9 @@ export async function restore(
     )
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
   const prepared = await backups
-    .inTurn((_, signal) => prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }))
+    .runExclusive((_, signal) =>
+      prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }),
+    )
     .catch(async (error: unknown) => {
       // It may have been deleted since it was found.
       await backups.find(filename)

@@ -1,4 +1,5 @@
 import type { WebSocket } from 'undici'
+import { backoffMs } from '../async/backoff.ts'
 import { errors, type ErrorCode } from '../contract/errors.ts'
 import type { ClientMessage, EventMessage } from '../contract/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
@@ -46,7 +47,7 @@ export class Live {
   readonly #subscriptions = new Map<string, number | undefined>()
   #socket: WebSocket | undefined
   #timer: NodeJS.Timeout | undefined
-  #retryMs = firstRetryMs
+  #failures = 0
   #wasOpen = false
   #closed = false
   #settle: { resolve: () => void; reject: (error: Error) => void }
@@ -129,7 +130,7 @@ export class Live {
   }
 
   #subscribed({ projectId, seq }: { projectId: string; seq: number }): void {
-    this.#retryMs = firstRetryMs
+    this.#failures = 0
     if (!this.#subscriptions.has(projectId)) return
     this.#subscriptions.set(projectId, Math.max(seq, this.#subscriptions.get(projectId) ?? 0))
     this.#options.onSubscribed?.(projectId)
@@ -146,8 +147,7 @@ export class Live {
     if (!this.#wasOpen)
       return this.#end(new Unreachable(new URL(this.#connection.url).origin, new Error(`closed with ${code}`)))
     this.#socket = undefined
-    const retryInMs = this.#retryMs * (0.5 + Math.random() / 2)
-    this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2)
+    const retryInMs = backoffMs(++this.#failures, { firstMs: firstRetryMs, maxMs: maxRetryMs, jitter: 0.5 })
     this.#options.onState?.({ name: 'waiting', retryInMs })
     this.#timer = setTimeout(() => {
       void this.#reconnect()

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { endianness } from 'node:os'
 import { join } from 'node:path'
 import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
+import { coalesce } from '../async/coalesce.ts'
 
 /** Whether the process at the other end of a connection on this machine runs under the server's own account; false where nobody can tell. */
 export type IsOwnPeer = (socket: Socket) => Promise<boolean>
@@ -25,7 +26,7 @@ export const hasSocketTables = (folder: string): Promise<boolean> =>
 
 /** Looks connections up in the kernel's tables, each connection once: its other end does not change hands. */
 export function ownPeerReader(folder: string): IsOwnPeer {
-  const readTables = coalesced(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
+  const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
   let own: Promise<number | undefined> | undefined
   const known = new WeakMap<Socket, Promise<boolean>>()
   const look = async (socket: Socket): Promise<boolean> => {
@@ -98,19 +99,4 @@ function ownersOf(table: string, ends: readonly string[]): number[] {
       if (heldStates.includes(state!) && inode !== '0') owners.push(Number(uid))
     }
   return owners
-}
-
-/** Whoever asks while it is read waits for the next reading, all of them for the same one. */
-function coalesced<T>(read: () => Promise<T>): () => Promise<T> {
-  let running: Promise<unknown> = Promise.resolve()
-  let next: Promise<T> | undefined
-  return () =>
-    (next ??= running.then(() => {
-      next = undefined
-      const reading = read()
-      running = reading.catch(() => {
-        /* Who asked is told. */
-      })
-      return reading
-    }))
 }

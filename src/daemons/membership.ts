@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createSerialQueue } from '../async/serialQueue.ts'
 import { logFailure, reasonOf, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
@@ -61,7 +62,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   const takenUp = new Set<Duty>()
   const stopping = new AbortController()
   let keeping = Promise.resolve()
-  let takingUp: Promise<unknown> = Promise.resolve()
+  const takeovers = createSerialQueue()
 
   const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
     for (const [duty, token] of await heartbeat.time(() => takeLeases({ ...self, url: advertise ?? url }))) {
@@ -70,13 +71,13 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       if (before !== undefined || token === undefined) continue
       tokens.set(duty, token)
       // The leases are renewed meanwhile. What could not be taken up is tried again.
-      takingUp = takingUp
-        .then(() => onDuty(duty))
-        .then(() => takenUp.add(duty))
-        .catch((error: unknown) => {
-          tokens.delete(duty)
-          logFailure(log, 'A duty could not be taken up.', error, { duty })
-        })
+      void takeovers(async () => {
+        await onDuty(duty)
+        takenUp.add(duty)
+      }).catch((error: unknown) => {
+        tokens.delete(duty)
+        logFailure(log, 'A duty could not be taken over; retrying.', error, { duty })
+      })
     }
   }
   return {
@@ -102,7 +103,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
     },
     stop: async () => {
       stopping.abort()
-      await Promise.all([keeping, takingUp])
+      await Promise.all([keeping, takeovers.idle()])
       await db
         .transaction(tx => forgetDaemon(tx, self.id))
         .catch(() => {

@@ -1,3 +1,4 @@
+import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Database, Reader, Transaction } from '../store/database.ts'
 import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store/events.ts'
 import type { Outbox } from './outbox.ts'
@@ -41,7 +42,7 @@ export function startConsumer(
   const { isDue, takePage } = createPager(db, name, consumer)
   let stopped = false
   let timer: NodeJS.Timeout | undefined
-  let working = Promise.resolve()
+  const queue = createSerialQueue()
   const work = async () => {
     try {
       while (!stopped && (await isDue()) && (await db.transaction(takePage)));
@@ -54,7 +55,7 @@ export function startConsumer(
     if (!stopped)
       timer ??= setTimeout(() => {
         timer = undefined
-        working = working.then(work)
+        void queue(work)
       }, afterMs)
   }
   const endNews = outbox.onNews(() => workIn(db.isShared ? sharedGatherMs : gatherMs))
@@ -67,7 +68,7 @@ export function startConsumer(
       stopped = true
       clearTimeout(timer)
       endNews()
-      await working
+      await queue.idle()
     },
   }
 }

@@ -5,7 +5,7 @@ import { kindOf } from './changes.ts'
 import { inCheckout } from './checkout.ts'
 import { copyIgnored } from './copiedFiles.ts'
 import { git, GitFailed, gitOutput } from './git.ts'
-import { inTurn } from './inTurn.ts'
+import { withRepositoryLock } from './repositoryLock.ts'
 import { removeFolder } from './removeFolder.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
 import { listWorktrees, worktreeOf } from './worktrees.ts'
@@ -96,7 +96,7 @@ export async function makeWorktree(
   plan: WorktreePlan,
   copied: readonly string[],
 ): Promise<WorktreePlan> {
-  return inTurn(repository.commonDir, () =>
+  return withRepositoryLock(repository.commonDir, () =>
     makeOnce(projectPath, repository, plan, copied).catch(error => {
       throw toProblem(error)
     }),
@@ -168,7 +168,7 @@ async function checkOut(projectPath: string, plan: WorktreePlan): Promise<Worktr
 export async function dropWorktree(projectPath: string, path: string, branch: string | null): Promise<boolean> {
   const repository = await findIn(projectPath)
   if (!repository) return removeFolder(path).then(() => false)
-  return inTurn(repository.commonDir, async () => {
+  return withRepositoryLock(repository.commonDir, async () => {
     await removeFolder(path)
     await rm(`${path}.unfinished`, { force: true })
     await forget(projectPath, path)

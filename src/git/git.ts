@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
+import { createSemaphore } from '../async/semaphore.ts'
 
 export interface GitOptions {
   /** Written to standard input. */
@@ -63,9 +64,8 @@ const harmless = [
  * Every exit code is an answer.
  * @throws GitFailed
  */
-export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
-  await takeSlot()
-  try {
+export const git = (cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> =>
+  withSlot(async () => {
     const result = await run(cwd, args, options)
     const stderr = Buffer.from(result.stderr ?? [])
       .toString()
@@ -73,14 +73,14 @@ export async function git(cwd: string, args: readonly string[], options: GitOpti
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
     if (result.isMaxBuffer && options.cutsOutput)
       return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
-    if (result.isMaxBuffer) throw new GitFailed('output', 'Git said more than is kept.', result)
+    if (result.isMaxBuffer) throw new GitFailed('output', 'Git printed more than is kept.', result)
     if (result.exitCode === undefined)
       throw new GitFailed(await whyNotStarted(result.code, cwd), 'Git could not be started.', result)
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
-  } finally {
-    freeSlot()
-  }
-}
+  })
+
+/** Of the whole process: git processes take its descriptors and the machine's cores, whichever board asks. */
+const withSlot = createSemaphore(maxConcurrent)
 
 /**
  * Like `git`, but an exit code other than 0 (or `exitCodes`) is a failure.
@@ -154,18 +154,4 @@ function environment(extra: Record<string, string> = {}): Record<string, string>
     SSH_ASKPASS: 'false',
     ...extra,
   }
-}
-
-let running = 0
-const waiting: Array<() => void> = []
-
-async function takeSlot(): Promise<void> {
-  if (running >= maxConcurrent) await new Promise<void>(resolve => waiting.push(resolve))
-  else running++
-}
-
-function freeSlot(): void {
-  const next = waiting.shift()
-  if (next) next()
-  else running--
 }

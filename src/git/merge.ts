@@ -7,7 +7,7 @@ import { requireNoFilters, requireNoOwnFilters } from './filters.ts'
 import { git, GitFailed, nulSeparated } from './git.ts'
 import { identityOf } from './identity.ts'
 import { takeIndex, type TakenIndex } from './indexLock.ts'
-import { inTurn } from './inTurn.ts'
+import { withRepositoryLock } from './repositoryLock.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -49,7 +49,7 @@ export async function mergeWork(request: MergeRequest): Promise<Merged> {
     repository.branch ??
     (await currentBranch(request.projectPath)) ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
-  return inTurn(repository.commonDir, () =>
+  return withRepositoryLock(repository.commonDir, () =>
     mergeOnce(request, repository, into).catch(error => {
       throw toProblem(error)
     }),

@@ -1,12 +1,7 @@
-const tails = new Map<string, Promise<unknown>>()
+import { createKeyedQueue } from '../async/serialQueue.ts'
 
-/** Runs the works on one thing after each other, however each ends. */
-export async function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
-  const result = (tails.get(thing) ?? Promise.resolve()).then(work, work)
-  tails.set(thing, result)
-  try {
-    return await result
-  } finally {
-    if (tails.get(thing) === result) tails.delete(thing)
-  }
-}
+/**
+ * Runs one piece of work at a time on a repository, named by its common folder. The lock is the repository's and so of the whole
+ * process: two boards that have projects in one repository must not make worktrees in it at the same time.
+ */
+export const withRepositoryLock = createKeyedQueue()

@@ -1,3 +1,4 @@
+import { throttle } from '../async/throttle.ts'
 import { causeOf, type Log } from '../config/log.ts'
 import type { Database } from '../store/database.ts'
 import { countAuditFailures, insertAuditFailure, insertAuditRow, type NewAuditRow } from '../store/audit.ts'
@@ -41,12 +42,10 @@ interface Failures {
 export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
   let minute = 0
   let present = new Map<string, Failures>()
-  let timer: NodeJS.Timeout | undefined
 
   const note = (error: unknown) => log('error', 'The audit log could not be written.', { cause: causeOf(error) })
   const flush = async () => {
-    clearTimeout(timer)
-    timer = undefined
+    flushSoon.cancel()
     for (const failures of [...present.values()].filter(({ count, written }) => count > written)) {
       const id = await failures.id
       const { count, targetId } = failures
@@ -55,6 +54,7 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
       failures.written = count
     }
   }
+  const flushSoon = throttle(() => void flush(), flushMs)
   const begin = (failure: FailedSignIn, isOfMany: boolean): Failures => {
     const targetId = failure.userId === null || isOfMany ? null : String(failure.userId)
     const entry: NewAuditRow = {
@@ -100,7 +100,7 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
       }
       known.count++
       if (known.targetId !== (failure.userId === null ? null : String(failure.userId))) known.targetId = null
-      timer ??= setTimeout(() => void flush(), flushMs).unref()
+      flushSoon()
     },
     close: flush,
   }

@@ -1,6 +1,7 @@
 import type { Options } from '@node-rs/argon2'
 import { availableParallelism } from 'node:os'
 import { Problem } from '../contract/errors.ts'
+import { createSemaphore } from '../async/semaphore.ts'
 import { networkOf } from './throttle.ts'
 
 /** argon2id as OWASP's password storage cheat sheet has it; the package's default algorithm is argon2id. */
@@ -32,26 +33,20 @@ export type HashQueue = <T>(work: () => Promise<T>, address?: string) => Promise
  * neither memory nor the cores and pool threads that everything else needs.
  */
 export function createHashQueue(maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
-  const waiting: Array<{ network: string | undefined; start: () => void }> = []
-  let running = 0
-  const leave = () => {
-    const next = waiting.shift()
-    if (next) next.start()
-    else running--
-  }
+  const withSlot = createSemaphore(maxConcurrent)
+  const waiting = new Set<{ network: string | undefined }>()
   const isFull = (network: string | undefined) =>
-    waiting.length >= maxWaiting ||
-    (network !== undefined && waiting.filter(each => each.network === network).length >= maxWaitingFromOne)
+    waiting.size >= maxWaiting ||
+    (network !== undefined && [...waiting].filter(each => each.network === network).length >= maxWaitingFromOne)
   return async (work, address) => {
     const network = address === undefined ? undefined : networkOf(address)
-    if (running < maxConcurrent) running++
-    else if (isFull(network))
+    if (isFull(network))
       throw new Problem('RATE_LIMITED', 'Too many sign-ins at once; try again later.', { retryAfterSecs: 5 })
-    else await new Promise<void>(start => waiting.push({ network, start }))
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
+    const place = { network }
+    waiting.add(place)
+    return withSlot(() => {
+      waiting.delete(place)
+      return work()
+    })
   }
 }

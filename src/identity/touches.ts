@@ -1,3 +1,4 @@
+import { throttle } from '../async/throttle.ts'
 import type { Database } from '../store/database.ts'
 import { setKeyLastUsed } from '../store/keys.ts'
 import { extendSignInToken, setSignInUsed } from '../store/signInTokens.ts'
@@ -16,10 +17,8 @@ export function createTouches(db: Database): Touches {
   let keys = new Map<number, string>()
   let tokens = new Map<string, string>()
   let signIns = new Map<string, string>()
-  let timer: NodeJS.Timeout | undefined
 
   const write = () => {
-    timer = undefined
     const [usedKeys, extendedTokens, usedSignIns] = [keys, tokens, signIns]
     keys = new Map()
     tokens = new Map()
@@ -32,9 +31,7 @@ export function createTouches(db: Database): Touches {
       /* The token's next request brings the same news again. */
     })
   }
-  const soon = () => {
-    timer ??= setTimeout(write, gatherMs).unref()
-  }
+  const soon = throttle(write, gatherMs)
 
   return {
     keyUsed: (keyId, at) => {
@@ -49,10 +46,6 @@ export function createTouches(db: Database): Touches {
       tokens.set(tokenHash, expiresAt)
       soon()
     },
-    close: () => {
-      if (!timer) return
-      clearTimeout(timer)
-      write()
-    },
+    close: soon.flush,
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../async/backoff.ts'
 import type { Log } from '../config/log.ts'
 import type { LogLevel } from '../contract/logs.ts'
 import { deliver, type Delivery, type Receiver } from './delivery.ts'
@@ -139,10 +140,10 @@ function count(state: State, total: number, delivery: Exclude<Delivery, { kind: 
   state.dropped += rejected
 }
 
-/** Doubles from one failure to the next, with a little chance in it, unless the receiver says when. */
+/** The receiver may say when it is to be asked again. */
 function waitMs(state: State, afterMs: number | undefined, { firstRetryMs, maxRetryMs }: ExportLimits): number {
-  const backoffMs = Math.min(firstRetryMs * 2 ** Math.min(state.failures++, 20), maxRetryMs)
-  return afterMs ?? backoffMs * (0.8 + 0.4 * Math.random())
+  state.failures++
+  return afterMs ?? backoffMs(state.failures, { firstMs: firstRetryMs, maxMs: maxRetryMs, jitter: 0.3 })
 }
 
 /** Says when it begins to fail and when it works again, not each time. */

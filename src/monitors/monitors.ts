@@ -2,7 +2,7 @@ import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { clockFollower } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
-import { coalesce } from '../events/coalesce.ts'
+import { throttle } from '../async/throttle.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { Database } from '../store/database.ts'
@@ -59,7 +59,7 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
       return reconciler.idle()
     },
     start: (url, log) => {
-      unsubscribe = outbox.onNews(coalesce(reconciler.wake, gatherMs))
+      unsubscribe = outbox.onNews(throttle(reconciler.wake, gatherMs))
       reconciler.start(url, log)
     },
     stop: async () => {

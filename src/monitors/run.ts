@@ -83,7 +83,7 @@ async function start(
 function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
   if (error instanceof Problem || error instanceof LaunchFailed) return error.message
   logFailure(log, 'A monitor could not be run.', error, { monitorId: id })
-  return 'The server failed to run it; its log tells more.'
+  return 'The server could not run it; see its log.'
 }
 
 /** Keeps the last of what a command prints. The returned function gives it, once its processes are gone. */

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import type { Lookup } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { isPlatformAddress, isPlatformName } from './platformAddresses.ts'
-import { createSlots } from './slots.ts'
+import { createSemaphore } from '../async/semaphore.ts'
 
 /** Where requests may go that somebody else than the operator has named. */
 export interface Targets {
@@ -97,9 +97,9 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
 
 /** The system's resolver takes a thread for each name, of four that files and passwords need as well. */
 function fewAtOnce(lookup: Lookup): Lookup {
-  const inSlot = createSlots(maxLookups)
+  const withSlot = createSemaphore(maxLookups)
   return (hostname, options, callback) =>
-    void inSlot(
+    void withSlot(
       () =>
         new Promise<void>(resolve =>
           lookup(hostname, options, (error, addresses) => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { coalesce } from '../async/coalesce.ts'
 import { logFailure, type Log } from '../config/log.ts'
 
 const retryMs = 1000
@@ -23,23 +24,18 @@ export interface Reconciler {
 /** @param what names the reconciled things in the log: "Sessions" */
 export function createReconciler(what: string, reconcile: () => Promise<void>): Reconciler {
   let at: Reconciler['at']
-  let [isWoken, isOver] = [false, false]
-  let running: Promise<void> | undefined
-  const runWhileWoken = async () => {
-    while (isWoken) {
-      isWoken = false
-      await reconcile().catch(error => {
-        logFailure(at!.log, `${what} could not be reconciled; retrying.`, error)
-        setTimeout(wake, retryMs).unref()
-      })
-    }
-    running = undefined
-  }
+  let isOver = false
+  let last = Promise.resolve()
+  const run = coalesce(() =>
+    reconcile().catch(error => {
+      logFailure(at!.log, `${what} could not be reconciled; retrying.`, error)
+      setTimeout(wake, retryMs).unref()
+    }),
+  )
   const wake = () => {
-    isWoken = true
-    if (at && !isOver) running ??= runWhileWoken()
+    if (at && !isOver) last = run()
   }
-  const idle = () => running ?? Promise.resolve()
+  const idle = () => last
   return {
     get at() {
       return at

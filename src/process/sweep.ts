@@ -1,3 +1,4 @@
+import { coalesce } from '../async/coalesce.ts'
 import { listProcesses, runOf, type ProcessEntry } from './table.ts'
 
 /**
@@ -22,34 +23,15 @@ export const isGone = async (tree: Tree): Promise<boolean> =>
  * in the leader's session, and all their descendants, whatever became of their environment. Never this process or one
  * that it descends from.
  */
-export const findMembers = (trees: readonly Tree[]): Promise<ProcessEntry[][]> =>
-  new Promise((resolve, reject) => {
-    asked.push({ trees, resolve, reject })
-    if (!isLooking) void lookForAll()
-  })
-
-interface Asked {
-  trees: readonly Tree[]
-  resolve(members: ProcessEntry[][]): void
-  reject(error: unknown): void
+export async function findMembers(trees: readonly Tree[]): Promise<ProcessEntry[][]> {
+  wanted.push(...trees)
+  const membersOf = await readMembers()
+  return trees.map(membersOf)
 }
-const asked: Asked[] = []
-let isLooking = false
 
-/** A look through all processes costs the same for one tree and for many: what is asked for during one shares the next. */
-async function lookForAll(): Promise<void> {
-  isLooking = true
-  for (await undefined; asked.length > 0;) {
-    const now = asked.splice(0)
-    try {
-      const found = await look(now.flatMap(({ trees }) => trees))
-      for (const { trees, resolve } of now) resolve(trees.map(found))
-    } catch (error) {
-      for (const { reject } of now) reject(error)
-    }
-  }
-  isLooking = false
-}
+/** Reading the process table costs the same for one tree and for many, so concurrent searches share it: it is the machine's, whichever board asks. */
+const readMembers = coalesce(() => look(wanted.splice(0)))
+const wanted: Tree[] = []
 
 async function look(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
   const entries = await listProcesses()

@@ -1,6 +1,8 @@
-import { logFailure, type Log } from '../config/log.ts'
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { retry } from '../async/retry.ts'
+import type { SerialQueue } from '../async/serialQueue.ts'
+import { logFailure, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { finish } from '../domain/scripts.ts'
 import { commandEnvironment } from '../process/environment.ts'
@@ -21,12 +23,12 @@ const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
 
-/** What a run needs of the board. `url` is where its command reaches this server; what is done in turn leaves the server time for others in between. */
+/** What a run needs of the board. `url` is where its command reaches this server; `launchQueue` starts one process at a time. */
 export interface RunParts {
   db: Database
   url: string
   log: Log
-  inTurn<T>(work: () => Promise<T>): Promise<T>
+  launchQueue: SerialQueue
 }
 
 /** A run whose processes are on this machine. */
@@ -64,27 +66,30 @@ export function startRun(parts: RunParts, run: OpenRun): LiveRun {
 async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> {
   const ending = await perform(parts, run, state).catch((error: unknown): Ending => {
     logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
-    return { status: 'failed', exitCode: null, error: 'The server failed to run it; its log tells more.' }
+    return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
-  // A row that does not say so would be taken for a run that is to be started.
-  for (;;) {
-    try {
-      return await writeWithRetry(
-        parts.db,
-        tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }),
-        code => parts.log('warn', 'The end of a script could not be kept yet.', { code }),
-      )
-    } catch (error) {
-      if (error instanceof Problem && error.code === 'SHUTTING_DOWN') return
-      logFailure(parts.log, 'The end of a script could not be kept.', error, { scriptId: run.scriptId })
-      await delay(retryMs)
-    }
+  // A row that stays open would be started again.
+  const save = () =>
+    writeWithRetry(
+      parts.db,
+      tx => finish(tx, run.scriptId, { ...ending, ...state.tail.read() }),
+      code => parts.log('warn', 'The result of a script could not be saved yet; retrying.', { code }),
+    )
+  const delayMs = (error: unknown) => {
+    if (isShuttingDown(error)) return undefined
+    logFailure(parts.log, 'The result of a script could not be saved.', error, { scriptId: run.scriptId })
+    return retryMs
   }
+  await retry(save, { delayMs }).catch(() => {
+    /* The next start of the server fails it as interrupted. */
+  })
 }
+
+const isShuttingDown = (error: unknown) => error instanceof Problem && error.code === 'SHUTTING_DOWN'
 
 async function perform(parts: RunParts, run: OpenRun, state: State): Promise<Ending> {
   const child = await parts
-    .inTurn(async () => (state.reason === null ? launch(parts, run) : undefined))
+    .launchQueue(async () => (state.reason === null ? launch(parts, run) : undefined))
     .catch((error: unknown) => {
       if (error instanceof LaunchFailed) return error
       throw error

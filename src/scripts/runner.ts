@@ -1,9 +1,10 @@
 import type { Log } from '../config/log.ts'
 import { failLost, type ScriptRuns } from '../domain/scripts.ts'
+import { createSerialQueue } from '../async/serialQueue.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
-import { startRun, type LiveRun, type RunParts } from './run.ts'
+import { startRun, type LiveRun } from './run.ts'
 
 /** Runs scripts, each once at a time. */
 export interface ScriptRunner extends ScriptRuns {
@@ -20,7 +21,8 @@ export interface ScriptRunner extends ScriptRuns {
 /** What the rows of runs say is what it does: an open one runs, one with a reason is ended, and so is one without a row. */
 export function createScriptRunner(db: Database): ScriptRunner {
   const running = new Map<number, LiveRun>()
-  const inTurn = createTurns()
+  // Starting a process blocks the event loop for some milliseconds: requests are answered between two starts.
+  const launchQueue = createSerialQueue(() => new Promise(setImmediate))
   const look = async () => {
     const open = new Map((await listOpenRuns(db)).map(run => [run.scriptId, run]))
     for (const live of running.values()) {
@@ -30,7 +32,7 @@ export function createScriptRunner(db: Database): ScriptRunner {
     }
     for (const row of open.values()) {
       if (running.has(row.scriptId) || reconciler.isOver) continue
-      const live = startRun({ db, inTurn, ...reconciler.at! }, row)
+      const live = startRun({ db, launchQueue, ...reconciler.at! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)
@@ -52,16 +54,6 @@ export function createScriptRunner(db: Database): ScriptRunner {
       for (const live of running.values()) live.stop('The server was stopped.')
       await withinStop(Promise.all([...running.values()].map(({ over }) => over)))
     },
-  }
-}
-
-/** Starting a process holds everything up for some milliseconds: many that are to start at once do so one after the other. */
-function createTurns(): RunParts['inTurn'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return work => {
-    const done = last.then(work)
-    last = done.catch(() => {}).then(() => new Promise(setImmediate))
-    return done
   }
 }
 

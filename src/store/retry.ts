@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { retry } from '../async/retry.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Database, Transaction } from './database.ts'
 
@@ -7,7 +7,7 @@ const busyTimeoutMs = 10_000
 
 /**
  * Writes until it succeeds: a busy database or a full disk is waited for. For what has happened already and must be kept.
- * @param onWait told each time, with the code
+ * @param onWait is called before each retry, with the code
  * @throws Problem SHUTTING_DOWN
  */
 export function writeWithRetry<T>(
@@ -15,11 +15,12 @@ export function writeWithRetry<T>(
   work: (tx: Transaction) => Promise<T>,
   onWait: (code: string) => void,
 ): Promise<T> {
-  return again(
-    () => db.transaction(work),
-    ({ code }) => code === 'DATABASE_BUSY' || code === 'DISK_FULL',
-    onWait,
-  )
+  const delayMs = (error: unknown) => {
+    if (!(error instanceof Problem) || !(error.code === 'DATABASE_BUSY' || error.code === 'DISK_FULL')) return undefined
+    onWait(error.code)
+    return retryMs
+  }
+  return retry(() => db.transaction(work), { delayMs })
 }
 
 /**
@@ -29,21 +30,7 @@ export function writeWithRetry<T>(
  */
 export function retryWhileBusy<T>(work: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + busyTimeoutMs
-  return again(work, ({ code }) => code === 'DATABASE_BUSY' && performance.now() < giveUpAt)
+  return retry(work, { delayMs: error => (isBusy(error) && performance.now() < giveUpAt ? retryMs : undefined) })
 }
 
-async function again<T>(
-  work: () => Promise<T>,
-  passes: (problem: Problem) => boolean,
-  onWait: (code: string) => void = () => {},
-): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Problem && passes(error))) throw error
-      onWait(error.code)
-      await delay(retryMs)
-    }
-  }
-}
+const isBusy = (error: unknown): boolean => error instanceof Problem && error.code === 'DATABASE_BUSY'

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { disable } from '../domain/webhooks.ts'
-import { createSlots } from '../outside/slots.ts'
+import { coalesce } from '../async/coalesce.ts'
+import { createSemaphore } from '../async/semaphore.ts'
 import type { Database } from '../store/database.ts'
 import { nextDelivery, recordAttempt, webhooksWithDueDeliveries, type DueDelivery } from '../store/deliveries.ts'
 import { writeWithRetry } from '../store/retry.ts'
@@ -25,37 +26,33 @@ export function createSender(parts: AttemptParts & { db: Database }): Sender {
   const { db, config, onFailure } = parts
   const now = () => config.clock().toISOString()
   const post = createPost(parts)
-  /** What is on its way for a webhook; whether there may be more since it looked. */
-  const lanes = new Map<number, { over: Promise<void>; again: boolean }>()
+  /** By webhook: sends what is due; the last call of that. */
+  const lanes = new Map<number, { send: () => Promise<void>; sent: Promise<void> }>()
   const sendAll = async (webhookId: number) => {
     for (let due: DueDelivery | undefined; !post.isStopped() && (due = await nextDelivery(db, webhookId, now()));)
       await post.send(due)
   }
   const wake = (webhookId: number) => {
-    const lane = lanes.get(webhookId)
-    if (lane) lane.again = true
-    if (lane || post.isStopped()) return
-    const over = sendAll(webhookId)
-      .catch(onFailure)
-      .then(() => {
-        const { again } = lanes.get(webhookId)!
-        lanes.delete(webhookId)
-        if (again) wake(webhookId)
-      })
-    lanes.set(webhookId, { over, again: false })
+    if (post.isStopped()) return
+    const send = lanes.get(webhookId)?.send ?? coalesce(() => sendAll(webhookId).catch(onFailure))
+    const sent = send()
+    lanes.set(webhookId, { send, sent })
+    void sent.then(() => {
+      if (lanes.get(webhookId)?.sent === sent) lanes.delete(webhookId)
+    })
   }
   return {
     wake,
     wakeDue: async () => {
       for (const webhookId of await webhooksWithDueDeliveries(db, now())) wake(webhookId)
     },
-    stop: () => post.stop([...lanes.values()].map(({ over }) => over)),
+    stop: () => post.stop([...lanes.values()].map(({ sent }) => sent)),
   }
 }
 
 /** Sends one delivery and notes what it came to: at most 128 at once, until it is stopped. */
 function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
-  const inSlot = createSlots(maxConcurrent)
+  const withSlot = createSemaphore(maxConcurrent)
   const onTheirWay = new Set<AbortController>()
   let stopped = false
   const send = async (delivery: DueDelivery) => {
@@ -79,7 +76,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
       )
   }
   return {
-    send: (delivery: DueDelivery): Promise<void> => inSlot(() => send(delivery)),
+    send: (delivery: DueDelivery): Promise<void> => withSlot(() => send(delivery)),
     isStopped: () => stopped,
     stop: async (sending: ReadonlyArray<Promise<void>>): Promise<void> => {
       stopped = true

@@ -118,12 +118,12 @@ it('an export of a project or an organization that goes is 404', async () => {
 it.skipIf(onLibsqlServer)('a restore of a backup that goes is 404', async () => {
   const { filename } = await board.client.backups.create({})
   const { backups } = board.server.app
-  const { inTurn } = backups
-  backups.inTurn = (async (...args: Parameters<typeof inTurn>) => {
-    backups.inTurn = inTurn
+  const { runExclusive } = backups
+  backups.runExclusive = (async (...args: Parameters<typeof runExclusive>) => {
+    backups.runExclusive = runExclusive
     await board.client.backups.delete({ filename })
-    return inTurn(...args)
-  }) as typeof inTurn
+    return runExclusive(...args)
+  }) as typeof runExclusive
   const reply = await board.request('POST', `/api/backups/${filename}/restore`)
   expect([reply.status, reply.body.error.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
 })

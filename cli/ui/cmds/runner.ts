@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { retry } from '../../../src/async/retry.ts'
+import { createSerialQueue } from '../../../src/async/serialQueue.ts'
 import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
@@ -37,7 +38,7 @@ const retryMs = 1000
  */
 export function createCmdRunner(context: Context, shown: () => Shown, hooks: CmdHooks): CmdRunner {
   let isClosed = false
-  let lastChange: Promise<void> = Promise.resolve()
+  const changes = createSerialQueue()
   const dispatch = (msg: Msg | void) => {
     if (msg && !isClosed) hooks.dispatch(msg)
   }
@@ -47,7 +48,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       if (!isQuiet(job)) refused(error)
     })
   const change = (act: () => Promise<Msg | void>, moveId?: number) => {
-    lastChange = lastChange.then(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, moveId))
+    void changes(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, moveId))
   }
   return {
     run: job => {
@@ -68,27 +69,16 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
 
 type Table<Result> = Partial<Record<Job['type'], (job: Job) => Promise<Result>>>
 
-/** A server that is away or busy is asked again. */
-async function retryWhileUnreachable<T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> {
-  for (;;) {
-    try {
-      return await read()
-    } catch (error) {
-      if (exitOf(error) !== 'unreachable' || isOver()) throw error
-      await sleep(retryMs, undefined, { ref: false })
-    }
-  }
-}
-
-/** A server that is asked too often is asked again when it says so. */
-async function retryOnRateLimit<T>(act: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
+/** Retries a change after the time that a rate limit asks for. */
+const retryOnRateLimit = <T>(act: () => Promise<T>): Promise<T> =>
+  retry(act, {
+    delayMs: error => {
       const { status, retryAfterSecs } = error as ApiFailure
-      if (status !== 429 || retryAfterSecs === undefined) throw error
-      await sleep(retryAfterSecs * 1000, undefined, { ref: false })
-    }
-  }
-}
+      return status === 429 && retryAfterSecs !== undefined ? retryAfterSecs * 1000 : undefined
+    },
+    ref: false,
+  })
+
+/** A server that is away or busy is asked again. */
+const retryWhileUnreachable = <T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> =>
+  retry(read, { delayMs: error => (exitOf(error) === 'unreachable' && !isOver() ? retryMs : undefined), ref: false })

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { createSerialQueue } from '../../async/serialQueue.ts'
 import { diffOf } from '../../domain/changes.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
 import { append } from '../../events/outbox.ts'
@@ -35,7 +36,7 @@ export class SessionRecord {
   readonly #announced = new Set<string>()
   /** What of the session's cost is on its credential's account already, in US dollars. */
   #countedUsd = 0
-  #lastWrite: Promise<unknown> = Promise.resolve()
+  readonly #inOrder = createSerialQueue()
 
   constructor(dependencies: RunDependencies, id: number, stopped: AbortSignal) {
     this.#dependencies = dependencies
@@ -205,12 +206,6 @@ export class SessionRecord {
       () => session.filesChanged,
     )
     return Promise.race([counted, delay(countFilesTimeoutMs, session.filesChanged, { ref: false })])
-  }
-
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#lastWrite.then(work)
-    this.#lastWrite = done.catch(() => {})
-    return done
   }
 
   /** @throws Problem SHUTTING_DOWN */

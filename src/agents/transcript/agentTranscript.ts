@@ -1,3 +1,4 @@
+import { createSerialQueue } from '../../async/serialQueue.ts'
 import type { Database } from '../../store/database.ts'
 import { parseUpdate } from '../acp/parseUpdate.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
@@ -21,7 +22,7 @@ export interface Transcript {
 export function openTranscript(db: Database, session: TranscriptSession, secrets: readonly string[] = []): Transcript {
   const pending = new PendingMessages()
   let failure: { error: unknown } | undefined
-  let writing: Promise<void> = Promise.resolve()
+  const queue = createSerialQueue()
   let timer: NodeJS.Timeout | undefined
 
   const writeOnce = async (everything: boolean): Promise<void> => {
@@ -33,7 +34,7 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
     if (failure) pending.clear()
   }
   /** Writes what is due, or everything, after the write that is under way. */
-  const write = (everything: boolean): Promise<void> => (writing = writing.then(() => writeOnce(everything)))
+  const write = (everything: boolean): Promise<void> => queue(() => writeOnce(everything))
   const writeAll = async () => {
     await write(true)
     if (failure) throw failure.error

@@ -1,0 +1,21 @@
+import { coalesce } from '../../src/async/coalesce.ts'
+import { exitOf } from '../failures/failure.ts'
+
+/** Refreshes on demand, one run at a time. A refresh that the server does not answer is left to the next one. */
+export interface Refresher {
+  again(): void
+  /** Rejects with the first failure. */
+  failed: Promise<never>
+}
+
+export function createRefresher(refresh: () => Promise<void>): Refresher {
+  const run = coalesce(refresh)
+  let again: () => void
+  const failed = new Promise<never>((_, reject) => {
+    again = () =>
+      void run().catch((error: unknown) => {
+        if (exitOf(error) !== 'unreachable') reject(error)
+      })
+  })
+  return { again: again!, failed }
+}
