@@ -86,16 +86,18 @@ export interface NewCard {
   useWorktree: boolean
   agent?: string | null
   command?: string
+  /** Start it in its column, which is an active one, or make nothing. */
+  start?: boolean
 }
 
-/** Creates a card whose agent waits; with a command, a terminal card. The external route knows no labels, no agents and no terminal cards. */
+/** Creates a card whose agent waits, unless it is to start; with a command, a terminal card. The external route knows no labels, agents, terminal cards and starts. */
 export async function createCard(
   { client, external }: Context,
   projectId: string,
-  { title, prompt, column, labels, useWorktree, agent, command }: NewCard,
+  { title, prompt, column, labels, useWorktree, agent, command, start = false }: NewCard,
   idempotencyKey?: string,
 ): Promise<Card> {
-  if (external && labels.length === 0 && agent === undefined && command === undefined)
+  if (external && labels.length === 0 && agent === undefined && command === undefined && !start)
     return fromExternal(
       await client.external.create(
         { projectId, title, prompt, columnId: column && Number(column.id), useWorktree },
@@ -110,7 +112,8 @@ export async function createCard(
       columnId: column?.id,
       labels,
       useWorktree,
-      deferred: true,
+      deferred: !start,
+      mustStart: start,
       agent,
       command,
       ...(command !== undefined && { kind: 'terminal' }),

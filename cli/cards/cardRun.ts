@@ -33,18 +33,27 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
 export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
   const { client } = context
   const { boardId, columnId, deferred, status } = await getCard(context, place)
-  const active = (await columnsOf(context, place.projectId, boardId)).filter(
-    ({ columnType }) => columnType === 'active',
-  )
-  if (!active[0])
-    throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })
+  const active = await activeColumn(context, { projectId: place.projectId, boardId, columnId })
   // A run that cannot start moves nothing.
-  if (!active.some(({ id }) => id === columnId))
-    await client.cards.move({ ...place, columnId: active[0].id, mustStart: true })
+  if (active.id !== columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true })
   else if (deferred) await client.cards.activate(place)
   else if (brokenOff.has(status)) {
     await client.agents.retry(place)
     return 'goes on'
   } else await client.agents.relaunch(place)
   return 'starts'
+}
+
+/**
+ * The column where a card of this one is started: itself, if it is active, else the first active one of its board.
+ * @throws Failure (conflict) when the board has none
+ */
+export async function activeColumn(
+  context: Context,
+  { projectId, boardId, columnId }: { projectId: string; boardId?: string; columnId?: string },
+): Promise<{ id: string }> {
+  const active = (await columnsOf(context, projectId, boardId)).filter(({ columnType }) => columnType === 'active')
+  const column = active.find(({ id }) => id === columnId) ?? active[0]
+  if (column) return column
+  throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })
 }

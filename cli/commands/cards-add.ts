@@ -3,12 +3,13 @@ import { chosenAgent } from '../agents/agentOption.ts'
 import { several } from '../parsing/arguments.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardBrief } from '../cards/cardColumns.ts'
-import { createCard, getCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
-import { runCard } from '../cards/cardRun.ts'
+import { createCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
+import { activeColumn } from '../cards/cardRun.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { cardOfMarkdown, cardsOfLines, type CardText } from '../cards/newCards.ts'
+import { warnOfFolder } from '../cards/startWarnings.ts'
 import { readText } from '../input/prompt.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 import { boardsOf, columnsOf, resolveColumn } from '../context/resolve.ts'
@@ -78,7 +79,7 @@ async function addOne(context: Context, title: string | undefined, options: AddO
       see: 'board cards add --help',
     })
   const projectId = await projectForNew(context)
-  const { made, isNew, failure } = await add(
+  const { made, isNew } = await add(
     context,
     projectId,
     { ...card, title: card.title },
@@ -87,7 +88,6 @@ async function addOne(context: Context, title: string | undefined, options: AddO
   )
   context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
   await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
-  if (failure !== undefined) throw failure
 }
 
 /** The current project; where the folder belongs to projects of several owners, it is said which one is meant. */
@@ -109,7 +109,7 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
   const addAt = async (line: string) => {
     const text = texts[Number(line) - 1]!
     const idempotencyKey = options.idempotencyKey && `${options.idempotencyKey}-${line}`
-    const { made: card, failure } = await add(
+    const { made: card } = await add(
       context,
       projectId,
       { ...text, title: text.title! },
@@ -122,7 +122,6 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
         card,
         cardBrief.filter(({ name }) => name === 'id' || name === 'title'),
       )
-    if (failure !== undefined) throw failure
   }
   try {
     await bulk(
@@ -137,47 +136,47 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
   context.out.done(`Added ${made.length} ${made.length === 1 ? 'card' : 'cards'}.`)
 }
 
-type FindColumn = (wanted: string | undefined) => Promise<{ id: string } | undefined>
+type Column = Awaited<ReturnType<typeof resolveColumn>>
+type FindColumn = (wanted: string | undefined) => Promise<Column | undefined>
 
-/** `failure` says why the agent of a card that was added was not started. */
+/** Makes a card, or finds it. With `--run` one whose agent cannot start is not made. */
 async function add(
   context: Context,
   projectId: string,
   text: CardText & { title: string },
   options: AddOptions,
   findColumn: FindColumn,
-): Promise<{ made: Card; isNew: boolean; failure?: unknown }> {
+): Promise<{ made: Card; isNew: boolean }> {
   const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
   const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
   if (before) return { made: before, isNew: false }
-  const labels = [...new Set([...(text.labels ?? []), ...(options.label ?? [])])]
-  const useWorktree = options.worktree && text.useWorktree !== false
-  const card = await createCard(
+  const made = await createCard(
     context,
     projectId,
     {
       title: text.title,
       prompt: text.prompt,
-      column,
-      labels,
-      useWorktree,
+      column: options.run ? await columnToRunIn(context, projectId, column) : column,
+      labels: [...new Set([...(text.labels ?? []), ...(options.label ?? [])])],
+      useWorktree: options.worktree && text.useWorktree !== false,
       agent: await chosenAgent(context, options.agent ?? text.agent),
       command: options.terminal,
+      start: options.run,
     },
     options.idempotencyKey,
   )
-  if (!options.run) return { made: card, isNew: true }
-  const place = { projectId, cardId: card.id }
-  try {
-    return { made: await runCard(context, place), isNew: true }
-  } catch (failure) {
-    return { made: await getCard(context, place).catch(() => card), isNew: true, failure }
-  }
+  if (options.run) await warnOfFolder(context, made)
+  return { made, isNew: true }
+}
+
+async function columnToRunIn(context: Context, projectId: string, column?: Column): Promise<{ id: string }> {
+  const boardId = column?.boardId ?? (await boardsOf(context, projectId))[0]?.id
+  return activeColumn(context, { projectId, boardId, columnId: column?.id })
 }
 
 /** Finds columns by name or id, each once. */
 function columnFinder(context: Context, projectId: string): FindColumn {
-  const found = new Map<string, Promise<{ id: string }>>()
+  const found = new Map<string, Promise<Column>>()
   return async wanted => {
     if (wanted === undefined) return undefined
     if (!found.has(wanted)) found.set(wanted, resolveColumn(context, projectId, wanted))

@@ -125,6 +125,7 @@ const Command = v.pipe(
   text(1, 4096),
   v.check(value => value.trim() !== '', 'must not be blank'),
 )
+/** With `mustStart` a card that cannot be started is not made. */
 const CreateCard = v.strictObject({
   projectId: Ref,
   title: Title,
@@ -134,6 +135,7 @@ const CreateCard = v.strictObject({
   groupId: v.optional(v.nullable(Name), null),
   useWorktree: v.optional(v.boolean(), true),
   deferred: v.optional(v.boolean(), false),
+  mustStart: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false),
   agent: v.optional(v.nullable(AgentId), null),
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal'), 'kanban'),

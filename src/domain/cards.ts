@@ -16,7 +16,7 @@ import * as order from '../store/order.ts'
 import type { Caller } from './caller.ts'
 import { projectRole } from './access.ts'
 import { announceCard, changeCard } from './cardChanges.ts'
-import { notStarted, start, type Agents } from './sessions.ts'
+import { notStarted, requireStartable, start, type Agents } from './sessions.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { initialSteps } from './steps.ts'
 
@@ -40,6 +40,7 @@ export interface NewCard {
   groupId?: string | null
   useWorktree: boolean
   deferred?: boolean
+  mustStart?: boolean
   autoMode?: boolean
   agent?: string | null
   kind?: CardKind
@@ -63,8 +64,10 @@ export async function findExternalJson(
 /**
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
  * In an active column its agent starts, unless the card is deferred. What a caller makes who may not start agents is automation.
+ * With `mustStart` a card that starts nothing is not made.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
- *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them, and COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card
+ *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them, COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card,
+ *   and with `mustStart` CONFLICT, AGENT_UNAVAILABLE
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const { column, columns } = await placeForNewCard(tx, card, automation)
@@ -76,7 +79,10 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
       'command',
       card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
     )
-  if (refused && (kind === 'terminal' || card.autoMode)) throw refused
+  if (refused && (kind === 'terminal' || card.autoMode || card.mustStart)) throw refused
+  const starts = column.columnType === 'active' && !deferred
+  if (card.mustStart && !starts)
+    refuse('CONFLICT', 'The card would start nothing: it is deferred, or its column is not active.')
   const made = insertCard(tx, {
     projectId: card.projectId,
     boardId: column.boardId,
@@ -98,7 +104,8 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
   const created = await announceCard(tx, 'card.created', { projectId: card.projectId, id: await made })
-  return column.columnType === 'active' && !deferred ? started(tx, agents, created, caller) : created
+  if (card.mustStart) await requireStartable(tx, agents, created, caller)
+  return starts ? started(tx, agents, created, caller) : created
 }
 
 /** Whether making a card would ask for an agent, as far as can be told before. */

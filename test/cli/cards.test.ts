@@ -61,11 +61,10 @@ describe('adding', () => {
     expect(await cli.json(['cards', 'view', id])).toMatchObject({ columnName: 'In Progress', deferred: false })
   })
 
-  test('--run leaves the card where it was added when no agent can start, and says so', async () => {
+  test('--run adds no card whose agent cannot start, and says so', async () => {
     const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Waits', '--run', '--json'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('no agent is installed on the server')])
-    const { id } = JSON.parse(stdout) as { id: string }
-    expect(await cli.json(['cards', 'view', id])).toMatchObject({ columnName: 'Backlog', deferred: true })
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('no agent is installed on the server')])
+    expect(await cli.ok(['cards', 'list', '--search', 'Waits', '-q'])).toBe('')
   })
 
   test('an unknown column ends with 3 and says what was probably meant', async () => {

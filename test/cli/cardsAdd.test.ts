@@ -97,22 +97,15 @@ test('trying again with the same key adds nothing twice, and a title is needed',
   expect(await cli.board(['cards', 'add', 'x', '--from', '-'], { input })).toMatchObject({ code: 2 })
 })
 
-test('a card whose agent cannot be started is added where it would wait, and printed, and the exit code tells', async () => {
+test('a card whose agent cannot be started is not added with --run, and a waiting one stays where it is', async () => {
   const unable =
     /^board: no agent is installed on the server\. To get one, .+: npm install -g \S+\nsee: board agents providers\n$/
-  const { code, stdout, stderr } = await cli.board(['cards', 'add', 'Needs an agent', '--run', '-q'])
-  expect({ code, stdout, stderr }).toEqual({
-    code: 1,
-    stdout: expect.stringMatching(/^\d+\n$/) as string,
-    stderr: expect.stringMatching(unable) as string,
-  })
-  const id = stdout.trim()
+  const refused = { code: 1, stdout: '', stderr: expect.stringMatching(unable) as string }
+  expect(await cli.board(['cards', 'add', 'Needs an agent', '--run'])).toEqual(refused)
+  expect(await cli.board(['cards', 'add', 'Needs an agent', '--run', '-c', 'In Progress', '-q'])).toEqual(refused)
+  expect(await cli.ok(['cards', 'list', '--search', 'Needs an agent', '-q'])).toBe('')
+  const id = (await cli.ok(['cards', 'add', 'Needs an agent', '-q'])).trim()
   const waits = { title: 'Needs an agent', columnName: 'Backlog', deferred: true, status: 'idle' }
-  expect(await card(id)).toMatchObject(waits)
-  expect(await cli.board(['cards', 'run', id])).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(unable) as string,
-  })
+  expect(await cli.board(['cards', 'run', id])).toEqual(refused)
   expect(await card(id)).toMatchObject(waits)
 })

@@ -59,6 +59,27 @@ describe('where no agent is installed', () => {
       lastAgentAction: null,
     })
   })
+
+  test('a card that must start is refused whole, over HTTP too', async () => {
+    const count = async () => (await board.client.cards.list({ projectId })).length
+    const before = await count()
+    const create = (columnId: string, more: object = {}) =>
+      board.client.cards.create({ projectId, title: 'Must start', columnId, mustStart: true, ...more })
+    await expect(create(columns.active)).rejects.toMatchObject({ status: 503, code: 'AGENT_UNAVAILABLE' })
+    await expect(create(columns.backlog)).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
+    await expect(create(columns.active, { deferred: true })).rejects.toMatchObject({ status: 409, code: 'CONFLICT' })
+    const { key } = await board.client.keys.create({
+      name: 'Adds',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.create', 'cards.read'],
+    })
+    const adding = board
+      .as(key)
+      .cards.create({ projectId, title: 'Must start', columnId: columns.active, mustStart: true })
+    await expect(adding).rejects.toMatchObject({ status: 403, code: 'INSUFFICIENT_PERMISSIONS' })
+    expect(await count()).toBe(before)
+  })
 })
 
 describe('in a project without Git', () => {
