@@ -2,7 +2,7 @@
  * Makes the program in dist/ of the sources:
  * - board.cjs, the command line, and server.cjs, the server: one file each, of which only runs what was imported, with the code
  *   that V8 made of it beside it (bin/load.js says why);
- * - ui/, the terminal board: ES modules, which ink and its layout engine want to be.
+ * - watch/, the lists of `--watch`: ES modules, which ink and its layout engine want to be.
  * All packages are bundled but those that package.json names as dependencies, which have native parts or find files beside
  * themselves.
  */
@@ -34,10 +34,10 @@ async function buildAll() {
     define: { ...options().define, 'import.meta.url': 'moduleUrl' },
     banner: { js: "const moduleUrl=require('node:url').pathToFileURL(__filename).href;" },
   })
-  const screens = await build({
+  const lists = await build({
     ...options(),
-    entryPoints: ['cli/ui/program.ts'],
-    outdir: join(folder, 'ui'),
+    entryPoints: ['cli/watch/watchList.ts'],
+    outdir: join(folder, 'watch'),
     splitting: true,
     format: 'esm',
     jsx: 'automatic',
@@ -47,7 +47,7 @@ async function buildAll() {
     },
   })
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [programs, screens].map(({ metafile }) => metafile)
+  const made = [programs, lists].map(({ metafile }) => metafile)
   writeFileSync(licenses, licenseTexts(made.flatMap(({ inputs }) => Object.keys(inputs))))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),

@@ -19,7 +19,7 @@ function start() {
   load('board').main(process.argv.slice(2), {
     path: __filename,
     server: async () => load('server'),
-    screens: () => import('../dist/ui/program.js'),
+    watching: () => import('../dist/watch/watchList.js'),
   })
 }
 

@@ -11,7 +11,7 @@
  * `const context = await openContext(command)`, prints through `context.out`, and throws: cli/failures/report.ts makes the three lines
  * and the exit code. Every verb has an example: `example(command, 'board cards list -c review')` of cli/help/help.ts.
  * What only few commands need is imported by `import()`: the build makes one file of the command line, and of that only runs
- * what a command has imported. The server and the terminal board are programs of their own (cli/programs.ts).
+ * what a command has imported. The server and what ink draws are programs of their own (cli/programs.ts).
  * The global options (cli/program.ts) are taken anywhere on the line, so a verb that needs one of those names reads
  * `context.globals` and declares nothing.
  */

@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 import type { ServerProgram } from '../src/config/serverProgram.ts'
 
-/** What `bin/board.js` hands to the command line, which itself imports neither the server nor what draws the terminal board. */
+/** What `bin/board.js` hands to the command line, which itself imports neither the server nor ink. */
 export interface Programs {
   /** The file that starts `board`: for services, and for servers in the background. */
   path: string
   server(): Promise<ServerProgram>
-  screens(): Promise<typeof import('./ui/program.ts')>
+  /** The lists of `--watch`, which ink draws. */
+  watching(): Promise<typeof import('./watch/watchList.ts')>
 }
 
 /** The root of the commands' tree. */

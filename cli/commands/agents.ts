@@ -144,7 +144,7 @@ async function listed(context: Context, watch: boolean | undefined): Promise<voi
   if (!watch) return context.out.list(await load(), activeColumns, { empty: 'No agent is at work.' })
   requireScreen(context)
   requireUser(context, 'agents list --watch')
-  const { watchList } = await context.programs.screens()
+  const { watchList } = await context.programs.watching()
   await watchList<Active>(
     context,
     project.id,

@@ -116,7 +116,7 @@ async function watch(
 ): Promise<void> {
   requireScreen(context)
   requireUser(context, 'cards list --watch')
-  const { watchList } = await context.programs.screens()
+  const { watchList } = await context.programs.watching()
   await watchList<Card>(context, project.id, { title: project.name, noun: 'card', columns: cardColumns }, async () => {
     const { cards, more } = await load(context, project.id, filter, limit)
     return { rows: cards, more }

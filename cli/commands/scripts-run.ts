@@ -121,7 +121,7 @@ async function shown(context: Context, wanted: string | undefined, watch: boolea
     return context.out.record(run!, statusColumns, { body: run!.output })
   }
   requireScreen(context)
-  const { watchList } = await context.programs.screens()
+  const { watchList } = await context.programs.watching()
   await watchList<Row>(
     context,
     projectId,

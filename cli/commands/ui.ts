@@ -43,7 +43,7 @@ async function show(command: Command, { board, ascii = false, altScreen, mouse }
   start.catch(() => {
     /* Whoever waits for it is told. */
   })
-  const { showBoard } = await context.programs.screens()
+  const { showBoard } = await import('../ui/main.ts')
   await showBoard(context, await start, {
     isAscii: ascii,
     alternate: altScreen,

@@ -1,16 +1,13 @@
-import { Writable } from 'node:stream'
-import { Box, render, type DOMElement, type Instance } from 'ink'
-import { createElement } from 'react'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context/context.ts'
-import { Screen } from '../screens/Screen.tsx'
+import { screen } from '../screens/screen.ts'
 import { lookOf, type Look } from '../screens/look.ts'
 import { createCmdRunner, type CmdRunner, type Shown } from './cmds/runner.ts'
 import type { Start } from './start.ts'
 import { initialModel, nextTickMs, type Preferences } from './state/initial.ts'
 import type { Cmd, Model, Msg, UserSettings } from './state/model.ts'
 import { update } from './state/update.ts'
-import { frameOf } from './terminal/painting.tsx'
+import { paint } from './terminal/panes.ts'
 import { TerminalSession } from './terminal/session.ts'
 
 export interface UiOptions {
@@ -43,10 +40,8 @@ class Ui {
   readonly #lookWith: (settings: UserSettings) => Look
   #look: Look
   readonly #live: Live
-  readonly #ink: Instance
   readonly #cmds: CmdRunner
   #model: Model
-  #root: DOMElement | null = null
   #events: LiveMessage[] = []
   #drawTimer: NodeJS.Timeout | undefined
   #tickTimer: NodeJS.Timeout | undefined
@@ -81,7 +76,6 @@ class Ui {
       onReturn: () => this.#dispatch({ type: 'returned' }),
       onGone: () => this.#end(),
     })
-    this.#ink = mount(this.#terminal)
     this.#draw()
     this.#live = new Live(context.connection, {
       onEvent: message => {
@@ -99,7 +93,7 @@ class Ui {
       },
     })
     this.#follow(start.project.id)
-    this.ended = Promise.race([ended, this.#live.done, this.#ink.waitUntilExit().then(() => ended)])
+    this.ended = Promise.race([ended, this.#live.done])
   }
 
   close(): void {
@@ -109,7 +103,6 @@ class Ui {
     this.#cmds.close()
     this.#live.close()
     this.#terminal.close()
-    this.#ink.unmount()
   }
 
   #dispatch(msg: Msg): void {
@@ -149,8 +142,7 @@ class Ui {
     const events = this.#events.splice(0)
     if (events.length > 0) this.#apply({ type: 'events', events })
     this.#apply({ type: 'tick' })
-    this.#ink.rerender(this.#element())
-    if (this.#root) this.#terminal.draw(frameOf(this.#root, this.#model.size.width, this.#model.size.height))
+    this.#terminal.draw(paint(screen(this.#model, this.#look), this.#model.size))
     clearTimeout(this.#tickTimer)
     this.#tickTimer = setTimeout(() => this.#schedule(), nextTickMs(this.#model))
   }
@@ -169,14 +161,6 @@ class Ui {
     this.#followed = projectId
     this.#readAlong = ''
   }
-
-  #element() {
-    return createElement(Screen, { model: this.#model, look: this.#look, onRoot: this.#onRoot })
-  }
-
-  readonly #onRoot = (root: DOMElement | null): void => {
-    this.#root = root
-  }
 }
 
 const shownIn = ({ project, boardId }: Model): Shown => ({
@@ -184,23 +168,3 @@ const shownIn = ({ project, boardId }: Model): Shown => ({
   projectName: project.name,
   boardId,
 })
-
-/** Ink lays the boxes out and draws nothing: frames are painted from the boxes. */
-function mount(terminal: TerminalSession): Instance {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const stdout = Object.defineProperties(nowhere, {
-    columns: { get: () => terminal.size.width },
-    rows: { get: () => terminal.size.height },
-  }) as unknown as NodeJS.WriteStream
-  let top: DOMElement | undefined
-  const ink = render(
-    createElement(Box, {
-      ref: (node: DOMElement | null) => {
-        top = node?.parentNode ?? top
-      },
-    }),
-    { stdout, patchConsole: false, exitOnCtrlC: false },
-  )
-  if (top) top.onRender = undefined
-  return ink
-}

@@ -100,7 +100,7 @@ describe('an opened card', () => {
     await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
     terminal.press('l', 'enter')
     await terminal.shows('Write allowed.txt')
-    terminal.press('a', 'y')
+    terminal.press('ay')
     await terminal.shows('y approve, n refuse')
     terminal.press('y')
     await terminal.shows('Written.', 20_000)

@@ -5,5 +5,5 @@ import type { Programs } from '../../../cli/programs.ts'
 export const programs: Programs = {
   path: resolve(import.meta.dirname, '../../../bin/board.js'),
   server: () => import('../../../daemon/program.ts'),
-  screens: () => import('../../../cli/ui/program.ts'),
+  watching: () => import('../../../cli/watch/watchList.ts'),
 }

@@ -3,15 +3,15 @@ import { tabLines } from '../ui/state/cardText.ts'
 import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
-import { aboutLine, drawn } from './Card.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
+import { aboutLine, drawn } from './cardScreen.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
 /** The card under the cursor beside the board: its prompt, or the end of what its agent said. */
-export function Preview({ model, layout, look }: { model: Model; layout: Layout; look: Look }) {
+export function previewPane(model: Model, layout: Layout, look: Look): Omit<Pane, 'x' | 'y'> {
   const { previewWidth: width, bodyHeight: height } = layout
-  return <Lines width={width} height={height} lines={linesOf(model, width, height, look)} />
+  return { width, height, lines: linesOf(model, width, height, look) }
 }
 
 function linesOf(model: Model, width: number, height: number, look: Look): Line[] {

@@ -1,4 +1,3 @@
-import { Box } from 'ink'
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
@@ -6,7 +5,7 @@ import type { Dialog as DialogState, Model, PickDialog } from '../ui/state/model
 import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
 import { wrap } from '../ui/state/wrap.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
 import { pickContent } from './pickContent.ts'
 import type { Look } from './look.ts'
@@ -26,25 +25,15 @@ interface Asked {
 }
 
 /** What the person is asked, in a frame over the middle of the screen. */
-export function Dialog({ model, dialog, look }: { model: Model; dialog: DialogState; look: Look }) {
-  const { height } = model.size
-  const { width: outer } = dialogBox(model.size, 0)
-  const content = contentOf({ model, dialog, look, inside: outer - 4 })
+export function dialogPane(model: Model, dialog: DialogState, look: Look): Pane | undefined {
+  const { width } = dialogBox(model.size, 0)
+  const content = contentOf({ model, dialog, look, inside: width - 4 })
   if (!content) return undefined
-  const maxLines = Math.max(1, height - 4)
-  const lines = content.lines.slice(0, maxLines)
-  const rows = framed({ ...content, lines }, outer, look)
+  const lines = content.lines.slice(0, Math.max(1, model.size.height - 4))
   const { left, top } = dialogBox(model.size, lines.length, dialog.kind === 'approve')
-  return (
-    <Box position="absolute" marginLeft={left} marginTop={top}>
-      <Lines
-        width={outer}
-        height={rows.length}
-        lines={rows}
-        caret={content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }}
-      />
-    </Box>
-  )
+  const rows = framed({ ...content, lines }, width, look)
+  const caret = content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }
+  return { x: left, y: top, width, height: rows.length, lines: rows, caret }
 }
 
 function framed({ title, lines, hint }: Content, width: number, { palette, glyphs }: Look): Line[] {

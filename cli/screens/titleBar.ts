@@ -2,7 +2,7 @@ import { boardOf, layoutFor } from '../ui/state/board.ts'
 import { sortNames } from '../ui/state/sort.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
 import type { Look } from './look.ts'
 import { between, span } from './spans.ts'
 
@@ -10,7 +10,7 @@ import { between, span } from './spans.ts'
 const minWidth = 56
 
 /** Where one is, what the agents do, and whether changes arrive. */
-export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; look: Look }) {
+export function titleBar(model: Model, { palette, glyphs }: Look): Pane {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)
   const left = [
@@ -25,21 +25,9 @@ export function TitleBar({ model, look: { palette, glyphs } }: { model: Model; l
       : live === 'waiting'
         ? span(`${glyphs.broken} connecting again ... `, palette.error)
         : span(`${glyphs.broken} connecting ... `, palette.warn)
-  return (
-    <Lines
-      width={size.width}
-      height={1}
-      lines={[
-        between(
-          left,
-          size.width < minWidth ? [state] : [...agentsAndUnread(model, palette), state],
-          size.width,
-          palette.bar,
-          glyphs.ellipsis,
-        ),
-      ]}
-    />
-  )
+  const right = size.width < minWidth ? [state] : [...agentsAndUnread(model, palette), state]
+  const line = between(left, right, size.width, palette.bar, glyphs.ellipsis)
+  return { x: 0, y: 0, width: size.width, height: 1, lines: [line] }
 }
 
 function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {

@@ -1,57 +1,40 @@
-import { Box } from 'ink'
 import { boardOf, layoutFor, type ShownBoard } from '../ui/state/board.ts'
 import { firstTab, tabText } from '../ui/state/columnTabs.ts'
 import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
-import { Column, placeOf } from './Column.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
+import { columnPane, placeOf } from './columnPane.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span } from './spans.ts'
-import { Preview } from './Preview.tsx'
-import { TitleBar } from './TitleBar.tsx'
-
-export interface ScreenProps {
-  model: Model
-  look: Look
-}
+import { previewPane } from './previewPane.ts'
+import { titleBar } from './titleBar.ts'
 
 /** The board: its columns side by side, or one at a time where there is little room. */
-export function Board({ model, look }: ScreenProps) {
+export function boardScreen(model: Model, look: Look): Pane[] {
   const board = boardOf(model)
   const layout = layoutFor(model, board)
+  const { width } = layout.size
+  const head: Pane[] = layout.isNarrow
+    ? [titleBar(model, look), { x: 0, y: 1, width, height: 1, lines: [columnTabs(model, board, layout, look)] }]
+    : [titleBar(model, look)]
+  const y = head.length
   const shown = board.columns.slice(layout.first, layout.first + layout.widths.length)
-  return (
-    <Box flexDirection="column">
-      <TitleBar model={model} look={look} />
-      {layout.isNarrow && (
-        <Lines width={layout.size.width} height={1} lines={[columnTabs(model, board, layout, look)]} />
-      )}
-      <Box>
-        {shown.map((column, at) => (
-          <Column
-            key={column.id}
-            board={board}
-            column={column}
-            view={model.view}
-            layout={layout}
-            at={at}
-            look={look}
-            nowMs={model.nowMs}
-            drop={model.drag?.over}
-          />
-        ))}
-        {shown.length === 0 && (
-          <Lines
-            width={layout.size.width - layout.previewWidth}
-            height={layout.bodyHeight}
-            lines={[{ spans: [span(` ${emptyText(model)}`, look.palette.dim)] }]}
-          />
-        )}
-        {layout.previewWidth > 0 && <Preview model={model} layout={layout} look={look} />}
-      </Box>
-    </Box>
-  )
+  const leftOf = (at: number) => layout.widths.slice(0, at).reduce((sum, each) => sum + each, 0)
+  const columns = shown.map((column, at) => ({
+    x: leftOf(at),
+    y,
+    ...columnPane({ board, column, layout, at, look, view: model.view, nowMs: model.nowMs, drop: model.drag?.over }),
+  }))
+  const nothing: Pane = {
+    x: 0,
+    y,
+    width: width - layout.previewWidth,
+    height: layout.bodyHeight,
+    lines: [{ spans: [span(` ${emptyText(model)}`, look.palette.dim)] }],
+  }
+  const preview = { x: width - layout.previewWidth, y, ...previewPane(model, layout, look) }
+  return [...head, ...(columns.length > 0 ? columns : [nothing]), ...(layout.previewWidth > 0 ? [preview] : [])]
 }
 
 const emptyText = ({ project, boardId }: Model): string =>

@@ -3,7 +3,7 @@ import { createElement } from 'react'
 import { Live } from '../../src/client/socket.ts'
 import type { Context } from '../context/context.ts'
 import { createRefresher } from '../requests/refresher.ts'
-import { RowList, type Rows, type RowListProps } from '../screens/RowList.tsx'
+import { RowList, type Rows, type RowListProps } from './RowList.tsx'
 
 /** Ages grow, and what changed before the server knew that somebody watches is found too. */
 const readAgainMs = 10_000

@@ -3,7 +3,7 @@ import { countOf, grouped } from '../ui/state/columnTabs.ts'
 import { cardHeight, textWidth, type Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
 import { cardLines } from './cardLines.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
@@ -13,7 +13,8 @@ export interface ColumnProps {
   column: ShownColumn
   view: Model['view']
   layout: Layout
-  /** Which of the columns that are shown. */ at: number
+  /** Which of the columns that are shown. */
+  at: number
   look: Look
   nowMs: number
   /** Where a card that is dragged would go. */
@@ -26,17 +27,15 @@ interface Window {
 }
 
 /** One column: its name and count in the frame, the cards of its window, and below where that window is. */
-export function Column(props: ColumnProps) {
+export function columnPane(props: ColumnProps): Omit<Pane, 'x' | 'y'> {
   const { layout, at } = props
   const width = layout.widths[at]!
   const { lines, window } = windowLines(props)
-  return (
-    <Lines
-      width={width}
-      height={layout.bodyHeight - (layout.isNarrow ? 1 : 0)}
-      lines={layout.isNarrow ? lines : framed(props, lines, window, width)}
-    />
-  )
+  return {
+    width,
+    height: layout.bodyHeight - (layout.isNarrow ? 1 : 0),
+    lines: layout.isNarrow ? lines : framed(props, lines, window, width),
+  }
 }
 
 /** The lines of the cards that are seen, as wide as the column's inside. */

@@ -1,4 +1,3 @@
-import { Box } from 'ink'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { relativeTime } from '../output/text.ts'
@@ -7,7 +6,7 @@ import { lastTop, topOfTab } from '../ui/state/cardKeys.ts'
 import type { Model } from '../ui/state/model.ts'
 import { latestSession, tabs, type Opened } from '../ui/state/opened.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
 import { badge } from './cardLines.ts'
 import { lineStyle, type Look } from './look.ts'
 import { between, span } from './spans.ts'
@@ -15,28 +14,23 @@ import { between, span } from './spans.ts'
 type Session = Output<Contract['agents']['sessions']>[number]
 
 /** One card whole: what it is, and below its prompt, what was said, or what was changed. */
-export function Card({ model, opened, look }: { model: Model; opened: Opened; look: Look }) {
+export function cardScreen(model: Model, opened: Opened, look: Look): Pane[] {
   const { width } = model.size
   const height = tabHeight(model)
   const top = topOfTab(model, opened)
+  const head = [
+    titleLine(model, opened, look),
+    aboutLine(model, opened, look),
+    tabLine(model, opened, top, look),
+    ruler(width, look),
+  ]
   const lines = tabLines(opened, model.settings, tabWidth(model))
     .slice(top, top + height)
     .map(line => drawn(line, width, look))
-  return (
-    <Box flexDirection="column">
-      <Lines
-        width={width}
-        height={4}
-        lines={[
-          titleLine(model, opened, look),
-          aboutLine(model, opened, look),
-          tabLine(model, opened, top, look),
-          ruler(width, look),
-        ]}
-      />
-      <Lines width={width} height={height} lines={lines} />
-    </Box>
-  )
+  return [
+    { x: 0, y: 0, width, height: head.length, lines: head },
+    { x: 0, y: head.length, width, height, lines },
+  ]
 }
 
 function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened, look: Look): Line {

@@ -5,7 +5,7 @@ import { named } from '../ui/state/actions.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { TextField } from '../ui/state/textField.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
-import { Lines } from '../ui/terminal/painting.tsx'
+import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
 import type { Look } from './look.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
@@ -16,24 +16,13 @@ interface Foot {
 }
 
 /** The last line: what is typed, what has happened, or which keys there are. Without a status line only the first two. */
-export function Footer({ model, look }: { model: Model; look: Look }) {
+export function footer(model: Model, look: Look): Pane | undefined {
   const foot = footOf(model, look)
   if (!foot) return undefined
-  return (
-    <Lines
-      width={model.size.width}
-      height={1}
-      lines={[foot.line]}
-      caret={foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }}
-    />
-  )
+  const { width, height } = model.size
+  const caret = foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }
+  return { x: 0, y: height - 1, width, height: 1, lines: [foot.line], caret }
 }
-
-export const hasFooter = (model: Model): boolean =>
-  model.settings.statusLine ||
-  model.notice !== undefined ||
-  model.drag?.over !== undefined ||
-  model.dialog?.kind === 'filter'
 
 function footOf(model: Model, look: Look): Foot | undefined {
   const { dialog, notice, size, view } = model

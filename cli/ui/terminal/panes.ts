@@ -1,0 +1,54 @@
+import type { Size } from './session.ts'
+import { blankRow, rowOf, type Line, type Row } from './cells.ts'
+import type { Frame } from './frame.ts'
+
+/** A rectangle of the screen that shows lines, in cells from the upper left corner. */
+export interface Pane {
+  x: number
+  y: number
+  width: number
+  height: number
+  lines: readonly Line[]
+  /** Where text is typed, in cells from the pane's own corner. */
+  caret?: { x: number; y: number }
+}
+
+const rows = new WeakMap<Line, Row>()
+
+/** Panes as one picture; later ones lie over earlier ones. */
+export function paint(panes: readonly Pane[], { width, height }: Size): Frame {
+  const frame: PaintedFrame = { width, height, rows: Array.from({ length: height }, () => blankRow(width)) }
+  for (const pane of panes) put(frame, pane)
+  return frame
+}
+
+type PaintedFrame = Frame & { rows: Row[] }
+
+function put(frame: PaintedFrame, { x, y, width, height, lines, caret }: Pane): void {
+  const visible = Math.min(width, frame.width - x)
+  for (let at = 0; at < height && y + at < frame.height; at++) {
+    const line = lines[at]
+    putCells(frame.rows[y + at]!, line ? cellsOf(line, width) : blankRow(width), x, visible)
+  }
+  if (caret && x + caret.x < frame.width && y + caret.y < frame.height) frame.caret = { x: x + caret.x, y: y + caret.y }
+}
+
+/** Writes cells over others of a row. A sign of two cells that loses one becomes blank. */
+function putCells(row: Row, { signs, styles }: Row, x: number, width: number): void {
+  if (row.signs[x] === '' && x > 0) row.signs[x - 1] = ' '
+  for (let at = 0; at < width; at++) {
+    row.signs[x + at] = signs[at]!
+    row.styles[x + at] = styles[at]!
+  }
+  if (width < signs.length && signs[width] === '') row.signs[x + width - 1] = ' '
+  if (row.signs[x + width] === '') row.signs[x + width] = ' '
+}
+
+/** A line's cells. The same line is taken apart once. */
+function cellsOf(line: Line, width: number): Row {
+  const known = rows.get(line)
+  if (known?.signs.length === width) return known
+  const row = rowOf(line, width)
+  rows.set(line, row)
+  return row
+}
