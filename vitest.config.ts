@@ -1,30 +1,32 @@
 import { defineConfig } from 'vitest/config'
 import { leftOutFiles } from './test/support/run/leftOut.ts'
 
-/** What measures its own process: that has it for itself. */
-const alone = [
-  'test/domain/timetableWeeks.test.ts',
-  'test/agents/{acp,transcriptFlood}.test.ts',
-  'test/attacks/socketFrames.test.ts',
-  'test/routes/{logFlood,socketLimits}.test.ts',
-]
-/** What measures time: after all others, one after the other, so that it measures the board and not its neighbours. */
+/** What `npm run test:load` adds: measurements, soaks, crash rounds, several servers, real agents. */
+const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts']
+/** What measures time or memory: one after the other, so that it measures the board and not its neighbours. */
 const measuring = [
-  'test/attacks/signIn.test.ts',
-  'test/domain/hashQueue.test.ts',
-  'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,monitorLoad,nobodyReads,severalDaemons}.test.ts',
-  'test/logs/history.test.ts',
+  'test/**/*.load.test.ts',
   'test/daemons/*.test.ts',
-  'test/transfers/large.test.ts',
-  'test/ui/load.test.ts',
+  'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,memory,monitorLoad,nobodyReads,severalDaemons}.test.ts',
+]
+/** What `npm test` runs with a part of its cases, or few rounds: in full here. */
+const sampled = [
+  'test/agents/{lifecycle,messages,permissions}.test.ts',
+  'test/backups/{damage,hostile}.test.ts',
+  'test/cli/{guard,refusals,tree}.test.ts',
+  'test/contract/{answers,authorization}.test.ts',
+  'test/fuzz/board.test.ts',
+  'test/routes/{attachments,bad-input,deletionRaces,hearing,promises,restore}.test.ts',
 ]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
+const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' }
 const every = {
   testTimeout: hangMs,
   hookTimeout: hangMs,
   pool: 'forks',
-  env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' },
+  setupFiles: 'test/support/run/keptOutput.ts',
+  env,
 } as const
 /** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
 const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
@@ -37,20 +39,32 @@ const atOnce = { maxWorkers: beside.workers, sequence: { groupOrder: 0 } }
 export default defineConfig({
   test: {
     globalSetup: ['test/support/run/scratch.ts', 'test/support/run/build.ts', ...beside.setup],
-    reporters: ['default', './test/support/run/closingLine.ts'],
+    reporters: ['./test/support/run/failuresOnly.ts'],
+    silent: 'passed-only',
     projects: [
-      // These files share the processes, in which the board's code is loaded and warm.
+      // npm test. These files share the processes, in which the board's code is loaded and warm.
       {
         test: {
           ...every,
           ...atOnce,
           name: 'board',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...alone, ...measuring, ...beside.exclude],
+          exclude: ['**/node_modules/**', ...load, ...beside.exclude],
           isolate: false,
         },
       },
-      { test: { ...every, ...atOnce, name: 'alone', include: alone } },
+      // npm run test:load.
+      {
+        test: {
+          ...every,
+          ...atOnce,
+          name: 'full',
+          include: sampled,
+          isolate: false,
+          env: { ...env, BOARD_TEST_FULL: '1' },
+        },
+      },
+      { test: { ...every, ...atOnce, name: 'load', include: load, exclude: measuring } },
       { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },

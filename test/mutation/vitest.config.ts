@@ -11,12 +11,12 @@ const exclude = [
   'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts',
   'test/scripts/{restart,soak}.test.ts',
   // They measure, or take long.
-  'test/agents/transcriptFlood.test.ts',
+  'test/agents/transcript.load.test.ts',
   'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts',
   'test/attacks/{signIn,socketFrames}.test.ts',
   'test/daemons/standstill.test.ts',
   'test/routes/{bad-input,logFlood,socketLimits}.test.ts',
-  'test/transfers/large.test.ts',
+  'test/transfers/large.load.test.ts',
 ]
 
 export default defineConfig({

@@ -4,7 +4,7 @@ import { median } from '../bench/figures.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
 import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 
-/** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/load.test.ts measures 10,000 cards for ten seconds. */
+/** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/screens.load.test.ts measures 10,000 cards for ten seconds. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 0)
 let board: LoadedBoard
 
