@@ -5,6 +5,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
+import { elsewhere } from '../context/otherProjects.ts'
 import { columnsOf, idOf, isId } from '../context/resolve.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
@@ -191,15 +192,6 @@ export function cardIdOf(wanted: string): string {
   throw new Failure('notFound', `there is no card "${wanted}"`, {
     hint: `a card is named by its id; its words find it: board search ${/^[\w .-]+$/.test(wanted) ? `"${wanted}"` : '"…"'}`,
     see: 'board cards list',
-  })
-}
-
-/** Ids are the whole server's, so a slip of a finger would reach another project. */
-export async function elsewhere(context: Context, what: string, projectId: string): Promise<Failure> {
-  const name = (await context.client.projects.list()).find(({ id }) => id === projectId)?.name ?? projectId
-  return new Failure('notFound', `${what} belongs to project "${name}"`, {
-    hint: `if it is meant: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
-    see: 'board projects list',
   })
 }
 

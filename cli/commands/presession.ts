@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { cardBrief } from '../cards/cardColumns.ts'
 import { inItsProject } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
+import { orElsewhere } from '../context/otherProjects.ts'
 import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
@@ -54,7 +55,7 @@ export function register(presession: Command): void {
     .description('Show how a pre-session stands, with its prompt so far.')
     .action(async (sessionId: string) => {
       const context = await openContext(view)
-      const session = await context.client.preSessions.get({ projectId: (await context.project()).id, sessionId })
+      const session = await atPreSession(context, sessionId, place => context.client.preSessions.get(place))
       await context.out.record(session, fields, { body: session.prompt ?? undefined })
     })
   example(view, 'board presession view 7', 'board presession view 7 --jq .prompt')
@@ -67,7 +68,7 @@ export function register(presession: Command): void {
       const context = await openContext(messages)
       await printList(
         context,
-        await context.client.preSessions.messages({ projectId: (await context.project()).id, sessionId }),
+        await atPreSession(context, sessionId, place => context.client.preSessions.messages(place)),
       )
     })
   example(messages, 'board presession messages 7')
@@ -106,7 +107,9 @@ function registerTalk(presession: Command): void {
         const content = await messageOf(text, options)
         const context = await openContext(send)
         const { id: projectId } = await context.project()
-        const message = await context.client.preSessions.send({ projectId, sessionId, content })
+        const message = await atPreSession(context, sessionId, place =>
+          context.client.preSessions.send({ ...place, content }),
+        )
         context.out.done('Sent.')
         await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))
       },
@@ -135,7 +138,7 @@ function registerEnd(presession: Command): void {
     .description("Make the refined prompt the card's prompt, and end the pre-session.")
     .action(async (sessionId: string) => {
       const context = await openContext(accept)
-      const card = await context.client.preSessions.accept({ projectId: (await context.project()).id, sessionId })
+      const card = await atPreSession(context, sessionId, place => context.client.preSessions.accept(place))
       context.out.done(`Card ${card.id} has the refined prompt.`)
       await context.out.record(card, cardBrief, { body: card.prompt })
     })
@@ -147,8 +150,24 @@ function registerEnd(presession: Command): void {
     .description('End a pre-session; the card stays as it is.')
     .action(async (sessionId: string) => {
       const context = await openContext(cancel)
-      await context.client.preSessions.cancel({ projectId: (await context.project()).id, sessionId })
+      await atPreSession(context, sessionId, place => context.client.preSessions.cancel(place))
       context.out.done(`Cancelled pre-session ${sessionId}.`)
     })
   example(cancel, 'board presession cancel 7')
+}
+
+/** Does something to a pre-session of the current project. @throws Failure (not found) with the project's name for one of another */
+async function atPreSession<T>(
+  context: Context,
+  sessionId: string,
+  action: (place: { projectId: string; sessionId: string }) => Promise<T>,
+): Promise<T> {
+  const { id: projectId } = await context.project()
+  const isIn = async (other: string) => {
+    await context.client.preSessions.get({ projectId: other, sessionId })
+    return true
+  }
+  return orElsewhere(context, { kind: 'pre-session', id: sessionId, projectId }, isIn, () =>
+    action({ projectId, sessionId }),
+  )
 }

@@ -4,6 +4,7 @@ import type { Client } from '../../src/client/index.ts'
 import type { Discovery } from './discovery.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { ask } from '../input/prompt.ts'
+import { orElsewhere } from './otherProjects.ts'
 import { nearest } from '../output/text.ts'
 
 /** What names are looked up with: a command's Context has it. */
@@ -126,8 +127,13 @@ export async function resolveProject(context: Context, wanted: string): Promise<
 
 /** A board of a project by name or id. */
 export async function resolveBoard(context: Context, projectId: string, wanted: string): Promise<Named> {
-  return pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list')
+  const isIn = async (other: string) => holds(await boardsOf(context, other), wanted)
+  return orElsewhere(context, { kind: 'board', id: idOf(wanted), projectId }, isIn, async () =>
+    pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list'),
+  )
 }
+
+const holds = (items: readonly { id: string }[], wanted: string) => items.some(({ id }) => id === idOf(wanted))
 
 /** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
 export async function resolveColumn(
@@ -139,11 +145,10 @@ export async function resolveColumn(
   const columns = await columnsOf(context, projectId, boardId)
   const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
-  return pickNamed(
-    'column',
-    onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns,
-    wanted,
-    'board columns list',
+  const meant = onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns
+  const isIn = async (other: string) => holds(await columnsOf(context, other), wanted)
+  return orElsewhere(context, { kind: 'column', id: idOf(wanted), projectId }, isIn, () =>
+    pickNamed('column', meant, wanted, 'board columns list'),
   )
 }
 
@@ -177,11 +182,13 @@ export interface ScriptPlace {
 /** A script of the current project by name or id. */
 export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
   const { id: projectId } = await context.project()
-  const { id: scriptId, name } = pickNamed(
-    'script',
-    await context.client.scripts.list({ projectId }),
-    wanted,
-    'board scripts list',
+  const scriptsOf = (id: string) => context.client.scripts.list({ projectId: id })
+  const isIn = async (other: string) => holds(await scriptsOf(other), wanted)
+  const { id: scriptId, name } = await orElsewhere(
+    context,
+    { kind: 'script', id: idOf(wanted), projectId },
+    isIn,
+    async () => pickNamed('script', await scriptsOf(projectId), wanted, 'board scripts list'),
   )
   return { projectId, scriptId, name }
 }

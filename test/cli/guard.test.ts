@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { refined } from '../support/contract/seed.ts'
 import { onTerminal } from '../support/terminals/onTerminal.ts'
 
 let server: TestBoard
@@ -67,6 +68,46 @@ describe('a card of another project', () => {
     await cli.ok(['profile', 'delete', 'ours', '--yes'])
     expect(await columnOf(foreign)).toBe('Backlog')
     expect(await cli.board(['cards', 'move', foreign, '--to', 'Backlog', '-P', 'web'])).toMatchObject({ code: 0 })
+  })
+
+  test('is no exception: boards, columns, scripts and pre-sessions are refused so, too', async () => {
+    const { client } = server
+    const web = (await client.projects.list()).find(({ name }) => name === 'web')!.id
+    const [column] = await client.columns.list({ projectId: web })
+    const { id: script } = await client.scripts.create({ projectId: web, name: 'Clean', command: 'true' })
+    const session = await refined(server, { projectId: web, cardId: foreign })
+    const asked: [string, string[]][] = [
+      [`column ${column!.id}`, ['cards', 'add', 'x', '-c', column!.id]],
+      [`column ${column!.id}`, ['cards', 'move', card, '--to', column!.id]],
+      [`column ${column!.id}`, ['columns', 'clear', `#${column!.id}`, '--yes']],
+      [`column ${column!.id}`, ['columns', 'delete', column!.id, '--yes']],
+      [`board ${column!.boardId}`, ['boards', 'delete', column!.boardId, '--yes']],
+      [`script ${script}`, ['scripts', 'run', script]],
+      [`script ${script}`, ['scripts', 'delete', script, '--yes']],
+      [`pre-session ${session}`, ['presession', 'view', session]],
+      [`pre-session ${session}`, ['presession', 'messages', session]],
+      [`pre-session ${session}`, ['presession', 'send', session, 'Hello']],
+      [`pre-session ${session}`, ['presession', 'accept', session]],
+      [`pre-session ${session}`, ['presession', 'cancel', session]],
+    ]
+    const ways: [Parameters<CommandLine['board']>[1], string[]][] = [
+      [{ cwd: here }, []],
+      [{ env: { BOARD_PROJECT: 'here' } }, []],
+      [{}, ['-P', 'here']],
+    ]
+    for (const [at, [what, command]] of asked.entries()) {
+      const [surroundings, flags] = ways[at % ways.length]!
+      expect(await cli.board([...command, ...flags], surroundings), command.join(' ')).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringContaining(`${what} belongs to project "web"\nif it is meant: -P web\n`),
+      })
+    }
+    expect(await cli.board(['scripts', 'run', '999999'], { cwd: here })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('there is no script "999999"'),
+    })
+    expect(await client.scripts.list({ projectId: web })).toHaveLength(1)
   })
 
   test('keeps its attachments, too', async () => {

@@ -1,0 +1,49 @@
+import type { Client } from '../../src/client/index.ts'
+import { exitOf, Failure } from '../failures/failure.ts'
+
+/** What other projects are looked through with: a command's Context has it. */
+interface Context {
+  client: Client
+  external: boolean
+}
+
+/** Ids are the whole server's, so a slip of a finger would reach another project. */
+export async function elsewhere(
+  { client }: Pick<Context, 'client'>,
+  what: string,
+  projectId: string,
+): Promise<Failure> {
+  const name = (await client.projects.list()).find(({ id }) => id === projectId)?.name ?? projectId
+  return new Failure('notFound', `${what} belongs to project "${name}"`, {
+    hint: `if it is meant: -P ${/^[\w.-]+$/.test(name) ? name : projectId}`,
+    see: 'board projects list',
+  })
+}
+
+/**
+ * Does something with what an id names in a project. Where it is not there, the caller's other projects are looked through; an API
+ * key sees none.
+ * @throws Failure (not found) with the name of the project that has it
+ */
+export async function orElsewhere<T>(
+  context: Context,
+  { kind, id, projectId }: { kind: string; id: string; projectId: string },
+  isIn: (projectId: string) => Promise<boolean>,
+  action: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (context.external || !/^[1-9]\d{0,15}$/.test(id) || exitOf(error) !== 'notFound') throw error
+    for (const other of await context.client.projects.list())
+      if (other.id !== projectId && (await isIn(other.id).catch(isHidden)))
+        throw await elsewhere(context, `${kind} ${id}`, other.id)
+    throw error
+  }
+}
+
+function isHidden(error: unknown): false {
+  const exit = exitOf(error)
+  if (exit === 'notFound' || exit === 'denied') return false
+  throw error
+}
