@@ -18,15 +18,15 @@ export default class FailuresOnly extends ReportersMap.minimal {
 }
 
 function closingLine(modules: readonly TestModule[], errors: readonly unknown[]): string {
-  const totals = {
-    passed: 0,
-    failed: errors.length + modules.filter(each => each.state() === 'failed' && each.children.size === 0).length,
-    skipped: 0,
-  }
-  for (const each of modules)
+  const totals = { passed: 0, failed: errors.length, skipped: 0 }
+  for (const each of modules) {
+    const failedBefore = totals.failed
     for (const test of each.children.allTests()) {
       const { state } = test.result()
       if (state !== 'pending') totals[state]++
     }
+    // A hook of the file, or the file itself.
+    if (each.state() === 'failed' && totals.failed === failedBefore) totals.failed++
+  }
   return `${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`
 }

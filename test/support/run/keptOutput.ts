@@ -35,4 +35,5 @@ function show(failed: boolean): void {
 }
 
 afterEach(({ task }) => show(task.result?.state === 'fail'))
-afterAll((...[, { result }]) => show(result?.state === 'fail'))
+// oxlint-disable-next-line no-empty-pattern -- vitest wants a pattern there.
+afterAll(({}, { result }) => show(result?.state === 'fail'))
