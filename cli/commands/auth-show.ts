@@ -4,7 +4,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { discover } from '../context/discovery.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 
 const kinds: Record<string, string> = { svc_ak_: 'API key', svc_st_: 'sign-in', svc_at_: 'agent', svc_lt_: 'local' }
@@ -73,7 +73,7 @@ export async function status(command: Command, { exitStatus }: { exitStatus?: bo
 /** Prints the token, and nothing else. */
 export function token(command: Command): void {
   const globals = globalsOf(command)
-  const { out, settings } = openOut(globals)
+  const { out, settings } = createOutput(globals)
   const found = discover(globals, process.env, settings).token
   if (!found)
     throw new Failure('denied', 'there is no token for this server', {

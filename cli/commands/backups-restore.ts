@@ -13,11 +13,11 @@ import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
 import { findLocalServer } from '../context/localServer.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column, Out } from '../output/output.ts'
 import { programsOf } from '../programs.ts'
 import { confirmByName } from '../input/prompt.ts'
-import { unreadable } from '../failures/unreadableFile.ts'
+import { unreadableFile } from '../failures/unreadableFile.ts'
 
 interface Restored {
   filename: string
@@ -46,7 +46,7 @@ export function registerVerify(backups: Command): void {
     )
     .option('--latest', "the newest backup of this machine's data folder")
     .action(async (wanted: string | undefined, { latest }: { latest?: boolean }) => {
-      const { out } = openOut(globalsOf(verify))
+      const { out } = createOutput(globalsOf(verify))
       if ((wanted === undefined) === !latest)
         throw usage('which backup?', { hint: 'give a file, or --latest', see: 'board backups list' })
       const file = wanted ?? (await newestHere(verify))
@@ -174,7 +174,7 @@ async function put(context: Context, path: string): Promise<string> {
 
 async function uploaded(context: Context, path: string): Promise<Backup> {
   const found = await stat(path).catch(error => {
-    throw unreadable(path, error)
+    throw unreadableFile(path, error)
   })
   if (!found.isFile()) throw usage(`${path} is not a file`)
   const progress = context.out.progress('Uploading', found.size)
@@ -192,7 +192,7 @@ async function restoreHere(
     throw usage('which backup?', {
       hint: 'no server runs: name the file, or one of those in the folder backups of the data folder',
     })
-  const { out, mayAsk } = openOut(globalsOf(command))
+  const { out, mayAsk } = createOutput(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
   const { findFile, restoreFile } = await programsOf(command).server()
   const path = await findFile(wanted, dataDir)

@@ -14,7 +14,7 @@ import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { idOf, isId } from '../context/resolve.ts'
 import { saveDownload } from '../output/saveDownload.ts'
-import { unreadable } from '../failures/unreadableFile.ts'
+import { unreadableFile } from '../failures/unreadableFile.ts'
 
 type Attachment = Output<Contract['attachments']['create']>
 
@@ -151,7 +151,7 @@ async function attached({ client, out }: Context, place: CardPlace, files: reado
 
 async function checkFile(path: string): Promise<void> {
   const found = await stat(path).catch(error => {
-    throw unreadable(path, error)
+    throw unreadableFile(path, error)
   })
   if (!found.isFile()) throw usage(`${path} is not a file`)
 }

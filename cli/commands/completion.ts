@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 
 interface Shell {
   /** The file in completions/. */
@@ -44,7 +44,7 @@ export function register(command: Command): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .option('--install', 'put it in your own folder of completions')
     .action((name: string, { install }: { install?: boolean }) => {
-      const { out } = openOut(globalsOf(command))
+      const { out } = createOutput(globalsOf(command))
       const { file, place, next } = shells[name]!
       const text = readFileSync(join(packageFolder(), 'completions', file), 'utf8')
       if (!install) return out.text(text)

@@ -3,7 +3,7 @@ import { offering } from '../parsing/arguments.ts'
 import { usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import { changeSettings, configFile, configKeys, type ConfigKey } from '../context/profiles.ts'
 import { nearest } from '../output/text.ts'
 
@@ -57,11 +57,11 @@ ${ownCommands}`,
   example(
     command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'),
     'cat "$(board config path)"',
-  ).action(() => openOut(globalsOf(command)).out.line(configFile()))
+  ).action(() => createOutput(globalsOf(command)).out.line(configFile()))
 }
 
 async function list(command: Command): Promise<void> {
-  const { out, settings } = openOut(globalsOf(command))
+  const { out, settings } = createOutput(globalsOf(command))
   const config: Partial<Record<string, string>> = settings.config ?? {}
   const rows = Object.entries(configKeys).map(([key, meaning]) => ({ key, value: config[key] ?? null, meaning }))
   await out.list(rows, [
@@ -73,7 +73,7 @@ async function list(command: Command): Promise<void> {
 
 async function get(command: Command, key: string | undefined): Promise<void> {
   if (key === undefined) return list(command)
-  const { out, settings } = openOut(globalsOf(command))
+  const { out, settings } = createOutput(globalsOf(command))
   const config: Partial<Record<string, string>> = settings.config ?? {}
   known(key)
   if (out.json) return out.value(config[key] ?? null)
@@ -91,7 +91,7 @@ async function set(command: Command, key: string, value: string): Promise<void> 
     const { [key]: _old, ...rest } = settings.config ?? {}
     return { ...settings, config: value === '' ? rest : { ...rest, [key]: value } }
   })
-  openOut(globalsOf(command)).out.done(value === '' ? `Unset ${key}.` : `Set ${key}.`)
+  createOutput(globalsOf(command)).out.done(value === '' ? `Unset ${key}.` : `Set ${key}.`)
 }
 
 function known(key: string): asserts key is ConfigKey {

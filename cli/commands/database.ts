@@ -6,7 +6,7 @@ import type { DatabaseMove, MovedDatabase } from '../../src/config/serverProgram
 import { usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { confirm, confirmByName } from '../input/prompt.ts'
 import { programsOf } from '../programs.ts'
@@ -65,7 +65,7 @@ async function run(
   if (to === undefined && from === undefined)
     throw usage('where to?', { hint: 'give --to or --from, with the address of a libSQL server' })
   if (replace && to === undefined) throw usage('--replace goes with --to')
-  const { out, mayAsk } = openOut(globalsOf(command))
+  const { out, mayAsk } = createOutput(globalsOf(command))
   const dataDir = resolve(given ?? dataFolder())
   const url = to ?? serverOf(from!)
   const [source, target] = to === undefined ? [url, dataDir] : [isBackup ? from : dataDir, url]

@@ -6,7 +6,7 @@ import { discover } from '../context/discovery.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { programsOf } from '../programs.ts'
 
@@ -30,7 +30,7 @@ export function register(command: Command): void {
     'board doctor --json --jq \'.[] | select(.result != "ok")\'',
   ).action(async ({ fix }: { fix?: boolean }) => {
     const globals = globalsOf(command)
-    const { out, settings } = openOut(globals)
+    const { out, settings } = createOutput(globals)
     const { findDamage } = await programsOf(command).server()
     const { url, token, local } = discover(globals, process.env, settings)
     const connection: Connection | undefined = url && {

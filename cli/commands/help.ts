@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { findCommand, suggestCommands } from '../parsing/commandNames.ts'
 import { usage, type Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import { nearest } from '../output/text.ts'
 import { topics } from '../help/topics.ts'
 
@@ -13,7 +13,7 @@ export async function showHelp(
   load: (command: Command) => Promise<void>,
 ): Promise<void> {
   const topic = words.length === 1 && Object.hasOwn(topics, words[0]!) ? topics[words[0]!] : undefined
-  if (topic) return openOut(globalsOf(program)).out.text(topic.text())
+  if (topic) return createOutput(globalsOf(program)).out.text(topic.text())
   let command = program
   for (const word of words) {
     const next = findCommand(command, word)

@@ -16,7 +16,7 @@ import { confirm } from '../input/prompt.ts'
 import { resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
 import { isTerminal } from '../output/streams.ts'
 import { confirmTwin } from '../projects/confirmDuplicate.ts'
-import { unreadable } from '../failures/unreadableFile.ts'
+import { unreadableFile } from '../failures/unreadableFile.ts'
 
 type Report = Output<Contract['transfers']['import']>
 interface Flags {
@@ -91,7 +91,7 @@ function mapping(text: string, before: Record<string, string> = {}): Record<stri
 async function withFile(file: string, use: (path: string) => Promise<void>): Promise<void> {
   if (file !== '-') {
     const found = await stat(file).catch(error => {
-      throw unreadable(file, error)
+      throw unreadableFile(file, error)
     })
     if (!found.isFile()) throw usage(`${file} is not a file`)
     return use(file)

@@ -3,7 +3,7 @@ import { originOf } from '../context/discovery.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { changeProfile, changeSettings, isProfileName, readSettings } from '../context/profiles.ts'
 import { confirm } from '../input/prompt.ts'
@@ -54,7 +54,7 @@ export function register(command: Command): void {
 }
 
 async function list(command: Command): Promise<void> {
-  const { out, settings } = openOut(globalsOf(command))
+  const { out, settings } = createOutput(globalsOf(command))
   const rows = Object.entries(settings.profiles ?? {}).map(([name, profile]): Row => ({
     name,
     current: name === settings.current,
@@ -69,7 +69,7 @@ async function list(command: Command): Promise<void> {
 async function use(command: Command, name: string): Promise<void> {
   known(name)
   await changeSettings(settings => ({ ...settings, current: name }))
-  openOut(globalsOf(command)).out.done(`Using profile ${name}.`)
+  createOutput(globalsOf(command)).out.done(`Using profile ${name}.`)
 }
 
 async function set(command: Command, name: string): Promise<void> {
@@ -82,13 +82,13 @@ async function set(command: Command, name: string): Promise<void> {
     throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
   const isFirst = readSettings().current === undefined
   await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)
-  openOut(globalsOf(command)).out.done(
+  createOutput(globalsOf(command)).out.done(
     isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`,
   )
 }
 
 async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {
-  const { out, mayAsk } = openOut(globalsOf(command))
+  const { out, mayAsk } = createOutput(globalsOf(command))
   known(name)
   await confirm({ mayAsk }, `Delete profile ${name} and its token?`, yes)
   await changeSettings(({ profiles, current, ...rest }) => {

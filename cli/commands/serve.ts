@@ -6,7 +6,7 @@ import { openBrowser } from '../browser/openBrowser.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import { programsOf } from '../programs.ts'
 import type { ServeOptions } from '../../src/config/serverProgram.ts'
 
@@ -191,7 +191,7 @@ async function serve(command: Command, flags: Flags): Promise<void> {
     maxAttachmentBytes: maxAttachment,
     maxImportBytes: maxImport,
   }
-  const { out } = openOut(globalsOf(command))
+  const { out } = createOutput(globalsOf(command))
   const { runServe } = await programsOf(command).server()
   const url = await runServe(options, out.terminal.stdout).catch(error => {
     throw explained(error, flags)

@@ -6,7 +6,7 @@ import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
 import { findLocalServer } from '../context/localServer.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import { confirm } from '../input/prompt.ts'
 import { launchdPlist, systemdUnit, type Service, type ServiceOptions } from '../server/serviceFile.ts'
 import {
@@ -38,7 +38,7 @@ export function registerInstall(server: Command, program: string): void {
     .option('--user', 'for your account only, which is all there is: the server needs no other rights')
     .option('--print', 'print the file and install nothing')
     .action(async (args: string[], options: InstallOptions) => {
-      const { out } = openOut(globalsOf(install))
+      const { out } = createOutput(globalsOf(install))
       const service = serviceOf(options, { program, args })
       if (options.print) return write(service.text)
       await requireManager(service)
@@ -61,7 +61,7 @@ export function registerInstall(server: Command, program: string): void {
     .description('Stop the service and remove its file. The data stays.')
     .option('-y, --yes', 'do not ask')
     .action(async ({ yes }: { yes?: boolean }) => {
-      const { out, mayAsk } = openOut(globalsOf(uninstall))
+      const { out, mayAsk } = createOutput(globalsOf(uninstall))
       const service = installedService()
       if (!service) throw new Failure('notFound', 'no service is installed', { see: 'board server status' })
       await confirm({ mayAsk }, `Stop the server and remove ${service.path}?`, yes)

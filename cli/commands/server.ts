@@ -15,7 +15,7 @@ import {
   type LocalServer,
 } from '../context/localServer.ts'
 import { drawLogEntry, parseLogLine } from '../output/logEntry.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column, Out } from '../output/output.ts'
 import type { Service } from '../server/serviceFile.ts'
 import { programsOf } from '../programs.ts'
@@ -110,7 +110,7 @@ export function register(server: Command): void {
 /** `--wait` alone is as long as without it: it waits in any case. */
 const secsOf = (wait: number | true): number => (wait === true ? 15 : wait)
 
-const outOf = (command: Command): Out => openOut(globalsOf(command)).out
+const outOf = (command: Command): Out => createOutput(globalsOf(command)).out
 
 /** `--timeout` is a global option too: whichever place it was given in, it is meant here. */
 function timeoutOf(command: Command): number {

@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 
 interface Versions {
@@ -32,7 +32,7 @@ export function register(command: Command): void {
     'board version --json',
     'board version --check --url https://board.example.com',
   ).action(async ({ check }: { check?: boolean }) =>
-    check ? checked(command) : openOut(globalsOf(command)).out.record(own, fields),
+    check ? checked(command) : createOutput(globalsOf(command)).out.record(own, fields),
   )
 }
 

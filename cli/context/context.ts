@@ -7,7 +7,7 @@ import { Failure, usage } from '../failures/failure.ts'
 import { globalsOf, type Globals } from '../parsing/globals.ts'
 import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { nameOf } from '../parsing/commandNames.ts'
-import { openOut } from '../output/createOutput.ts'
+import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
 import { programsOf, type Programs } from '../programs.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './resolve.ts'
@@ -41,7 +41,7 @@ export interface Context {
  */
 export async function openContext(command: Command): Promise<Context> {
   const globals = globalsOf(command)
-  const { out, mayAsk, settings } = openOut(globals, undefined, nameOf(command))
+  const { out, mayAsk, settings } = createOutput(globals, undefined, nameOf(command))
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
   const timeoutSecs = globals.timeout ?? durationSecs(settings.config?.timeout ?? '30')

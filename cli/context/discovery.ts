@@ -4,7 +4,7 @@ import { Failure, usage } from '../failures/failure.ts'
 import type { Globals } from '../parsing/globals.ts'
 import { readSettings, type Profile, type Settings } from './profiles.ts'
 import { nearest } from '../output/text.ts'
-import { unreadable } from '../failures/unreadableFile.ts'
+import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** A value and where it came from, for `board auth status`. */
 export interface Found {
@@ -116,7 +116,7 @@ function fromFile(path: string | undefined, from: string): Found | undefined {
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
-    throw unreadable(`the file of ${from}`, error, { see: 'board help environment' })
+    throw unreadableFile(`the file of ${from}`, error, { see: 'board help environment' })
   }
   const token = tokenOf(text, `the file of ${from}`)
   if (token) return { ...token, from }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { Failure, usage } from '../failures/failure.ts'
 import { isTerminal, talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
-import { unreadable } from '../failures/unreadableFile.ts'
+import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** What decides whether anybody can be asked. A Context is one. */
 export interface Asker {
@@ -89,7 +89,7 @@ export async function readText(path: string, flag: string): Promise<string> {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw unreadable(`${flag} ${path}`, error)
+    throw unreadableFile(`${flag} ${path}`, error)
   }
 }
 

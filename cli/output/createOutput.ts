@@ -7,7 +7,7 @@ import { lookAtTerminal } from './terminal.ts'
  * Output for a command that needs no server, the conf file that it follows, and whether it may ask.
  * @param name the command's, without `board`, of which a list may be empty
  */
-export function openOut(
+export function createOutput(
   globals: Globals,
   settings: Settings = readSettings(),
   name?: string,
