@@ -2,14 +2,14 @@ import { send, type Answer, type Connection } from '../../src/client/http.ts'
 import { ApiFailure } from '../../src/client/failures.ts'
 
 /** What is written back, if anything, and what went wrong that no answer can tell. */
-export interface Relayed {
+export interface Forwarded {
   answer?: string
   trouble?: string
 }
-export interface RelayOptions {
+export interface ForwarderOptions {
   /** The project of calls that name none. */
   projectId: string | undefined
-  /** Whether only tools are offered and passed on that change nothing. */
+  /** Whether only tools are offered and forwarded that change nothing. */
   readOnly: boolean
 }
 interface Message {
@@ -30,11 +30,12 @@ interface Result {
 const path = '/api/mcp'
 const codes = { parse: -32_700, invalidParams: -32_602, failed: -32_000 } as const
 
-/** Makes the function that passes a message of the Model Context Protocol on to a server, one after the other. */
-export function createRelay(
+/** Makes the function that forwards messages of the Model Context Protocol to a server, one after the other. */
+export function createForwarder(
   connection: Connection,
-  { projectId, readOnly }: RelayOptions,
-): (line: string) => Promise<Relayed> {
+  options: ForwarderOptions,
+): (line: string) => Promise<Forwarded> {
+  const { projectId, readOnly } = options
   let protocolVersion: string | undefined
   let harmlessTools: Promise<Set<string>> | undefined
 
@@ -76,7 +77,11 @@ export function createRelay(
       if (!isRequest) return {}
       return {
         answer: result?.tools
-          ? JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { ...result, tools: offered(result.tools) } })
+          ? JSON.stringify({
+              jsonrpc: '2.0',
+              id: message.id,
+              result: { ...result, tools: offered(result.tools, options) },
+            })
           : answer.bytes.toString(),
       }
     } catch (error) {
@@ -85,19 +90,19 @@ export function createRelay(
       return isRequest ? { answer: failure(message.id, codes.failed, words) } : { trouble: words }
     }
   }
+}
 
-  function offered(tools: Tool[]): Tool[] {
-    const some = readOnly ? tools.filter(isHarmless) : tools
-    return projectId === undefined
-      ? some
-      : some.map(tool => ({
-          ...tool,
-          inputSchema: {
-            ...tool.inputSchema,
-            required: (tool.inputSchema.required ?? []).filter(name => name !== 'projectId'),
-          },
-        }))
-  }
+/** The tools as a client sees them: where the project is given, none asks for it. */
+function offered(tools: readonly Tool[], { projectId, readOnly }: ForwarderOptions): readonly Tool[] {
+  const some = readOnly ? tools.filter(isHarmless) : tools
+  if (projectId === undefined) return some
+  return some.map(tool => ({
+    ...tool,
+    inputSchema: {
+      ...tool.inputSchema,
+      required: (tool.inputSchema.required ?? []).filter(name => name !== 'projectId'),
+    },
+  }))
 }
 
 const isHarmless = ({ annotations }: Tool) => annotations?.readOnlyHint === true

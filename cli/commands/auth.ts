@@ -4,10 +4,21 @@ import { example } from '../help/help.ts'
 import { login, logout, register as signUp, setup, type SignOptions } from './auth-sign.ts'
 import { status, token } from './auth-show.ts'
 
-export function register(command: Command): void {
-  const verb = (name: string, summary: string) => command.command(name).summary(summary).description(`${summary}.`)
-  const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
+const passwordStdin = ['--password-stdin', 'read the password from stdin'] as const
 
+export function register(command: Command): void {
+  const verb: Verb = (name, summary) => command.command(name).summary(summary).description(`${summary}.`)
+  registerSetup(command, verb)
+  registerLogin(command, verb)
+  registerSignUp(command, verb)
+  registerAccount(command, verb)
+  registerShow(command, verb)
+}
+
+/** Adds a verb of auth. */
+type Verb = (name: string, summary: string) => Command
+
+function registerSetup(command: Command, verb: Verb): void {
   example(
     verb('setup', 'Create the first user of a server, a super_admin, and sign in')
       .option('--email <email>', 'your email address')
@@ -21,7 +32,9 @@ export function register(command: Command): void {
       '\nA server that listens beyond loopback wants the code that it printed at its\nstart: from BOARD_SETUP_CODE, or it is asked for.',
     )
     .action((options: SignOptions) => setup(command, options))
+}
 
+function registerLogin(command: Command, verb: Verb): void {
   example(
     verb('login', 'Sign in')
       .option('--email <email>', 'your email address')
@@ -44,7 +57,9 @@ export function register(command: Command): void {
       ? (await import('./auth-oidc.ts')).loginOidc(command, options.browser)
       : login(command, options))
   })
+}
 
+function registerSignUp(command: Command, verb: Verb): void {
   example(
     verb('register', 'Create an account and sign in')
       .option('--email <email>', 'your email address')
@@ -64,7 +79,9 @@ export function register(command: Command): void {
     'board auth accept',
     'board auth accept --invitation-file link.txt',
   ).action(async (options: { invitationFile?: string }) => (await import('./auth-accept.ts')).accept(command, options))
+}
 
+function registerAccount(command: Command, verb: Verb): void {
   example(
     verb('password', 'Change your password')
       .description('Change your password. All other sign-ins of your account end; API keys go on.')
@@ -83,7 +100,9 @@ export function register(command: Command): void {
     'board auth sessions',
     'board auth sessions --end 12',
   ).action(async (options: { end?: string }) => (await import('./auth-account.ts')).sessions(command, options))
+}
 
+function registerShow(command: Command, verb: Verb): void {
   example(
     verb('logout', 'End the token of the profile and forget it'),
     'board auth logout',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openContext, requireUser } from '../context/context.ts'
 import { example } from '../help/help.ts'
-import { createRelay } from '../agents/mcpForwarder.ts'
+import { createForwarder } from '../agents/mcpForwarder.ts'
 import { stdout, write } from '../output/streams.ts'
 
 const maxMessageLength = 4 * 1024 * 1024
@@ -33,7 +33,7 @@ async function serve(command: Command, { readOnly = false }: { readOnly?: boolea
           return undefined
         },
       )
-  const relay = createRelay(context.connection, { projectId, readOnly })
+  const relay = createForwarder(context.connection, { projectId, readOnly })
   stdout().on('error', () => process.stdin.destroy())
   for await (const line of lines(process.stdin)) {
     const { answer, trouble } = await relay(line)

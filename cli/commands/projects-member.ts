@@ -45,6 +45,13 @@ export function registerMember(projects: Command): void {
     .description('Manage the members of the current project, and who is invited.')
     .helpCommand(false)
 
+  registerList(member)
+  registerAdd(member)
+  registerSet(member)
+  registerRemove(member)
+}
+
+function registerList(member: Command): void {
   const list = member
     .command('list')
     .summary('List members')
@@ -55,7 +62,9 @@ export function registerMember(projects: Command): void {
       await context.out.list(await context.client.members.list({ id }), columns, { empty: 'No members.' })
     })
   example(list, 'board projects member list', 'board projects member list -P web --json email,role')
+}
 
+function registerAdd(member: Command): void {
   const add = member
     .command('add <email>')
     .summary('Add or invite somebody')
@@ -86,7 +95,9 @@ export function registerMember(projects: Command): void {
     'board projects member add bob@example.com --role viewer -P web',
     'board projects member add bob@example.com --renew -q > link.txt',
   )
+}
 
+function registerSet(member: Command): void {
   const set = member
     .command('set <member>')
     .addArgument(new Argument('<role>').choices(roles))
@@ -105,7 +116,6 @@ export function registerMember(projects: Command): void {
       await context.out.did(changed, `${email} has the role ${role} now.`)
     })
   example(set, 'board projects member set ada@example.com viewer')
-  registerRemove(member)
 }
 
 /** Prints an invitation's link for the only time: alone with `--quiet`, so that it can go straight into a file. */

@@ -52,34 +52,26 @@ export function formatHelp(command: Command, helper: Help): string {
       helper.visibleArguments(command).map(each => [helper.argumentTerm(each), helper.argumentDescription(each)]),
     ),
     ...lines('Options', optionRows(helper.visibleOptions(command))),
-    ...(top
-      ? []
-      : [
-          '',
-          'Global options, in full with board --help:',
-          helper
-            .boxWrap(
-              helper
-                .visibleGlobalOptions(command)
-                .filter(each => each.long !== '--version' && !command.options.some(own => own.long === each.long))
-                .map(each => [each.short, each.long].filter(Boolean).join('/'))
-                .join(' '),
-              helper.helpWidth ?? 80,
-            )
-            .replace(/^/gm, '  '),
-        ]),
-    ...(top || commands.length === 0
-      ? []
-      : [
-          '',
-          drawExamples(
-            groups
-              .flatMap(group => commands.filter(each => each.helpGroup() === group).slice(0, groups.length > 1 ? 2 : 4))
-              .flatMap(firstExample),
-          ),
-        ]),
+    ...(top ? [] : globalOptionLines(command, helper)),
+    ...(top || commands.length === 0 ? [] : exampleLines(commands, groups)),
     '',
   ].join('\n')
+}
+
+function globalOptionLines(command: Command, helper: Help): string[] {
+  const names = helper
+    .visibleGlobalOptions(command)
+    .filter(each => each.long !== '--version' && !command.options.some(own => own.long === each.long))
+    .map(each => [each.short, each.long].filter(Boolean).join('/'))
+  const text = helper.boxWrap(names.join(' '), helper.helpWidth ?? 80)
+  return ['', 'Global options, in full with board --help:', text.replace(/^/gm, '  ')]
+}
+
+/** One example of the first commands of each group. */
+function exampleLines(commands: readonly Command[], groups: readonly string[]): string[] {
+  const perGroup = groups.length > 1 ? 2 : 4
+  const shown = groups.flatMap(group => commands.filter(each => each.helpGroup() === group).slice(0, perGroup))
+  return ['', drawExamples(shown.flatMap(firstExample))]
 }
 
 const drawExamples = (lines: readonly string[]): string => `Examples:\n${lines.map(line => `  ${line}`).join('\n')}`
