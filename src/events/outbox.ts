@@ -19,14 +19,14 @@ const keptMs = 7 * 24 * 60 * 60 * 1000
 const keptEvents = 100_000
 const maxPrunedPerBatch = 5000
 const retryMs = 250
-/** A database server that is asked for news less often has more time for everything else; what happens alone is told at once. */
+/** Pause between reads of a database server under load. A single event is published at once. */
 const restMs = 20
 
 /** Every event of one database, in order. */
 export interface Outbox {
   /** Hands over every event after the seq `after`, or each that is committed from now on: once, in order of seq. Returns the function that ends it. */
   subscribe(listener: (events: StoredEvent[]) => void, after?: number): () => void
-  /** Calls whenever events may have been committed. It costs no reading. Returns the function that ends it. */
+  /** Calls the listener whenever events may have been committed, without reading them. Returns the function that unsubscribes. */
   onNews(listener: () => void): () => void
   /** At most `limit` events of a project after the seq `since`, oldest first. */
   replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
@@ -36,12 +36,12 @@ export interface Outbox {
   oldestSeq(): Promise<number>
   /** Deletes a bounded number of events that need not be kept and that every reader has taken, and tells how many. 0 means done. */
   prune(tx: Transaction): Promise<number>
-  /** Has every reader look for news: another daemon may have committed events. */
+  /** Has every subscriber read: another daemon may have committed events. */
   wake(): void
   close(): void
 }
 
-/** Writes an event in the transaction of the change that it tells of. It is published after the commit. */
+/** Writes an event in the transaction of its change. It is published after the commit. */
 export async function append<T extends EventType>(
   tx: Transaction,
   type: T,
@@ -49,13 +49,7 @@ export async function append<T extends EventType>(
   data: EventData<T>,
 ): Promise<void> {
   await insertEvent(tx, type, projectId, JSON.stringify(data))
-  tx.afterCommit(wakeTails)
-}
-
-/** A commit does not say which database it was made in: every tail of this process looks whether there is news in its own. */
-const tails = new Set<() => void>()
-const wakeTails = () => {
-  for (const wake of tails) wake()
+  tx.afterCommit(() => tx.signals.emit('events'))
 }
 
 /** The outbox of a database. It reads new events only while somebody listens. */
@@ -72,9 +66,9 @@ export function createOutbox(db: Database): Outbox {
       }
     },
     onNews: listener => {
-      tails.add(listener)
+      db.signals.on('events', listener)
       const stop = () => {
-        tails.delete(listener)
+        db.signals.off('events', listener)
       }
       subscriptions.add(stop)
       return () => {
@@ -87,14 +81,16 @@ export function createOutbox(db: Database): Outbox {
     oldestSeq: () => readOldestSeq(reader),
     prune: tx =>
       deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, maxPrunedPerBatch),
-    wake: wakeTails,
+    wake: () => {
+      db.signals.emit('events')
+    },
     close: () => {
       for (const stop of subscriptions) stop()
     },
   }
 }
 
-/** Publishes page by page. A failed read is tried again: an event is late then, never lost. */
+/** Publishes page by page. A failed read is retried: an event may be late, never lost. */
 function startTail(db: Database, publish: (events: StoredEvent[]) => void, after?: number): () => void {
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after
@@ -127,11 +123,11 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
     if (!reading) void readNews()
   }
 
-  tails.add(wake)
+  db.signals.on('events', wake)
   if (after !== undefined) wake()
   return () => {
     stopped.abort()
-    tails.delete(wake)
+    db.signals.off('events', wake)
     clearTimeout(retry)
   }
 }

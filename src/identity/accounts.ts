@@ -56,7 +56,7 @@ export async function setup(
   holdsLocalToken: boolean,
 ): Promise<SignedInUser> {
   const { db, identity } = realm
-  const passwordHash = await identity.hashInTurn(async () => {
+  const passwordHash = await identity.hashQueue(async () => {
     if (await hasUsers(db)) throw new Problem('SETUP_ALREADY_DONE')
     await identity.throttle.check(peer.address, input.email)
     if (!holdsLocalToken && (await identity.needsSetupCode(peer)) && !identity.isSetupCode(input.setupCode)) {
@@ -84,7 +84,7 @@ export async function login(
   { email, password, client }: Credentials,
   peer: Peer,
 ): Promise<SignedInUser> {
-  const { passwordHash, ...user } = await identity.hashInTurn(async () => {
+  const { passwordHash, ...user } = await identity.hashQueue(async () => {
     await identity.throttle.check(peer.address, email)
     const found = await findUserByEmail(db, email)
     if (await verifyPassword(found?.passwordHash, password))
@@ -116,7 +116,7 @@ export async function register(
   const isOwn = holdsLocalToken || (await peer.isOwn())
   await requireRegistration(realm, isOwn)
   if (input.invitation !== undefined) await requireOpen(db, input.invitation, realm.config.clock())
-  const passwordHash = await identity.hashInTurn(async () => {
+  const passwordHash = await identity.hashQueue(async () => {
     await identity.throttle.check(peer.address, input.email)
     if (!(await findUserByEmail(db, input.email))) return hashPassword(input.password)
     await identity.throttle.countFailure(peer.address, input.email)

@@ -28,7 +28,7 @@ export interface Identity extends Revocations {
   isSetupCode(text: string | undefined): boolean
   endSetup(): void
   throttle: Throttle
-  hashInTurn: HashQueue
+  hashQueue: HashQueue
   touches: Touches
   close(): void
 }
@@ -67,7 +67,7 @@ export async function createIdentity(
       setupCode = undefined
     },
     throttle: createThrottle(db, seal),
-    hashInTurn: createHashQueue(),
+    hashQueue: createHashQueue(),
     touches,
     close: () => {
       revocations.close()

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Transaction } from '../store/database.ts'
-import { onRightsChanged } from '../store/rights.ts'
 import { insertRevocation, lastRevocation, listRevocations } from '../store/revocations.ts'
 
 const lookMs = 400
@@ -26,7 +25,8 @@ export function createRevocations(db: Database): Revocations & { close(): void }
     for (const listener of listeners) listener(ended)
   }
   const endHearing = db.isShared ? hearOthers(db, tell) : () => {}
-  const endRights = onRightsChanged(userId => tell({ rightsOf: userId ?? null }))
+  const tellRights = (userId: number | undefined) => tell({ rightsOf: userId ?? null })
+  db.signals.on('rights', tellRights)
   return {
     onRevoked: listener => {
       listeners.add(listener)
@@ -40,7 +40,7 @@ export function createRevocations(db: Database): Revocations & { close(): void }
     },
     close: () => {
       endHearing()
-      endRights()
+      db.signals.off('rights', tellRights)
     },
   }
 }

@@ -39,7 +39,7 @@ export async function changePassword(
 ): Promise<void> {
   if (caller.userId === localOperator) throw new Problem('CONFLICT', 'There is no account yet that has a password.')
   const { email } = caller
-  const [from, to] = await identity.hashInTurn(async () => {
+  const [from, to] = await identity.hashQueue(async () => {
     await identity.throttle.check(address, email)
     const found = await findUserByEmail(db, email)
     if (found?.id === caller.userId && found.passwordHash === null) throw new Problem('NOT_LOCAL_AUTH')

@@ -58,7 +58,7 @@ export async function create(
   { email, name, role }: { email: string; name: string; role: UserRole },
 ): Promise<NewAccount> {
   const generatedPassword = generatePassword()
-  const passwordHash = await identity.hashInTurn(() => hashPassword(generatedPassword))
+  const passwordHash = await identity.hashQueue(() => hashPassword(generatedPassword))
   const user = await db.transaction(async tx => {
     if (!(await hasUsers(tx))) throw new Problem('CONFLICT', 'Create the first user with POST /api/auth/setup.')
     requireReach(await actorOf(tx, caller), role)
@@ -124,7 +124,7 @@ export async function erase(identity: Identity, tx: Transaction, id: number, hei
  */
 export async function resetPassword({ db, identity }: Realm, caller: Caller, id: number): Promise<string> {
   const generatedPassword = generatePassword()
-  const passwordHash = await identity.hashInTurn(() => hashPassword(generatedPassword))
+  const passwordHash = await identity.hashQueue(() => hashPassword(generatedPassword))
   await db.transaction(async tx => {
     const { user } = await findInReach(tx, caller, id)
     if (user.authProvider !== 'local') throw new Problem('NOT_LOCAL_AUTH')

@@ -1,3 +1,4 @@
+import type { CommitSignals } from './commitSignals.ts'
 import { Problem } from '../contract/errors.ts'
 
 /** What a parameter may be. Booleans become 0 and 1, undefined becomes NULL. */
@@ -29,11 +30,15 @@ export interface Transaction extends Reader {
   enqueue(sql: string, args?: readonly Value[]): void
   /** Runs `effect` once the transaction is on disk, and never if it fails. */
   afterCommit(effect: () => void): void
+  /** Those of the database, to emit on after the commit. */
+  readonly signals: CommitSignals
 }
 
 export interface Database extends Reader {
   /** Whether other daemons write to it, too. */
   readonly isShared: boolean
+  /** Tells the parts of this board what its own transactions have committed. */
+  readonly signals: CommitSignals
   /** How often something may have been committed since it was opened; undefined where it is shared, because nobody tells of the others' commits. */
   commits(): number | undefined
   /**

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
+import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { openConnection, type Connection } from './connection.ts'
 import { translate, type Database, type EmbeddedOptions, type Reader } from './database.ts'
 import { attempt, createJobQueue, settle, type Job, type Outcome } from './jobs.ts'
@@ -14,7 +15,8 @@ const busyWaitMs = 200
  */
 export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Database {
   const health = createHealth(onDamage)
-  const writer = openWriter(path, clock, health)
+  const signals = createCommitSignals()
+  const writer = openWriter(path, clock, { health, signals })
   chmodSync(path, 0o600)
   const reader = openConnection(path)
   reader.exec('PRAGMA query_only = ON')
@@ -24,6 +26,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   return {
     host: null,
     isShared: false,
+    signals,
     commits: writer.commits,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
@@ -113,7 +116,11 @@ interface EmbeddedWriter {
   close(): void
 }
 
-function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWriter {
+function openWriter(
+  path: string,
+  clock: () => Date,
+  { health, signals }: { health: Health; signals: CommitSignals },
+): EmbeddedWriter {
   let connection: Connection | undefined = openConnection(path)
   let commits = 0
   return {
@@ -123,7 +130,7 @@ function openWriter(path: string, clock: () => Date, health: Health): EmbeddedWr
       try {
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
-        for (const job of jobs) outcomes.push(await attempt(connection, job, clock().toISOString()))
+        for (const job of jobs) outcomes.push(await attempt(connection, job, { now: clock().toISOString(), signals }))
         // One that fails may have been made all the same.
         commits++
         connection.exec('COMMIT')

@@ -66,7 +66,11 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
  * Does one job of a commit.
  * @throws what the engine itself failed with: no job of this commit can go on then
  */
-export async function attempt(writer: Writer, job: Job, now: string): Promise<Outcome> {
+export async function attempt(
+  writer: Writer,
+  job: Job,
+  { now, signals }: Pick<Transaction, 'now' | 'signals'>,
+): Promise<Outcome> {
   const effects: Array<() => void> = []
   writer.exec('SAVEPOINT job')
   try {
@@ -77,6 +81,7 @@ export async function attempt(writer: Writer, job: Job, now: string): Promise<Ou
       run: writer.run,
       enqueue: writer.enqueue,
       now,
+      signals,
       afterCommit: effect => effects.push(effect),
     })
     writer.exec('RELEASE job')

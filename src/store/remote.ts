@@ -1,5 +1,6 @@
 import { createClient } from '@libsql/client'
 import type { Stream } from '@libsql/hrana-client'
+import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
 import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
@@ -24,17 +25,19 @@ const snapshotTimeoutMs = 10 * 60_000
  * breaks, is DATABASE_BUSY: whether a commit that was not answered has happened is not known then, as with every server.
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
+  const signals = createCommitSignals()
   const writing = createReconnecting(() => openWriteConnection(url, token))
   const sideChannel = createReconnecting(() => openWriteConnection(url, token))
   const reading = createReconnecting(() => openReadingStreams(url, token))
   const jobs = createJobQueue({
     refusal: () => undefined,
-    commitBatch: work => commitBatch(writing, work, { host, clock }),
+    commitBatch: work => commitBatch(writing, work, { host, clock, signals }),
     maxJobsPerCommit,
   })
   const snapshots = new Set<Promise<unknown>>()
   return {
     isShared: true,
+    signals,
     commits: () => undefined,
     ...readerOf(host, statement => reading.use(connection => connection.execute(statement))),
     markCorrupt: () => {
@@ -140,7 +143,7 @@ function openWriteConnection(url: string, token?: string): WriteConnection {
 async function commitBatch(
   connection: ReconnectingConnection<WriteConnection>,
   waiting: readonly Job[],
-  { host, clock }: Pick<RemoteOptions, 'host' | 'clock'>,
+  { host, clock, signals }: Pick<RemoteOptions, 'host' | 'clock'> & { signals: CommitSignals },
 ): Promise<readonly Job[]> {
   const jobs = waiting.filter(isInTime)
   if (jobs.length === 0) return []
@@ -153,7 +156,7 @@ async function commitBatch(
       const now = clock().toISOString()
       try {
         for (tried = 0; tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken();)
-          attempts.push(await attempt(transaction.scope(), jobs[tried++]!, { host, now }))
+          attempts.push(await attempt(transaction.scope(), jobs[tried++]!, { host, now, signals }))
         await transaction.commit()
       } catch (error) {
         writing.dropStream()
@@ -188,11 +191,15 @@ interface Attempt {
 }
 
 /** Does one job of a commit. Whether it can be kept is known when the transaction has ended. */
-async function attempt(scope: Scope, job: Job, { host, now }: { host: string; now: string }): Promise<Attempt> {
+async function attempt(
+  scope: Scope,
+  job: Job,
+  { host, ...commit }: { host: string } & Pick<Transaction, 'now' | 'signals'>,
+): Promise<Attempt> {
   const effects: Array<() => void> = []
   let result: unknown
   try {
-    result = await job.work({ ...writerOf(host, scope), now, afterCommit: effect => effects.push(effect) })
+    result = await job.work({ ...writerOf(host, scope), ...commit, afterCommit: effect => effects.push(effect) })
     scope.keep()
   } catch (error) {
     scope.undo(translate(error))
@@ -218,7 +225,7 @@ async function readSnapshot<T>(
   }
 }
 
-const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'afterCommit'> => ({
+const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'signals' | 'afterCommit'> => ({
   ...readerOf(host, scope.run),
   run: async (sql, args = []) => scope.run({ sql, args: bind(args) }),
   enqueue: (sql, args = []) => scope.enqueue({ sql, args: bind(args) }),

@@ -1,26 +1,11 @@
 import type { Transaction } from './database.ts'
 import { insertRevocation } from './revocations.ts'
 
-/** Is told whose rights have changed; undefined: perhaps everybody's. */
-type Listener = (userId: number | undefined) => void
-const listeners = new Set<Listener>()
-
 /**
- * In the transaction that changes what an account may see: whoever keeps something open for it is told when the change is on
- * disk and before anybody is answered, daemons on other machines within a second. A commit does not say in which database it
- * was made, so the listener looks for itself.
+ * Notes in the transaction that changes what an account may see (without an account: perhaps everybody) that its rights are to be
+ * read anew. Listeners of this board hear it after the commit and before anybody is answered, other daemons within a second.
  */
 export async function noteRightsChanged(tx: Transaction, userId?: number): Promise<void> {
   if (tx.host !== null) await insertRevocation(tx, JSON.stringify({ rightsOf: userId ?? null }))
-  tx.afterCommit(() => {
-    for (const listener of listeners) listener(userId)
-  })
-}
-
-/** Calls the listener for each change that this process commits. Returns the function that ends it. */
-export function onRightsChanged(listener: Listener): () => void {
-  listeners.add(listener)
-  return () => {
-    listeners.delete(listener)
-  }
+  tx.afterCommit(() => tx.signals.emit('rights', userId))
 }

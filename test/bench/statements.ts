@@ -1,3 +1,4 @@
+import { createCommitSignals } from '../../src/store/commitSignals.ts'
 import type { Reader, Transaction, Value } from '../../src/store/database.ts'
 
 export type Bound = string | number | null
@@ -30,6 +31,7 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
       void note(undefined)(sql, args)
     },
     now: new Date().toISOString(),
+    signals: createCommitSignals(),
     afterCommit: () => {},
   })
   if (!first) throw new Error('The function of the store ran no statement.')

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/waiting/eventually.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+let one: TestBoard
+let two: TestBoard
+beforeAll(async () => {
+  ;[one, two] = await Promise.all([startBoard(), startBoard()])
+  for (const board of [one, two]) await board.client.auth.setup({ ...account, displayName: 'Grace' })
+})
+afterAll(() => Promise.all([one.close(), two.close()]))
+
+const account = { email: 'grace@example.org', password: 'a good long password' }
+
+const makeProject = (board: TestBoard, name: string) =>
+  board.client.projects.create({ name, path: board.folder(name.replaceAll(' ', '-')) })
+
+/** Counts what a board tells its own parts of what was committed. */
+function listenTo({ server: { app } }: TestBoard) {
+  const heard = { events: 0, rights: 0 }
+  const stops = [app.outbox.onNews(() => heard.events++), app.identity.onRevoked(() => heard.rights++)]
+  return { heard, stop: () => stops.forEach(stop => stop()) }
+}
+
+/** Work that does not end before it is told to. */
+function createGate() {
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { open, work: () => opened }
+}
+
+test('what one of two boards in a process commits wakes nothing of the other', async () => {
+  const [busy, quiet] = [listenTo(one), listenTo(two)]
+  await makeProject(one, 'awake')
+  const { user } = await one.client.users.create({ email: 'ada@example.org', name: 'Ada', role: 'user' })
+  await one.client.users.delete({ id: user.id })
+  expect(busy.heard.events).toBeGreaterThan(0)
+  expect(busy.heard.rights).toBeGreaterThan(0)
+  expect(quiet.heard).toEqual({ events: 0, rights: 0 })
+  busy.stop()
+  quiet.stop()
+})
+
+test('a board whose writes all wait keeps the other from nothing', async () => {
+  const gate = createGate()
+  const waiting = one.server.app.db.transaction(gate.work)
+  const behind = makeProject(one, 'waiting')
+  expect((await makeProject(two, 'not waiting')).name).toBe('not waiting')
+  gate.open()
+  await waiting
+  expect((await behind).name).toBe('waiting')
+})
+
+test('a board whose password hashing is full signs in on the other', async () => {
+  const gate = createGate()
+  const hashes = Array.from({ length: 8 }, () => one.server.app.identity.hashQueue(gate.work))
+  expect((await two.as().auth.login(account)).user.email).toBe(account.email)
+  gate.open()
+  await Promise.all(hashes)
+})
+
+test('who has guessed too often at one board may sign in at the other', async () => {
+  const guess = (board: TestBoard) =>
+    board.request('POST', '/api/auth/login', { token: null, body: { ...account, password: 'a wrong guess' } })
+  const statuses: number[] = []
+  for (let guesses = 0; guesses < 12; guesses++) statuses.push((await guess(one)).status)
+  expect(statuses.at(-1)).toBe(429)
+  expect((await guess(two)).status).toBe(401)
+})
+
+test('a board goes on when the other one in its process stops', async () => {
+  const third = await startBoard()
+  const heard: string[] = []
+  const stop = two.server.app.outbox.subscribe(events => heard.push(...events.map(({ type }) => type)))
+  await third.close()
+  await makeProject(two, 'still here')
+  await eventually('the event', () => heard.includes('project.created'))
+  stop()
+})
