@@ -1,3 +1,5 @@
+import { eastAsianWidth } from 'get-east-asian-width'
+
 /**
  * Makes text from the server harmless for a terminal: control characters become visible symbols, and what turns the
  * direction of writing is replaced. `lines` keeps line breaks and tabs.
@@ -58,11 +60,13 @@ export function* signsOf(text: string): Generator<{ sign: string; width: number 
 let segmenter: Intl.Segmenter | undefined
 const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text)
 
-const wide =
-  /^(?:\p{Emoji_Presentation}|.*\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u
+/** Flags, and signs that a variation selector makes a picture. Other pictures are wide in Unicode's own table. */
+const emoji = /^(?:\p{RI}|\p{Emoji}.*\ufe0f)/u
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 
-const widthOfSegment = (segment: string): number => (zero.test(segment) ? 0 : wide.test(segment) ? 2 : 1)
+/** string-width does all of this, at 9 µs a sign instead of 0.3: 10 ms more for a picture of the terminal board. */
+const widthOfSegment = (segment: string): number =>
+  zero.test(segment) ? 0 : emoji.test(segment) ? 2 : eastAsianWidth(segment.codePointAt(0)!)
 
 /** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
 export function relativeTime(iso: string, nowMs = Date.now()): string {
@@ -99,7 +103,10 @@ export function nearest(word: string, candidates: readonly string[], max = 3): s
     .map(({ candidate }) => candidate)
 }
 
-/** Edit distance with neighbours swapped counted as one. Anything above `limit` may be returned as more than it is. */
+/**
+ * Edit distance with neighbours swapped counted as one (`lsit`), the commonest slip, which fastest-levenshtein and leven count as
+ * two. Anything above `limit` may be returned as more than it is.
+ */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let before: number[] = []
