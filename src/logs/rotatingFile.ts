@@ -18,8 +18,9 @@ const againAfterMs = 5000
 
 /**
  * Lines in files that together never take more than `maxFiles` times `maxBytesEach`: a line goes to the next file before it would
- * make one too large. (pino-roll looks at the size after writing, so that a burst grows a file without bound.) A line by itself costs
- * a write, so lines are gathered for a moment. What cannot be written is dropped and counted; nobody ever waits.
+ * make one too large. A line by itself costs a write, so lines are gathered for a moment. What cannot be written is dropped and
+ * counted; nobody ever waits. pino-roll and rotating-file-stream look at the size after writing, so that a burst grows a file without
+ * bound, and rotating-file-stream cannot write what waits before a process ends at once.
  */
 export class RotatingFile {
   dropped = 0
