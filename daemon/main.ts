@@ -72,7 +72,7 @@ function tellSetupCode({ config, identity }: App): void {
   )
 }
 
-function configOf({ database, machine = hostname(), advertise, ...options }: ServeOptions): ServerConfig {
+function configOf({ database, machine = hostname(), advertise, cert, key, ...options }: ServeOptions): ServerConfig {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Omit<
     ServeOptions,
     'database'
@@ -86,6 +86,10 @@ function configOf({ database, machine = hostname(), advertise, ...options }: Ser
     ...(database !== undefined && {
       database: { url: database, token: process.env.BOARD_DATABASE_TOKEN || undefined, host: machine, advertise },
     }),
+    ...(cert !== undefined &&
+      key !== undefined && {
+        tls: { cert: resolve(cert), key: resolve(key), passphrase: process.env.BOARD_TLS_PASSPHRASE || undefined },
+      }),
     secretKey: process.env.BOARD_SECRET_KEY || undefined,
     oauthClients: oauthClients(process.env),
   }

@@ -32,10 +32,11 @@ export function register(command: Command): void {
     const globals = globalsOf(command)
     const { out, settings } = createOutput(globals)
     const { findDamage } = await programsOf(command).server()
-    const { url, token, local } = discover(globals, process.env, settings)
+    const { url, token, local, certificate } = discover(globals, process.env, settings)
     const connection: Connection | undefined = url && {
       url: url.value,
       token: token?.value,
+      certificate,
       timeoutMs: (globals.timeout ?? 10) * 1000,
     }
     const findings = await checkUp({

@@ -1,18 +1,20 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { delimiter, resolve } from 'node:path'
-import { folderReason, isWithin } from '../../src/config/folders.ts'
-import { dataFolder } from '../../src/config/paths.ts'
+import { delimiter } from 'node:path'
 import { openBrowser } from '../browser/openBrowser.ts'
-import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
 import { createOutput } from '../output/createOutput.ts'
 import { programsOf } from '../programs.ts'
+import { explainStart, requireCertificate } from '../server/startFailure.ts'
 import type { ServeOptions } from '../../src/config/serverProgram.ts'
 
 interface Flags {
   host?: string
   port?: number
+  https?: boolean
+  cert?: string
+  key?: string
+  qr?: boolean
   dataDir?: string
   publicUrl?: string
   allowHost?: string[]
@@ -35,16 +37,45 @@ interface Flags {
 }
 
 export function register(command: Command): void {
-  const option = (flags: string, text: string, variable: string) => {
-    forget(variable, !flags.includes('<'))
-    return new Option(flags, text).env(variable)
-  }
+  command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
+  addListening(command)
+  addLimits(command)
+  command.addHelpText('after', secrets)
+  example(
+    command,
+    'board serve',
+    'board serve --port 0 --data-dir ./data',
+    'board serve --host 0.0.0.0 --public-url https://board.example.com',
+    'board serve --host 0.0.0.0 --cert board.pem --key board.key --public-url https://board.example.com:4400 --qr',
+    'board serve --backup-every 6h --backup-keep 28',
+    'board serve --database ws://db.example.com:8080 --machine build-1',
+  ).action((flags: Flags) => serve(command, flags))
+}
+
+/** An option that is an environment variable, too. */
+function option(flags: string, text: string, variable: string): Option {
+  forget(variable, !flags.includes('<'))
+  return new Option(flags, text).env(variable)
+}
+
+/** Where it is, how it is reached, and what it works on. */
+function addListening(command: Command): void {
   command
-    .description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
     .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
     .addOption(
       option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf),
     )
+    .addOption(
+      option('--https', 'speak HTTPS, with the files of --cert and --key, which mean it by themselves', 'BOARD_HTTPS'),
+    )
+    .addOption(
+      option(
+        '--cert <file>',
+        'the certificate, with its chain, as PEM; when the file changes the new one is served',
+        'BOARD_TLS_CERT',
+      ),
+    )
+    .addOption(option('--key <file>', "the certificate's key, as PEM", 'BOARD_TLS_KEY'))
     .addOption(option('--data-dir <folder>', 'where the database and the attachments are', 'BOARD_DATA_DIR'))
     .addOption(
       option(
@@ -85,6 +116,11 @@ export function register(command: Command): void {
         'BOARD_SETUP_CODE',
       ),
     )
+}
+
+/** What it may be used for, and how it keeps house. */
+function addLimits(command: Command): void {
+  command
     .addOption(
       option(
         '--project-root <folder>',
@@ -151,15 +187,7 @@ export function register(command: Command): void {
       ]),
     )
     .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
-  command.addHelpText('after', secrets)
-  example(
-    command,
-    'board serve',
-    'board serve --port 0 --data-dir ./data',
-    'board serve --host 0.0.0.0 --public-url https://board.example.com',
-    'board serve --backup-every 6h --backup-keep 28',
-    'board serve --database ws://db.example.com:8080 --machine build-1',
-  ).action((flags: Flags) => serve(command, flags))
+    .addOption(option('--qr', 'draw its address as a QR code, for a telephone', 'BOARD_QR'))
 }
 
 const secrets = `
@@ -170,6 +198,8 @@ Only the environment holds secrets:
                                     data folder)
   BOARD_DATABASE_TOKEN              what the libSQL server of --database wants to
                                     see
+  BOARD_TLS_PASSPHRASE              what opens the file of --key, where it is
+                                    encrypted
   BOARD_OAUTH_<PROVIDER>_CLIENT_ID  the OAuth client of github, google or custom
                                     for board credentials add --oauth; and
                                     ..._CLIENT_SECRET and ..._SCOPE where the
@@ -183,7 +213,8 @@ function forget(variable: string, isSwitch: boolean): void {
 }
 
 async function serve(command: Command, flags: Flags): Promise<void> {
-  const { allowHost, projectRoot, maxAttachment, maxImport, open, ...rest } = flags
+  const { allowHost, projectRoot, maxAttachment, maxImport, open, qr, https: _, ...rest } = flags
+  requireCertificate(flags)
   const options: ServeOptions = {
     ...rest,
     allowHosts: allowHost,
@@ -194,57 +225,11 @@ async function serve(command: Command, flags: Flags): Promise<void> {
   const { out } = createOutput(globalsOf(command))
   const { runServe } = await programsOf(command).server()
   const url = await runServe(options, out.terminal.stdout).catch(error => {
-    throw explained(error, flags)
+    throw explainStart(error, flags)
   })
+  if (qr) await (await import('../server/qrCode.ts')).drawAddress(out, { ...flags, url })
   if (open && !(await openBrowser(url))) out.done(`There is no browser to open. Open it yourself: ${url}`)
 }
-
-function explained(error: NodeJS.ErrnoException, flags: Flags): unknown {
-  const { host = '127.0.0.1', port = 4400, database } = flags
-  const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
-  if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local))
-    return new Failure('conflict', `port ${port} is in use already`, {
-      hint: 'give another --port, or --port 0 for a free one',
-      cause: error,
-    })
-  if (error.name === 'GetPortError')
-    return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, {
-      hint: `it is in use, or ${host} is no address of this machine`,
-      cause: error,
-    })
-  if (error.code === 'EACCES' && error.syscall === 'listen')
-    return new Failure('denied', `port ${port} may not be listened on`, {
-      hint: 'give a --port above 1023',
-      cause: error,
-    })
-  const dataDir = resolve(flags.dataDir ?? dataFolder())
-  const reason = error.syscall === 'listen' ? undefined : folderReason(error.code)
-  if (reason !== undefined && (error.path === undefined || isAbout(dataDir, error.path)))
-    return new Failure(
-      /^(EACCES|EPERM|EROFS)$/.test(error.code!) ? 'denied' : 'failure',
-      `the data folder ${dataDir} cannot be used: ${reason}`,
-      {
-        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or mend this one',
-        cause: error,
-      },
-    )
-  if (error.code === 'DATABASE_BUSY' && database !== undefined)
-    return new Failure('unreachable', `the database server ${database} does not answer`, {
-      hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN',
-      cause: error,
-    })
-  if (error.code === 'DATABASE_DAMAGED')
-    return new Failure('failure', error.message.replace(/^T/, 't').replace(/\.$/, ''), {
-      see: 'board backups restore --help',
-      cause: error,
-    })
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
-  return error
-}
-
-/** Whether a path is the folder, within it, or above it. */
-const isAbout = (folder: string, path: string): boolean => isWithin(folder, path) || isWithin(path, folder)
 
 function portOf(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)

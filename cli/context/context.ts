@@ -48,6 +48,7 @@ export async function openContext(command: Command): Promise<Context> {
   const connection: Connection = {
     url: discovery.url.value,
     token: discovery.token?.value,
+    certificate: discovery.certificate,
     timeoutMs: timeoutSecs * 1000,
     userAgent: `board/${version}`,
     renew: renewalOf(discovery),

@@ -23,6 +23,8 @@ export interface Discovery {
   project: Found | undefined
   /** What daemon.json says of the server on this machine, if its URL is meant. It has not been asked yet whether it lives. */
   local: Runtime | undefined
+  /** The certificate of the server on this machine, if its origin is meant. */
+  certificate: string | undefined
 }
 
 /**
@@ -44,14 +46,16 @@ export function discover(
     found(globals.url, '--url') ??
     pick(first, found(profile?.url, fromProfile), found(env.BOARD_URL, 'BOARD_URL')) ??
     found(runtime?.url, fromRuntime)
+  const target = url && originOf(url.value)
   return {
     profile: profileName,
     url: url && { ...url, value: origin(url) },
-    token: url && tokenFor(originOf(url.value), { globals, env, profile, fromProfile, first, runtime }),
+    token: url && tokenFor(target, { globals, env, profile, fromProfile, first, runtime }),
     project:
       found(globals.project, '--project') ??
       pick(first, found(profile?.project, fromProfile), found(env.BOARD_PROJECT, 'BOARD_PROJECT')),
     local: runtime && url?.value === runtime.url && url.from === fromRuntime ? runtime : undefined,
+    certificate: runtime && originOf(runtime.url) === target ? runtime.certificate : undefined,
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../../src/client/http.ts'
-import type { RenewablePlace } from '../../src/client/place.ts'
+import type { Place, RenewablePlace } from '../../src/client/place.ts'
 import { processMark } from '../../src/config/kernel.ts'
 import type { Runtime } from '../../src/config/paths.ts'
 import { fromRuntime, originOf, readRuntime, type Discovery } from './discovery.ts'
@@ -18,10 +18,11 @@ export const noServer = (cause?: unknown): Failure =>
  * its own; where that can't be seen, it is asked.
  * @throws Failure (unreachable)
  */
-export async function checkLocal({ pid, mark, url }: Runtime): Promise<void> {
+export async function checkLocal({ pid, mark, url, certificate }: Runtime): Promise<void> {
   if (mark !== undefined && processMark(pid) === mark) return
   try {
-    const health = (await sendJson({ url, timeoutMs: 2000 }, 'GET', '/api/health')) as { status?: string } | undefined
+    const connection = { url, certificate, timeoutMs: 2000 }
+    const health = (await sendJson(connection, 'GET', '/api/health')) as { status?: string } | undefined
     if (health?.status === 'ok') return
   } catch (error) {
     throw noServer(error)
@@ -31,24 +32,36 @@ export async function checkLocal({ pid, mark, url }: Runtime): Promise<void> {
 
 /**
  * How a connection with the local token goes on after a restart, which changes the token and perhaps the port: daemon.json is
- * read and checked anew. An address that somebody named stays. Undefined for any other token.
+ * read and checked anew. An address that somebody named stays. With any other token only the local server's certificate is new.
  */
-export function renewalOf({ token, url }: Discovery): RenewablePlace['renew'] {
-  if (token?.from !== fromRuntime) return undefined
+export function renewalOf({ token, url, certificate }: Discovery): RenewablePlace['renew'] {
+  if (token?.from !== fromRuntime && certificate === undefined) return undefined
   return async failed => {
     // A connection with a token of another kind may be a copy of this one.
-    if (!failed.token?.startsWith('svc_lt_')) return undefined
+    if (!failed.token?.startsWith('svc_lt_')) return withNewCertificate(failed)
     const giveUpAtMs = performance.now() + (failed.wasRefused ? startingMs : 0)
     for (;;) {
       const runtime = readRuntime()
-      const isNew = runtime && (runtime.token !== failed.token || runtime.url !== failed.url)
+      const isNew =
+        runtime &&
+        (runtime.token !== failed.token || runtime.url !== failed.url || runtime.certificate !== failed.certificate)
       const mayMove = url?.from === fromRuntime || originOf(runtime?.url) === originOf(failed.url)
       if (isNew && mayMove && (await lives(runtime)))
-        return { url: url?.from === fromRuntime ? runtime.url : failed.url, token: runtime.token }
+        return {
+          url: url?.from === fromRuntime ? runtime.url : failed.url,
+          token: runtime.token,
+          certificate: runtime.certificate,
+        }
       if (performance.now() >= giveUpAtMs) return undefined
       await sleep(lookMs)
     }
   }
+}
+
+function withNewCertificate(failed: Place): Place | undefined {
+  const runtime = readRuntime()
+  const isNew = originOf(runtime?.url) === originOf(failed.url) && runtime?.certificate !== failed.certificate
+  return isNew ? { ...failed, certificate: runtime?.certificate } : undefined
 }
 
 const lives = (runtime: Runtime): Promise<boolean> =>

@@ -108,9 +108,10 @@ function signal(pid: number): void {
   }
 }
 
-async function askVersion({ url, token }: Runtime): Promise<string | null> {
+async function askVersion({ url, token, certificate }: Runtime): Promise<string | null> {
   try {
-    return ((await sendJson({ url, token, timeoutMs: 2000 }, 'GET', '/api/health')) as { version: string }).version
+    const health = await sendJson({ url, token, certificate, timeoutMs: 2000 }, 'GET', '/api/health')
+    return (health as { version: string }).version
   } catch {
     return null
   }

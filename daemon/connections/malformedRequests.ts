@@ -14,7 +14,9 @@ export function handleMalformedRequests(server: Server, note: (answered: Answere
   Object.assign(server, { requireHostHeader: false })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse }
-    if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) return void socket.destroy()
+    // Without TLS agreed on, there is nobody who could read an answer.
+    const isUnreadable = error.code === 'ECONNRESET' || /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
+    if (!socket.writable || isUnreadable || begun?.headersSent) return void socket.destroy()
     const problem = problemOf(error)
     note(noteOf(problem, refuseConnection(socket, problem), socket as Socket))
   })

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Listener } from '../limits/drainGate.ts'
@@ -27,10 +28,13 @@ export interface ConnectionTimeouts {
   listen: Listener
   /** Looks after the connections of this server, whose requests go to `listen`. */
   watch(server: Server): void
+  /** Ends connections over which no TLS is agreed yet: the server's own close does not see them. */
+  closeHandshakes(): void
 }
 
 export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
   const connections = new Map<Socket, TrackedConnection>()
+  const handshakes = new Map<string, Socket>()
   return {
     listen: (request, response) => {
       const connection = connections.get(request.socket)
@@ -43,12 +47,14 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
       answer(request, response)
     },
     watch: server => {
-      server.on('connection', socket => {
+      const isTls = server instanceof HttpsServer
+      if (isTls) watchHandshakes(server, handshakes)
+      server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
         const connection: TrackedConnection = {
           underWay: 0,
           lateAtMs: performance.now() + timeoutMs,
           last: undefined,
-          bytesBefore: 0,
+          bytesBefore: socket.bytesRead,
           isClosing: false,
         }
         connections.set(socket, connection)
@@ -65,7 +71,27 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
       }, sweepMs).unref()
       server.once('close', () => clearInterval(timer))
     },
+    closeHandshakes: () => {
+      for (const socket of handshakes.values()) socket.destroy()
+    },
   }
+}
+
+/** Ends connections whose TLS is not agreed in time: Node gives them two minutes. */
+function watchHandshakes(server: HttpsServer, handshakes: Map<string, Socket>): void {
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket: Socket) => {
+    const name = nameOf(socket)
+    handshakes.set(name, socket)
+    const late = setTimeout(() => {
+      if (handshakes.get(name) === socket) socket.destroy()
+    }, timeoutMs).unref()
+    socket.once('close', () => {
+      clearTimeout(late)
+      if (handshakes.get(name) === socket) handshakes.delete(name)
+    })
+  })
+  server.on('secureConnection', (socket: Socket) => handshakes.delete(nameOf(socket)))
 }
 
 function begin(connection: TrackedConnection, request: IncomingMessage): void {

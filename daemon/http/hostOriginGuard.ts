@@ -6,6 +6,8 @@ import { Problem } from '../../src/contract/errors.ts'
 interface Rules {
   names: ReadonlySet<string>
   publicOrigin: string | undefined
+  /** The schemes of its own pages: before a server without TLS there may be a proxy with it. */
+  schemes: readonly string[]
   accepted: Set<string>
 }
 
@@ -49,6 +51,7 @@ function prepare(config: ServerConfig): Rules {
   const rules = {
     names: new Set(names.map(name => name.toLowerCase())),
     publicOrigin: publicUrl?.origin,
+    schemes: config.tls ? ['https'] : ['http', 'https'],
     accepted: new Set<string>(),
   }
   rulesOf.set(config, rules)
@@ -62,12 +65,12 @@ function requireHost({ names, accepted }: Rules, host: string): void {
 }
 
 /** A page of this server's own: by the name that the request uses, by the public one, or by another name for this machine. */
-function isOwnOrigin({ publicOrigin }: Rules, origin: string, host: string): boolean {
+function isOwnOrigin({ publicOrigin, schemes }: Rules, origin: string, host: string): boolean {
   if (origin === publicOrigin) return true
   const [, scheme, rest] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? []
   const from = rest === undefined ? undefined : split(rest)
   const to = split(host)
-  if (!from || !to) return false
+  if (!from || !to || !schemes.includes(scheme!)) return false
   const usualPort = scheme === 'https' ? '443' : '80'
   return (
     (from.port ?? usualPort) === (to.port ?? usualPort) &&

@@ -1,18 +1,20 @@
 import { listen } from 'listhen'
 import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
+import type { Server as HttpsServer } from 'node:https'
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { makePrivateFolder } from '../../src/config/folders.ts'
 import { causeOf } from '../../src/config/log.ts'
 import { processMark } from '../../src/config/kernel.ts'
 import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
-import { isLoopbackHost, reachable, type ServerConfig } from '../../src/config/server.ts'
+import { isLoopbackHost, reachable, schemeOf, type ServerConfig } from '../../src/config/server.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
 import { takeLock } from '../../src/store/lock.ts'
-import { createConnectionTimeouts } from '../connections/slowClients.ts'
+import { createConnectionTimeouts, type ConnectionTimeouts } from '../connections/slowClients.ts'
+import { followCertificate, namedUrl, readCertificate, type Certificate } from './certificate.ts'
 import type { Log } from './stderrLog.ts'
 import { handleMalformedRequests } from '../connections/malformedRequests.ts'
 import { createRequestLog } from '../http/requestLog.ts'
@@ -72,31 +74,43 @@ async function listenTo(
   unlock: () => void,
 ): Promise<RunningServer> {
   const { log } = logs
-  const server = await openPort(serving, config, logs)
+  const certificate = config.tls && (await readCertificate(config.tls))
+  const { server, connections } = await openPort(serving, config, logs, certificate)
   const { port } = server.address() as { port: number }
-  const url = `http://${reachable(config.host)}:${port}`
+  const here = `${schemeOf(config)}://${reachable(config.host)}:${port}`
+  const named = certificate && namedUrl(certificate, config, port)
+  const url = named ?? here
+  if (certificate && named === undefined)
+    log('warn', 'The certificate names no address of this server: agents and scripts cannot reach it.', { url })
   serving.start(url)
-  leaveRuntime(config, {
-    url,
+  let stopping: Promise<void> | undefined
+  const runtime: Runtime = {
+    url: here,
+    certificate: certificate?.pem,
     pid: process.pid,
     mark: processMark(process.pid),
     token: serving.app.identity.localToken,
     version,
     startedAt: new Date().toISOString(),
     args: servedWith(process.argv.slice(2)),
-  })
+  }
+  leaveRuntime(config, runtime)
+  if (config.tls)
+    followCertificate(server as HttpsServer, config.tls, log, ({ pem }) => {
+      if (!stopping) leaveRuntime(config, { ...runtime, certificate: pem })
+    })
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
     const closed = new Promise(resolve => server.close(resolve))
+    connections.closeHandshakes()
     await Promise.all([serving.stopBackground(), drain(server, closed)])
     await serving.close()
     log('info', 'The server has stopped.')
     await logs.close()
     unlock()
   }
-  let stopping: Promise<void> | undefined
   return {
     url,
     get app() {
@@ -108,22 +122,32 @@ async function listenTo(
 }
 
 /** Opens the port, and sets what Node leaves unbounded or bounds too tightly. */
-async function openPort(serving: BoardHost, config: ServerConfig, logs: Logs): Promise<HttpServer> {
+async function openPort(
+  serving: BoardHost,
+  config: ServerConfig,
+  logs: Logs,
+  certificate: Certificate | undefined,
+): Promise<{ server: HttpServer; connections: ConnectionTimeouts }> {
   const connections = createConnectionTimeouts(serving.listen)
   const listener = await listen(connections.listen, {
     hostname: config.host,
     port: { port: config.port, random: config.port === 0, ...noOtherPorts },
+    // Without files the listener would make a certificate of its own.
+    https: config.tls ?? false,
     public: !isLoopbackHost(config.host),
+    // Its banner goes to stdout and names every address of the machine, of which the board answers to none that it was not told.
     showURL: false,
     qr: false,
+    // It runs the program /tmp/xdg-open, whoever has put that there: cli/browser opens pages.
+    open: false,
     autoClose: false,
     isProd: true,
     isTest: false,
-    open: false,
     clipboard: false,
     ws: false,
   })
   const server = listener.server as HttpServer
+  if (certificate) (server as HttpsServer).setSecureContext(certificate.options)
   connections.watch(server)
   handleMalformedRequests(server, createRequestLog(logs, false))
   // A large backup may take hours to arrive. What reads a body has an idle timeout of its own.
@@ -132,7 +156,7 @@ async function openPort(serving: BoardHost, config: ServerConfig, logs: Logs): P
   // By default Node drops headers after the thousandth, Origin and X-Forwarded-For too. Their size is limited to 16 KiB.
   server.maxHeadersCount = 0
   server.on('upgrade', (request, socket, head) => serving.handleUpgrade(request, socket, head))
-  return server
+  return { server, connections }
 }
 
 /** Closes idle connections as they become idle, and what is left after the time. */

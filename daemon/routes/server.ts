@@ -1,4 +1,5 @@
 import type { App } from '../../src/app.ts'
+import { schemeOf } from '../../src/config/server.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -33,7 +34,7 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       const { contentType, text } = await app.metrics.text()
       return new Response(text, { headers: { 'content-type': contentType } })
     },
-    home: async (_, { request }) => homePage(app.config.publicUrl ?? `http://${request.headers.host}`),
+    home: async (_, { request }) => homePage(app.config.publicUrl ?? `${schemeOf(app.config)}://${request.headers.host}`),
     openapi: (_, { request }) => document(request),
     docs: (_, { request }) => documentPage(request),
     socket: async () => {

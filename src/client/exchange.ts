@@ -2,6 +2,7 @@ import { request as requestHttp, type IncomingHttpHeaders, type IncomingMessage 
 import { request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import type { Readable } from 'node:stream'
+import { agentOf } from './pinning.ts'
 
 /** One request. */
 export interface Exchange {
@@ -10,6 +11,8 @@ export interface Exchange {
   /** A stream is read once. */
   body?: string | (() => Readable)
   signal?: AbortSignal
+  /** The only certificate (PEM) that is taken for the server's. Without it the authorities decide that Node knows. */
+  certificate?: string
   /** How long the connection may be silent. 0: for ever. */
   timeoutMs: number
 }
@@ -34,16 +37,21 @@ export async function exchange(url: URL, request: Exchange): Promise<Answer> {
  * Sends a request and gives the answer as soon as its head is there; its body is read from the message.
  * @throws whatever keeps the answer from coming, and the signal's reason
  */
-export function openExchange(url: URL, { body, timeoutMs, ...options }: Exchange): Promise<IncomingMessage> {
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp
+export function openExchange(
+  url: URL,
+  { body, timeoutMs, certificate, ...options }: Exchange,
+): Promise<IncomingMessage> {
+  const isHttps = url.protocol === 'https:'
+  const send = isHttps ? requestHttps : requestHttp
+  const agent = isHttps && certificate !== undefined ? agentOf(certificate) : undefined
   return new Promise((resolve, reject) => {
-    const outgoing = send(url, { ...options, timeout: timeoutMs }, resolve)
+    const outgoing = send(url, { ...options, agent, timeout: timeoutMs }, resolve)
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })))
     outgoing.on('error', error => {
       const { code } = error as NodeJS.ErrnoException
       // The server may have closed a kept connection meanwhile: what only reads is asked again, on another one.
       if (outgoing.reusedSocket && code === 'ECONNRESET' && isSafe(options.method))
-        resolve(openExchange(url, { body, timeoutMs, ...options }))
+        resolve(openExchange(url, { body, timeoutMs, certificate, ...options }))
       else reject(options.signal?.aborted ? (options.signal.reason as Error) : error)
     })
     if (typeof body === 'function')

@@ -70,6 +70,10 @@ const hints: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time; --timeout gives it more',
 }
 
+/** Whether a connection ended because of the server's certificate, before anything was sent. */
+export const isCertificateRefusal = (code: string | undefined): boolean =>
+  code !== undefined && Object.hasOwn(certificateHints, code)
+
 const unknownIssuer =
   'its certificate is of no authority that is known here; name that in a file: NODE_EXTRA_CA_CERTS=ca.pem'
 const certificateHints: Record<string, string> = {

@@ -48,6 +48,7 @@ async function sendOnce(
     headers: headersOf(connection, body, options),
     body,
     signal: options.signal,
+    certificate: connection.certificate,
     timeoutMs: connection.timeoutMs ?? 30_000,
   }
   const { onRequest } = connection

@@ -1,10 +1,12 @@
-import { Unreachable } from './failures.ts'
+import { isCertificateRefusal, Unreachable } from './failures.ts'
 
 /** Where a server is and who calls it. */
 export interface Place {
   /** The origin, or the origin and a path below which a proxy serves the board. */
   url: string
   token?: string
+  /** The only certificate (PEM) that is taken for the server's, where it left it for its own account. */
+  certificate?: string
 }
 
 /** A place that may change while one is connected. */
@@ -27,14 +29,14 @@ export async function askRenewed<T extends { status: number }>(
   isSafe: boolean,
   ask: () => Promise<T>,
 ): Promise<T> {
-  const used = { url: connection.url, token: connection.token }
+  const used = placeOf(connection)
   try {
     const answer = await ask()
     if (answer.status !== 401 || !(await renewPlace(connection, used, true))) return answer
   } catch (error) {
     if (!(error instanceof Unreachable) || !(await renewPlace(connection, used, false))) throw error
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
-    if (!isSafe && code !== 'ECONNREFUSED') throw error
+    if (!isSafe && code !== 'ECONNREFUSED' && !isCertificateRefusal(code)) throw error
   }
   return ask()
 }
@@ -45,14 +47,18 @@ export async function askRenewed<T extends { status: number }>(
  */
 export async function renewPlace(
   connection: RenewablePlace,
-  used: Place = { url: connection.url, token: connection.token },
+  used: Place = placeOf(connection),
   wasRefused = false,
 ): Promise<boolean> {
   if (!connection.renew) return false
   // Somebody who asked beside may have found the new place already.
-  if (connection.url === used.url && connection.token === used.token) {
+  if (isSame(connection, used)) {
     const found = await connection.renew({ ...used, wasRefused })
     if (found) Object.assign(connection, found)
   }
-  return connection.url !== used.url || connection.token !== used.token
+  return !isSame(connection, used)
 }
+
+const placeOf = ({ url, token, certificate }: Place): Place => ({ url, token, certificate })
+const isSame = (one: Place, other: Place): boolean =>
+  one.url === other.url && one.token === other.token && one.certificate === other.certificate

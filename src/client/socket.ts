@@ -4,6 +4,7 @@ import { errors, type ErrorCode } from '../contract/errors.ts'
 import type { ClientMessage, EventMessage } from '../contract/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
+import { pinnedTo } from './pinning.ts'
 import { renewPlace, type Place } from './place.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
@@ -78,11 +79,12 @@ export class Live {
 
   async #connect(): Promise<void> {
     this.#options.onState?.({ name: 'connecting' })
-    const { WebSocket } = await import('./undici.ts')
+    const { Agent, WebSocket } = await import('./undici.ts')
     if (this.#closed) return
-    const { url, token } = this.#connection
+    const { url, token, certificate } = this.#connection
     const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
       headers: token ? { authorization: `Bearer ${token}` } : {},
+      ...(certificate !== undefined && { dispatcher: new Agent({ connect: pinnedTo(certificate) }) }),
     })
     this.#socket = socket
     const current = (act: () => void) => () => {
@@ -101,7 +103,7 @@ export class Live {
     })
     socket.addEventListener('close', event => {
       if (this.#socket !== socket) return
-      if (event.code === tokenEnded) void this.#refuseToken({ url, token })
+      if (event.code === tokenEnded) void this.#refuseToken({ url, token, certificate })
       else this.#broken(event.code)
     })
     this.#watch(socket, this.#connection.timeoutMs || 30_000)

@@ -130,7 +130,11 @@ function ask(
 ): Promise<StreamedAnswer> {
   return askRenewed(connection, isSafe, async () => {
     const url = new URL(connection.url.replace(/\/$/, '') + path)
-    const request = { ...requestOf(), timeoutMs: connection.timeoutMs === 0 ? 0 : maxWorkMs }
+    const request = {
+      ...requestOf(),
+      certificate: connection.certificate,
+      timeoutMs: connection.timeoutMs === 0 ? 0 : maxWorkMs,
+    }
     try {
       const body = await openExchange(url, request)
       return { status: body.statusCode!, headers: body.headers, body }

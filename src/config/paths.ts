@@ -23,9 +23,10 @@ export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.js
 /** Where a server in the background prints. */
 export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
 
-/** What `daemon.json` holds. It is 0600: the token acts as super_admin. `mark` says which process had that pid (`processMark`); `args` are what `board serve` was given, for a restart. */
+/** What `daemon.json` holds. It is 0600: the token acts as super_admin. `mark` says which process had that pid (`processMark`); `args` are what `board serve` was given, for a restart. `certificate` is the server's own as PEM: the only one that its clients take for it. */
 export interface Runtime {
   url: string
+  certificate?: string
   pid: number
   mark?: string
   token: string

@@ -9,11 +9,20 @@ export type Lookup = (
   callback: (error: Error | null, addresses: LookupAddress[]) => void,
 ) => void
 
+/** PEM files of a certificate (with the chain of its authorities) and its key, and what opens the key where it is encrypted. */
+export interface CertificateFiles {
+  cert: string
+  key: string
+  passphrase?: string
+}
+
 /** How a server runs. Paths are absolute. */
 export interface ServerConfig {
   host: string
   /** 0 picks a free one. */
   port: number
+  /** With it the server speaks HTTPS and nothing else. */
+  tls?: CertificateFiles
   dataDir: string
   /** The libSQL server that keeps the database, instead of a file in the data folder, the token that it wants, this machine's name among those that share it, and where their daemons reach this one, if not at the address that it listens on. */
   database?: { url: string; token?: string; host: string; advertise?: string }
@@ -88,6 +97,9 @@ export const serverDefaults = {
 /** Where clients on this machine reach a server that listens on this host. */
 export const reachable = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+
+/** What the server itself speaks. */
+export const schemeOf = ({ tls }: Pick<ServerConfig, 'tls'>): 'http' | 'https' => (tls ? 'https' : 'http')
 
 /** Whether a name or address means this machine only. */
 export const isLoopbackHost = (host: string): boolean =>

@@ -5,6 +5,7 @@ export type ServeOptions = Partial<
   Omit<
     ServerConfig,
     | 'database'
+    | 'tls'
     | 'clock'
     | 'lookup'
     | 'socketTables'
@@ -15,7 +16,7 @@ export type ServeOptions = Partial<
     | 'secretKey'
     | 'oauthClients'
   >
-> & { database?: string; machine?: string; advertise?: string }
+> & { database?: string; machine?: string; advertise?: string; cert?: string; key?: string }
 
 /** What a backup file was found to hold. Sizes are bytes. */
 export interface VerifiedBackup {

@@ -1,0 +1,25 @@
+import { renderUnicodeCompact } from 'uqr'
+import { isLoopbackHost } from '../../src/config/server.ts'
+import type { Out } from '../output/output.ts'
+import { talk } from '../output/streams.ts'
+
+interface Address {
+  /** Where the server answers on this machine. */
+  url: string
+  publicUrl?: string
+  allowHost?: readonly string[]
+}
+
+/**
+ * Draws the address by which a telephone reaches a server, where there is a terminal. The listener's own QR code comes with its
+ * banner, which shows addresses that the board refuses; this is what it draws with.
+ */
+export async function drawAddress(out: Out, { url, publicUrl, allowHost = [] }: Address): Promise<void> {
+  if (!out.terminal.stderr) return
+  const address = new URL(publicUrl ?? url)
+  if (isLoopbackHost(address.hostname) && allowHost[0] !== undefined) address.hostname = allowHost[0]
+  const text = address.href.replace(/\/$/, '')
+  if (isLoopbackHost(address.hostname))
+    return out.warn(`no QR code: ${text} leads nowhere on another device; say how others reach it with --public-url`)
+  talk(`\n${renderUnicodeCompact(text)}\n${text}\n`)
+}

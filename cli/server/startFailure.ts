@@ -1,0 +1,73 @@
+import { resolve } from 'node:path'
+import { folderReason, isWithin } from '../../src/config/folders.ts'
+import { dataFolder } from '../../src/config/paths.ts'
+import { Failure, usage } from '../failures/failure.ts'
+
+/** What of the options of `board serve` its start may fail by. */
+interface StartOptions {
+  host?: string
+  port?: number
+  https?: boolean
+  cert?: string
+  key?: string
+  dataDir?: string
+  database?: string
+}
+
+/** No certificate is made up: nobody could tell it from somebody else's. @throws Failure (usage) */
+export function requireCertificate({ https, cert, key }: StartOptions): void {
+  if (cert !== undefined && key !== undefined) return
+  if (https || cert !== undefined || key !== undefined)
+    throw usage(`${https ? '--https' : cert === undefined ? '--key' : '--cert'} needs --cert and --key`, {
+      hint: 'for a try: openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout board.key -out board.pem',
+      see: 'board serve --help',
+    })
+}
+
+/** Why a server could not start, in terms of its options. */
+export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions): unknown {
+  const { host = '127.0.0.1', port = 4400, database } = flags
+  const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
+  if (error.code === 'EADDRINUSE' || (error.name === 'GetPortError' && local))
+    return new Failure('conflict', `port ${port} is in use already`, {
+      hint: 'give another --port, or --port 0 for a free one',
+      cause: error,
+    })
+  if (error.name === 'GetPortError')
+    return new Failure('conflict', `port ${port} of ${host} cannot be listened on`, {
+      hint: `it is in use, or ${host} is no address of this machine`,
+      cause: error,
+    })
+  if (error.code === 'EACCES' && error.syscall === 'listen')
+    return new Failure('denied', `port ${port} may not be listened on`, {
+      hint: 'give a --port above 1023',
+      cause: error,
+    })
+  const dataDir = resolve(flags.dataDir ?? dataFolder())
+  const reason = error.syscall === 'listen' ? undefined : folderReason(error.code)
+  if (reason !== undefined && (error.path === undefined || isAbout(dataDir, error.path)))
+    return new Failure(
+      /^(EACCES|EPERM|EROFS)$/.test(error.code!) ? 'denied' : 'failure',
+      `the data folder ${dataDir} cannot be used: ${reason}`,
+      {
+        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or mend this one',
+        cause: error,
+      },
+    )
+  if (error.code === 'DATABASE_BUSY' && database !== undefined)
+    return new Failure('unreachable', `the database server ${database} does not answer`, {
+      hint: 'start it, or look at the address and BOARD_DATABASE_TOKEN',
+      cause: error,
+    })
+  if (error.code === 'DATABASE_DAMAGED')
+    return new Failure('failure', error.message.replace(/^T/, 't').replace(/\.$/, ''), {
+      see: 'board backups restore --help',
+      cause: error,
+    })
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
+  return error
+}
+
+/** Whether a path is the folder, within it, or above it. */
+const isAbout = (folder: string, path: string): boolean => isWithin(folder, path) || isWithin(path, folder)

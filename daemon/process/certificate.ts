@@ -1,0 +1,119 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import type { Server } from 'node:https'
+import { isIP } from 'node:net'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { isLoopbackHost, reachable, type CertificateFiles, type ServerConfig } from '../../src/config/server.ts'
+import { causeOf } from '../../src/config/log.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import type { Log } from './stderrLog.ts'
+
+const pollMs = 2000
+
+/** A certificate with its key, ready to be served. */
+export interface Certificate {
+  options: SecureContextOptions
+  /** The server's own, without those of its authorities, as PEM. */
+  pem: string
+  names(host: string): boolean
+}
+
+/**
+ * Reads a certificate and its key, and tries that they belong together.
+ * @throws Problem BAD_REQUEST that names the file
+ */
+export async function readCertificate({ cert, key, passphrase }: CertificateFiles): Promise<Certificate> {
+  const [chain, privateKey] = await Promise.all([readPem('certificate', cert), readPem('key', key)])
+  const options = { cert: chain, key: privateKey, passphrase, minVersion: 'TLSv1.2' } as const
+  let own: X509Certificate
+  try {
+    own = new X509Certificate(chain)
+    createSecureContext(options)
+  } catch (error) {
+    throw new Problem('BAD_REQUEST', `The certificate ${cert} with the key ${key} cannot be used: ${reasonOf(error)}.`)
+  }
+  return {
+    options,
+    pem: own.toString(),
+    names: host => (isIP(host) ? own.checkIP(host) : own.checkHost(host)) !== undefined,
+  }
+}
+
+const readPem = (what: string, path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Problem('BAD_REQUEST', `The ${what} ${path} cannot be read (${error.code}).`)
+  })
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'they do not belong together'
+  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'one of them is no PEM file'
+  if (code === 'ERR_OSSL_BAD_DECRYPT' || /passphrase|password/i.test(message))
+    return 'the key wants its passphrase in BOARD_TLS_PASSPHRASE'
+  return message
+}
+
+/**
+ * The address of the server that the certificate names, for programs that the server starts and for people: `host`, localhost, or
+ * the one that people use. Without such a name it is that of the listener, and its clients refuse it.
+ */
+export function namedUrl(
+  { names }: Certificate,
+  { host, publicUrl, allowHosts }: ServerConfig,
+  port: number,
+): string | undefined {
+  const isHere = isLoopbackHost(host) || reachable(host) !== host
+  const candidates = [
+    reachable(host),
+    ...(isHere ? ['localhost'] : []),
+    ...allowHosts.filter(name => !/[*:]/.test(name)),
+  ]
+  const name = candidates.find(each => names(each.replace(/^\[|\]$/g, '')))
+  return name === undefined ? publicUrl?.replace(/\/$/, '') : `https://${name}:${port}`
+}
+
+/** Looks whether the files were replaced, and serves what they hold now. Polled: watching a path misses a link that is set anew. */
+export function followCertificate(
+  server: Server,
+  files: CertificateFiles,
+  log: Log,
+  onChange: (certificate: Certificate) => void,
+): void {
+  let known: string | undefined
+  let failed: string | undefined
+  const look = async () => {
+    const seen = await stampOf(files)
+    known ??= seen
+    if (seen === known || seen === '') return
+    try {
+      const certificate = await readCertificate(files)
+      server.setSecureContext(certificate.options)
+      known = seen
+      onChange(certificate)
+      log('info', 'A new certificate is served.', { cert: files.cert })
+    } catch (error) {
+      // Of two files the second may still be on its way: what fails is tried once more.
+      if (failed === seen) {
+        known = seen
+        log('warn', 'The new certificate cannot be used: the former one is still served.', { cause: causeOf(error) })
+      }
+      failed = seen
+    }
+  }
+  let looking: Promise<void> | undefined
+  const lookAlone = () => {
+    looking ??= look().finally(() => {
+      looking = undefined
+    })
+  }
+  lookAlone()
+  const timer = setInterval(lookAlone, pollMs).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+/** What changes when one of the files is written or replaced; empty while one of them is missing. */
+const stampOf = ({ cert, key }: CertificateFiles): Promise<string> =>
+  Promise.all([cert, key].map(path => stat(path, { bigint: true }))).then(
+    stats => stats.map(({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`).join(', '),
+    () => '',
+  )

@@ -1,0 +1,27 @@
+import { X509Certificate } from 'node:crypto'
+import { Agent } from 'node:https'
+import type { ConnectionOptions } from 'node:tls'
+
+/**
+ * Takes one certificate (PEM) for a server's and no other, whoever has signed it and whatever it names. The file in which a server
+ * leaves it is the account's own, so it says more than an authority.
+ */
+export const pinnedTo = (certificate: string): ConnectionOptions => ({
+  ca: certificate,
+  allowPartialTrustChain: true,
+  checkServerIdentity: (_, { raw }) =>
+    raw.equals(new X509Certificate(certificate).raw)
+      ? undefined
+      : Object.assign(new Error('The certificate is another one.'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
+})
+
+const agents = new Map<string, Agent>()
+
+/** The connections that are kept to the server with this certificate. */
+export function agentOf(certificate: string): Agent {
+  const agent = agents.get(certificate) ?? new Agent({ ...pinnedTo(certificate), keepAlive: true, timeout: 5000 })
+  // A server has one certificate at a time: connections with the former one are not used again.
+  if (agents.size > 4) agents.clear()
+  agents.set(certificate, agent)
+  return agent
+}
