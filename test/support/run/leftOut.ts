@@ -20,7 +20,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
   'The program serves a folder of its own in them, with its file.': [
     'attacks/log',
     'contract/canary',
-    'cli/{frame-serve,server}',
+    'cli/{frame-serve,https,server}',
     'e2e/{fewDescriptors,readme}',
   ],
   'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.test.ts does so.':
