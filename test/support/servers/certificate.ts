@@ -20,12 +20,13 @@ export function makeCertificate(folder: string, names: readonly string[], passph
   const [cert, key] = [join(folder, 'board.pem'), join(folder, 'board.key')]
   const { status, stderr } = spawnSync(
     'openssl',
+    // prettier-ignore
     [
       'req',
       '-x509',
-      ...['-newkey', 'rsa:2048', '-days', '2', '-subj', '/CN=board', '-addext', `subjectAltName=${names.join(',')}`],
+      '-newkey', 'rsa:2048', '-days', '2', '-subj', '/CN=board', '-addext', `subjectAltName=${names.join(',')}`,
       ...(passphrase === undefined ? ['-nodes'] : ['-passout', `pass:${passphrase}`]),
-      ...['-keyout', key, '-out', cert],
+      '-keyout', key, '-out', cert,
     ],
     { encoding: 'utf8' },
   )
