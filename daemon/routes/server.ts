@@ -34,7 +34,8 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       const { contentType, text } = await app.metrics.text()
       return new Response(text, { headers: { 'content-type': contentType } })
     },
-    home: async (_, { request }) => homePage(app.config.publicUrl ?? `${schemeOf(app.config)}://${request.headers.host}`),
+    home: async (_, { request }) =>
+      homePage(app.config.publicUrl ?? `${schemeOf(app.config)}://${request.headers.host}`),
     openapi: (_, { request }) => document(request),
     docs: (_, { request }) => documentPage(request),
     socket: async () => {
