@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { request as post, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { fixture } from '../support/agents/agent.ts'
@@ -79,6 +81,23 @@ describe.skipIf(!isSharable)('two machines that share a board', () => {
     await eventually("the script's output", async () =>
       JSON.stringify(await one.client.scripts.status({ projectId })).includes(folder),
     )
+  })
+
+  it('a request that another daemon passed on is audited once, with the address that it came from', async () => {
+    const { id: scriptId } = await two.client.scripts.create({ projectId, name: 'audited', command: 'true' })
+    const request = post({
+      host: '127.0.0.1',
+      port: new URL(one.url).port,
+      localAddress: '127.0.0.9',
+      method: 'POST',
+      path: `/api/projects/${projectId}/scripts/${scriptId}/run`,
+      headers: { authorization: `Bearer ${one.token}` },
+    }).end()
+    const [reply] = (await once(request, 'response')) as [IncomingMessage]
+    reply.resume()
+    expect(reply.statusCode).toBeLessThan(300)
+    const { items } = await two.client.audit.list({ action: 'scripts.run', limit: 100 })
+    expect(items.filter(({ target }) => target?.id === scriptId).map(({ address }) => address)).toEqual(['127.0.0.9'])
   })
 
   it('a daemon that is not there is named, and cards are read and written all the same', async () => {

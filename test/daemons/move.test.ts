@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { moveFromServer, moveToServer } from '../../src/backups/moving.ts'
+import type { AuditEntry } from '../../src/contract/audit.ts'
 import { verifyFile } from '../../src/backups/local.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { startLibsqlServer } from '../support/servers/libsqlServer.ts'
@@ -14,6 +15,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
   let sharing: Sharing
   let dataDir: string
   let shared: TestBoard
+  let audited: readonly AuditEntry[]
   const server = () => ({ url: sharing.server.url })
 
   beforeAll(async () => {
@@ -32,8 +34,12 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     }))
     for (let at = 0; at < lines.length; at += 200)
       await Promise.all(lines.slice(at, at + 200).map(line => own.client.cards.create(line)))
+    await own.client.keys.create({ name: 'Audited', scope: 'server', permissions: ['cards.read'] })
+    audited = await auditOf(own)
     await own.server.stop()
   })
+
+  const auditOf = async ({ client }: TestBoard) => (await client.audit.list({ limit: 1000 })).items
 
   it('tells first how much it is, and changes nothing by that', async () => {
     // The log's database, which was closed in this process, ends when it is collected.
@@ -56,6 +62,8 @@ describe.skipIf(!isSharable)('a board that moves', () => {
       code: 'CONFLICT',
     })
     shared = await sharing.join('one')
+    expect(audited.map(({ action }) => action)).toContain('keys.create')
+    expect((await auditOf(shared)).slice(-audited.length)).toEqual(audited)
     const [project] = await shared.client.projects.list()
     const { total, byColumn } = await shared.client.projects.stats({ id: project!.id })
     expect([total, byColumn.reduce((sum, { count }) => sum + count, 0)]).toEqual([cardCount, cardCount])
@@ -97,6 +105,7 @@ describe.skipIf(!isSharable)('a board that moves', () => {
     const { tables } = await moveFromServer({ dataDir, machine: 'one', server: server() })
     expect(tables.find(({ table }) => table === 'cards')!.rows).toBe(cardCount + 1)
     const board = await startBoard({ dataDir, secretKey })
+    expect((await auditOf(board)).slice(-audited.length)).toEqual(audited)
     const [project] = await board.client.projects.list()
     expect((await board.client.projects.stats({ id: project!.id })).total).toBe(cardCount + 1)
     await board.client.cards.create({ projectId: project!.id, title: 'at home', deferred: true })
