@@ -1,89 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { imports, room, root, sources, upwardImports } from './imports.ts'
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
-
-/** The floor of each folder. Imports go down or stay on the floor. */
-const floors: Record<string, number> = {
-  'src/contract': 1,
-  'src/async': 1,
-  'src/config': 1,
-  'src/ids': 1,
-  'src/client': 2,
-  'src/store': 2,
-  'src/events': 2,
-  'src/git': 2,
-  'src/process': 2,
-  'src/outside': 2,
-  'src/views': 2,
-  'src/domain': 3,
-  'src/identity': 3,
-  cli: 3,
-  'src/agents': 4,
-  'src/agents/link': 4,
-  'src/agents/acp': 4,
-  'src/agents/providers': 4,
-  'src/agents/transcript': 4,
-  'src/agents/sessions': 4,
-  'src/webhooks': 4,
-  'src/scripts': 4,
-  'src/notifications': 4,
-  'src/monitors': 4,
-  'src/transfers': 4,
-  'src/backups': 4,
-  'src/logs': 4,
-  'src/daemons': 4,
-  'src/metrics': 1,
-  src: 5,
-  daemon: 6,
-}
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
 const cliMayImport = ['cli', 'src/async', 'src/contract', 'src/client', 'src/config']
-
-interface Import {
-  from: string
-  to: string
-  line: string
-}
-const sources = ['src', 'cli', 'daemon']
-  .flatMap(folder =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file)),
-  )
-  .filter(file => /\.tsx?$/.test(file))
-const imports: Import[] = sources.flatMap(file =>
-  [
-    ...readFileSync(join(root, file), 'utf8').matchAll(
-      /(?:^|\n)(?:import|export)\b[^'"=(]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/g,
-    ),
-  ].map(([line, stated, lazy]) => ({
-    from: file,
-    to: relative(root, resolve(root, dirname(file), stated ?? lazy!)),
-    line: line.trim().replaceAll(/\s+/g, ' '),
-  })),
-)
-
-const room = (file: string) =>
-  Object.keys(floors)
-    .filter(folder => file.startsWith(`${folder}/`))
-    .sort((a, b) => b.length - a.length)[0]
-/** Files a room above wires by type only: the application is described where it is wired. */
-const typeOnly = ({ line }: Import) => line.startsWith('import type') || /^import \{ (type \w+,? )+\}/.test(line)
 
 test('every source file stands in a room that has a floor', () => {
   expect(sources.filter(file => room(file) === undefined)).toEqual([])
 })
 
 test('imports go down, never up', () => {
-  const up = imports.filter(
-    each =>
-      !each.from.startsWith('cli/') &&
-      room(each.to) !== undefined &&
-      floors[room(each.to)!]! > floors[room(each.from)!]! &&
-      !(each.to === 'src/app.ts' && typeOnly(each)),
-  )
-  expect(up.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
+  expect(upwardImports.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
 test('the command line imports the contract, the client, the configuration and the queues only', () => {
@@ -114,8 +42,7 @@ test('no rooms on one floor import each other in a circle', () => {
   const arrows = new Map<string, Set<string>>()
   for (const each of imports) {
     const [from, to] = [room(each.from), room(each.to)]
-    if (from && to && from !== to && !(each.to === 'src/app.ts'))
-      arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
+    if (from && to && from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
   }
   expect([...arrows.keys()].filter(start => reaches(arrows, start, start))).toEqual([])
 })

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+/** The folder of the repository: tests and scripts run there. */
+export const root = process.cwd()
+
+/** The floor of each folder. Imports go down or stay on the floor. */
+export const floors: Record<string, number> = {
+  'src/contract': 1,
+  'src/async': 1,
+  'src/config': 1,
+  'src/ids': 1,
+  'src/client': 2,
+  'src/store': 2,
+  'src/events': 2,
+  'src/git': 2,
+  'src/process': 2,
+  'src/outside': 2,
+  'src/views': 2,
+  'src/domain': 3,
+  'src/identity': 3,
+  cli: 3,
+  'src/agents': 4,
+  'src/agents/link': 4,
+  'src/agents/acp': 4,
+  'src/agents/providers': 4,
+  'src/agents/transcript': 4,
+  'src/agents/sessions': 4,
+  'src/webhooks': 4,
+  'src/scripts': 4,
+  'src/notifications': 4,
+  'src/monitors': 4,
+  'src/transfers': 4,
+  'src/backups': 4,
+  'src/logs': 4,
+  'src/daemons': 4,
+  'src/metrics': 1,
+  src: 5,
+  daemon: 6,
+}
+
+export interface Import {
+  from: string
+  to: string
+  line: string
+}
+/** All source files, by their paths from the root. */
+export const sources = ['src', 'cli', 'daemon']
+  .flatMap(folder =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file)),
+  )
+  .filter(file => /\.tsx?$/.test(file))
+/** Their imports of each other, stated and lazy. */
+export const imports: Import[] = sources.flatMap(file =>
+  [
+    ...readFileSync(join(root, file), 'utf8').matchAll(
+      /(?:^|\n)(?:import|export)\b[^'"=(]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/g,
+    ),
+  ].map(([line, stated, lazy]) => ({
+    from: file,
+    to: relative(root, resolve(root, dirname(file), stated ?? lazy!)),
+    line: line.trim().replaceAll(/\s+/g, ' '),
+  })),
+)
+
+/** The room in which a file stands: the deepest folder that has a floor. */
+export const room = (file: string) =>
+  Object.keys(floors)
+    .filter(folder => file.startsWith(`${folder}/`))
+    .sort((a, b) => b.length - a.length)[0]
+
+/** Imports of a room on a higher floor. `cli` stands beside the floors above it and has a rule of its own. */
+export const upwardImports: readonly Import[] = imports.filter(
+  ({ from, to }) => !from.startsWith('cli/') && room(to) !== undefined && floors[room(to)!]! > floors[room(from)!]!,
+)
