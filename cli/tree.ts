@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** What a command file exports: it fills the command that the tree has made for its noun, if need be with no other verb than the one that is meant. */
-export interface CommandFile {
+interface CommandFile {
   register(command: Command, verb?: string): void | Promise<void>
 }
 
@@ -18,7 +18,7 @@ export interface Noun {
 }
 
 export const groups = ['Work on the board', 'Set up projects', 'Sign in', 'Run a server', 'Automate'] as const
-export type Group = (typeof groups)[number]
+type Group = (typeof groups)[number]
 
 /** Every noun of the tree. To add one, write cli/commands/<noun>.ts that exports `register(command)`, and a row here. */
 export const nouns: readonly Noun[] = [

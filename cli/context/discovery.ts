@@ -7,7 +7,7 @@ import { nearest } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
 /** A value and where it came from, for `board auth status`. */
-export interface Found {
+interface Found {
   value: string
   from: string
 }

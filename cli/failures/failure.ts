@@ -66,7 +66,7 @@ export function fileReason(error: unknown): string {
 }
 
 /** The exit code that an HTTP status stands for. */
-export function exitOfStatus(status: number): Exit {
+function exitOfStatus(status: number): Exit {
   if (status === 401 || status === 403) return 'denied'
   if (status === 404) return 'notFound'
   if (status === 409 || status === 412) return 'conflict'

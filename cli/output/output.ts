@@ -1,12 +1,12 @@
 import { usage, type Failure } from '../failures/failure.ts'
 import { Progress } from './progress.ts'
 import { talk, write } from './streams.ts'
-import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column, type Style } from './table.ts'
+import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column } from './table.ts'
 import { paint, type Colour, type Terminal } from './terminal.ts'
 import type { Template } from './template.ts'
 import { harmless, harmlessJson, nearest } from './text.ts'
 
-export type { Column, Style }
+export type { Column }
 
 export interface OutOptions {
   terminal: Terminal

@@ -27,7 +27,7 @@ export interface Palette {
   thought: string
   code: string
 }
-export interface Glyphs {
+interface Glyphs {
   corner: readonly [string, string, string, string]
   across: string
   down: string

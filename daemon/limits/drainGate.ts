@@ -7,7 +7,7 @@ import { nextRequestId } from '../http/requestId.ts'
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** What is let through: everything, what reads, or nothing but the question whether the server answers. */
-export type GateState = 'open' | 'reading' | 'closed'
+type GateState = 'open' | 'reading' | 'closed'
 
 /** Where all requests come in. It knows which of them are being answered, and can turn new ones away for a while. */
 export interface DrainGate {

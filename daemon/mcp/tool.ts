@@ -18,7 +18,7 @@ export interface Place {
   projectId: number
   cardId: number
 }
-export interface Description {
+interface Description {
   name: string
   title: string
   description: string

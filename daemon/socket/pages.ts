@@ -11,12 +11,12 @@ const maxCachedBytes = 4 * 1024 * 1024
 const maxCachedPages = 64
 
 /** Some frames together, and the seq of the last event in them. */
-export interface Part {
+interface Part {
   frames: Frame
   seq: number
 }
 /** Events of a project in order, read up to `seq`. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
-export interface Page {
+interface Page {
   parts: readonly Part[]
   seq: number
   isFull: boolean

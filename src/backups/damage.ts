@@ -70,7 +70,7 @@ export async function damaged(dataDir: string, log: Log, reason: string, cause?:
 }
 
 /** The filename of the newest backup that was verified. */
-export async function newestGood(dataDir: string): Promise<string | undefined> {
+async function newestGood(dataDir: string): Promise<string | undefined> {
   const folder = backupsFolder(dataDir)
   for (const filename of await namesIn(folder))
     if ((await readRecord(folder, filename).catch(() => undefined))?.verified) return filename

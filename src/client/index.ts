@@ -4,8 +4,8 @@ import { sendJson, type CallOptions, type Connection } from './http.ts'
 import { download, upload, type Download, type Upload } from './transfer.ts'
 
 export { ApiFailure, Unreachable } from './failures.ts'
-export type { CallOptions, Connection } from './http.ts'
-export type { Download, Upload } from './transfer.ts'
+export type { Connection } from './http.ts'
+export type { Download } from './transfer.ts'
 
 type Input<R extends Route> = R['transfer'] extends 'upload' ? Sent<R> & { file: Upload } : Sent<R>
 type Result<R extends Route> = R['transfer'] extends 'file' | 'raw' ? Download : Output<R>

@@ -10,8 +10,7 @@ import { renewPlace, type Place } from './place.ts'
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
 export type LiveMessage =
   EventMessage | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
-export type LiveState =
-  { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
+type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
 
 export interface LiveOptions {
   onEvent: (message: LiveMessage) => void

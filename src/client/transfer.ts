@@ -17,7 +17,7 @@ export interface Download {
   missing?: Missing
 }
 /** How many attachments an export has no bytes of, and the machines that have them and could not be reached. */
-export interface Missing {
+interface Missing {
   files: number
   machines: string[]
 }

@@ -55,7 +55,7 @@ export const SessionSummary = v.object({
   toolCalls: Count,
   filesChanged: Count,
 })
-export const MessageRole = v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system'])
+const MessageRole = v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system'])
 export const Tool = v.object({
   name: v.string(),
   kind: v.string(),
@@ -92,8 +92,8 @@ export const Provider = v.object({
   credentialProviders: v.array(v.string()),
 })
 export const SlashCommand = v.object({ name: v.string(), description: v.string() })
-export const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
-export const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
+const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
+const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
 
 const Moment = v.union([Time, queryInteger(0)], 'must be an ISO 8601 time or a message id')
 const ListMessages = v.strictObject({

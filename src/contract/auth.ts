@@ -25,7 +25,7 @@ export const TokenInfo = v.object({
 export const WhoAmI = v.object({ ...Me.entries, id: v.nullable(Me.entries.id), token: TokenInfo })
 export const SignedIn = v.object({ token: v.string(), user: Me })
 /** 8 to 1,024 characters; it is hashed as it is, without normalization. */
-export const Password = text(8, 1024)
+const Password = text(8, 1024)
 /** One place where somebody is signed in. `lastUsedAt` is right to the minute; what is older than the note of them is null. */
 export const SignIn = v.object({
   id: Id,

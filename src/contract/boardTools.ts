@@ -9,7 +9,7 @@ interface ToolTraits {
 }
 
 /** Every tool of `/api/mcp`. */
-export const boardTools = {
+const boardTools = {
   get_card: { readOnly: true },
   list_cards: { readOnly: true },
   list_columns: { readOnly: true },

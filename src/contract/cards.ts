@@ -72,7 +72,7 @@ export const CardDetail = v.object({
     }),
   ),
 })
-export const Step = v.object({
+const Step = v.object({
   columnId: Id,
   columnName: v.string(),
   prompt: v.string(),

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Id, integer, Name, Ref, Time } from './fields.ts'
 import { del, get, permissions, post, serverPermissions, user, type Permission } from './route.ts'
 
-export const KeyScope = v.picklist(['server', 'organization', 'project'], 'must be server, organization or project')
+const KeyScope = v.picklist(['server', 'organization', 'project'], 'must be server, organization or project')
 export const Key = v.object({
   id: Id,
   name: Name,

@@ -5,7 +5,7 @@ import { admin, get, post, put, superAdmin } from './route.ts'
 export const LogLevel = v.picklist(['info', 'warn', 'error'], 'must be info, warn or error')
 export type LogLevel = v.InferOutput<typeof LogLevel>
 /** `source` is the part of the server that says it. */
-export const LogEntry = v.object({
+const LogEntry = v.object({
   id: Id,
   at: Time,
   level: LogLevel,

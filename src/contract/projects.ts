@@ -27,7 +27,7 @@ export const Stats = v.object({
   tokens: v.object({ total: Count, sessions: Count }),
 })
 /** How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. */
-export const Day = v.object({
+const Day = v.object({
   day: v.pipe(v.string(), v.isoDate()),
   backlog: Count,
   active: Count,

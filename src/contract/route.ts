@@ -13,7 +13,7 @@ export const externalPermissions = [
   'agents.archive',
 ] as const
 /** Permissions for project-scoped client routes, one family a resource. */
-export const clientPermissions = [
+const clientPermissions = [
   'projects.read',
   'boards.read',
   'boards.write',
@@ -113,7 +113,7 @@ export interface Audited {
 type Status = 200 | 201 | 202 | 204
 
 /** A code whose status is 404. */
-export type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
+type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
 
 /** The limits that a row can name, beside that on the bodies which are read at once. */
 export const rateLimits = {
@@ -122,10 +122,10 @@ export const rateLimits = {
   pendingSignIns: 'So many sign-ins of the identity provider at once.',
   transfers: 'So many exports and so many imports at once.',
 } as const
-export type RateLimit = keyof typeof rateLimits
+type RateLimit = keyof typeof rateLimits
 
 /** An answer that is not in the envelope: what it is, and the content type of its body if it has one. */
-export interface RawAnswer {
+interface RawAnswer {
   description: string
   type?: string
 }

@@ -32,7 +32,7 @@ export interface Membership {
   /** Gives its duties up. */
   stop(): Promise<void>
 }
-export interface Told {
+interface Told {
   /** This daemon has a duty from now on. It is told of one at a time. */
   onDuty(duty: Duty): Promise<void>
   /** Another daemon has taken a duty over: nothing that belongs to it may go on here. */
@@ -40,7 +40,7 @@ export interface Told {
 }
 
 /** The lease of a duty. */
-export const leaseOf = (duty: Duty, host: string | null): string => (duty === 'machine' ? `machine:${host}` : 'board')
+const leaseOf = (duty: Duty, host: string | null): string => (duty === 'machine' ? `machine:${host}` : 'board')
 
 export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>, metrics: Metrics): Membership =>
   config.database ? join(db, config.database, metrics) : alone(db)

@@ -19,7 +19,7 @@ import * as boards from './boards.ts'
 import { requireWholeOrder } from './order.ts'
 
 /** @throws Problem COLUMN_NOT_FOUND */
-export async function find(db: Reader, projectId: number, columnId: number): Promise<CountedColumn> {
+async function find(db: Reader, projectId: number, columnId: number): Promise<CountedColumn> {
   const column = await readCountedColumn(db, columnId)
   if (column?.projectId !== projectId) throw new Problem('COLUMN_NOT_FOUND')
   return column

@@ -19,7 +19,7 @@ export interface Audience {
 }
 
 /** Everybody whose rights are not limited by a key. */
-export const everybody: Audience = {
+const everybody: Audience = {
   name: '',
   hearsAnything: true,
   hearsWhole: () => true,

@@ -116,7 +116,7 @@ export async function history(
 }
 
 /** The day of a time, UTC: 2026-01-31. */
-export const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
 
 /** Gives every project that one account owns to another one, which needs no membership there any more. */
 export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {

@@ -35,7 +35,7 @@ export interface ScriptRuns {
 }
 
 /** @throws Problem SCRIPT_NOT_FOUND */
-export async function find(db: Reader, { projectId, scriptId }: ScriptRef): Promise<ScriptRow> {
+async function find(db: Reader, { projectId, scriptId }: ScriptRef): Promise<ScriptRow> {
   const script = await readScript(db, scriptId)
   if (script?.projectId !== projectId) throw new Problem('SCRIPT_NOT_FOUND')
   return script

@@ -10,7 +10,7 @@ export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>
     .map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
 
 /** The step of a card's pipeline for the column that it is in. */
-export const stepOf = (card: CardRow): StoredStep | undefined =>
+const stepOf = (card: CardRow): StoredStep | undefined =>
   (JSON.parse(card.pipeline) as StoredStep[]).find(({ columnId }) => columnId === card.columnId)
 
 /** What a card's agent is told first: its step's prompt, or else its column's, before the card's own. A card without a prompt has its title; a terminal card its command. */

@@ -18,7 +18,7 @@ export interface TemplateColumn {
 }
 
 /** A template that the caller may see. @throws Problem TEMPLATE_NOT_FOUND, also for what others keep to themselves */
-export async function find(db: Reader, caller: Caller, id: number): Promise<TemplateRow> {
+async function find(db: Reader, caller: Caller, id: number): Promise<TemplateRow> {
   const template = await readTemplate(db, id)
   const isSeen = template && (template.builtin === 1 || template.shared === 1 || template.userId === caller.userId)
   return isSeen ? template : refuse('TEMPLATE_NOT_FOUND')

@@ -11,7 +11,7 @@ export interface WorkDiff {
   stats: DiffStats
   truncated: boolean
 }
-export interface DiffStats {
+interface DiffStats {
   filesChanged: number
   insertions: number
   deletions: number

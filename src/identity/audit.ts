@@ -13,7 +13,7 @@ const minuteMs = 60_000
 const flushMs = 5000
 
 /** What is told of a failed sign-in. */
-export interface FailedSignIn {
+interface FailedSignIn {
   action: string
   address: string
   /** The account that was tried, if there is one. */

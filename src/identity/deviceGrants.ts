@@ -36,14 +36,14 @@ const refreshBeforeMs = 60_000
 const turnMs = 30_000
 const [maxWaitMs, lookMs] = [20_000, 200]
 
-export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
-export interface DeviceRequest {
+type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
+interface DeviceRequest {
   provider: CredentialProvider
   name?: string
   baseUrl?: string
   clientId?: string
 }
-export interface StartedGrant {
+interface StartedGrant {
   id: number
   userCode: string
   verificationUri: string

@@ -14,7 +14,7 @@ import type { OidcBounds } from './oidcSettings.ts'
 import { erase } from './users.ts'
 
 /** An account that was ended because its address turned out to be somebody else's, and who has its projects now. */
-export interface Replaced {
+interface Replaced {
   userId: number
   email: string
   heirId: number

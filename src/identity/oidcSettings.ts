@@ -21,7 +21,7 @@ export interface OidcSettings extends OidcBounds {
   sealedSecret: string
 }
 
-export const noBounds: OidcBounds = { allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }
+const noBounds: OidcBounds = { allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }
 
 export const isOidcConfigured = async (db: Reader): Promise<boolean> =>
   (await readServerSetting(db, group)) !== undefined

@@ -12,7 +12,7 @@ export interface Files {
   close(): Promise<void>
 }
 
-export const fileLimits: FileLimits = { maxFiles: 5, maxBytesEach: 8 * 1024 * 1024, maxBuffered: 1024 * 1024 }
+const fileLimits: FileLimits = { maxFiles: 5, maxBytesEach: 8 * 1024 * 1024, maxBuffered: 1024 * 1024 }
 
 /**
  * Writes entries with pino to files of bounded size. What is no routine is written at once, the rest a moment later.

@@ -9,10 +9,10 @@ import { History } from './history.ts'
 import { toMatch } from './search.ts'
 
 /** An entry as it can be read again. */
-export interface KeptEntry extends Entry {
+interface KeptEntry extends Entry {
   id: number
 }
-export interface LogQuery {
+interface LogQuery {
   level?: LogLevel
   search?: string
   since?: string

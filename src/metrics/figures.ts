@@ -14,7 +14,7 @@ export interface Gauge extends Described {
 /** Upper bounds of the buckets, in seconds. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export interface Tally {
+interface Tally {
   labels: string[]
   buckets: number[]
   count: number

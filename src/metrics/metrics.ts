@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import { bounds, type Described, type Gauge, type TimingRow } from './figures.ts'
 
 /** Times of something, in seconds, counted into buckets. */
-export interface Timing {
+interface Timing {
   observe(secs: number, ...labels: string[]): void
 }
 

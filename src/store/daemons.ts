@@ -3,7 +3,7 @@ import type { Database, Reader, Transaction, Value, Written } from './database.t
 import { nowMs } from './databaseTime.ts'
 
 /** How long a lease holds: a daemon that is not heard of for so long is replaced. */
-export const leaseMs = 3000
+const leaseMs = 3000
 
 /** A daemon on this database, and how long ago it was heard of. */
 export interface DaemonRow {

@@ -11,7 +11,7 @@ export interface LogRow {
   message: string
   fields: string
 }
-export interface NewLogRow extends Omit<LogRow, 'id'> {
+interface NewLogRow extends Omit<LogRow, 'id'> {
   words: string
 }
 /** `search` is in FTS5's language. With `after` the oldest come first, else the newest. */

@@ -14,7 +14,7 @@ export type Kind = 'id' | 'flag' | 'json' | 'text' | 'number'
 type Writing = 'required' | 'optional' | 'computed'
 
 /** `Stored` is what a row holds, `Shown` what a view shows. */
-export interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W extends Writing = Writing> {
+interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W extends Writing = Writing> {
   readonly kind: K
   /** The column's name where it is not the field's in snake case. */
   readonly name?: string
@@ -149,7 +149,7 @@ export const entriesOf = <Name extends string>(schema: { readonly entries: Reado
   Object.keys(schema.entries) as Name[]
 
 /** SQL of a JSON object's value: a boolean for what is not 0. */
-export const jsonFlag = (sql: string): string => `json(iif(${sql}, 'true', 'false'))`
+const jsonFlag = (sql: string): string => `json(iif(${sql}, 'true', 'false'))`
 
 function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   if (kind === 'flag') return jsonFlag(sql)

@@ -7,7 +7,7 @@ export interface ScriptRow {
   command: string
   position: number
 }
-export type RunStatus = 'running' | 'succeeded' | 'failed' | 'cancelled'
+type RunStatus = 'running' | 'succeeded' | 'failed' | 'cancelled'
 /** The latest run of a script; `idle` and empty where it never ran. `output` is the end of what it printed, `outputStart` how many characters came before that. */
 export interface ScriptRunRow {
   scriptId: number

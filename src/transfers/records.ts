@@ -205,5 +205,4 @@ export const Content = v.strictObject({
 })
 
 export type CardRecord = v.InferOutput<typeof Card>
-export type SessionRecord = v.InferOutput<typeof Session>
 export type MessageRecord = v.InferOutput<typeof Message>

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../contract/audit.ts'
 import type { AuditRow } from '../store/audit.ts'
 
-export const auditEntry = (row: AuditRow): AuditEntry => ({
+const auditEntry = (row: AuditRow): AuditEntry => ({
   id: String(row.id),
   at: row.at,
   outcome: row.outcome,

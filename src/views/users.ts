@@ -7,7 +7,7 @@ import type { AccountRow, UserRow } from '../store/users.ts'
 type Account = InferOutput<typeof Me>
 
 /** The local operator has the id "0". */
-export const user = ({ id, email, displayName, role }: UserRow): Account => ({
+const user = ({ id, email, displayName, role }: UserRow): Account => ({
   id: String(id),
   email,
   displayName,

@@ -9,7 +9,7 @@ import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 
 /** A webhook with its secret, for the one answer that shows it. */
-export interface Shown {
+interface Shown {
   webhook: WebhookRow
   secret: string
 }

@@ -16,9 +16,9 @@ import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
 export type UserSettings = typeof defaultUserSettings
-export type Hit = Output<Contract['search']['find']>[number]
-export type Provider = Output<Contract['agents']['providers']>[number]
-export type Shortcuts = Readonly<Record<ShortcutAction, string>>
+type Hit = Output<Contract['search']['find']>[number]
+type Provider = Output<Contract['agents']['providers']>[number]
+type Shortcuts = Readonly<Record<ShortcutAction, string>>
 
 /** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
 export interface Move {
@@ -38,7 +38,7 @@ export interface Place {
 export type Change =
   { type: 'move'; places: readonly Place[]; text: string } | { type: 'archive' | 'delete'; cardIds: readonly string[] }
 /** A change, and where its cards were before it. */
-export interface Done {
+interface Done {
   change: Change
   text: string
   before: readonly Place[]
@@ -62,7 +62,7 @@ export interface Drag {
 }
 
 /** What the person looks at on the board. */
-export interface View {
+interface View {
   /** The column that the keys work in. */
   focus: string
   /** Column id -> the card that the cursor was on, and where that was. */
@@ -221,7 +221,7 @@ export interface Update {
   cmds: readonly Cmd[]
 }
 
-export const noticeMs = 6000
+const noticeMs = 6000
 export const updated = (model: Model, ...cmds: Cmd[]): Update => ({ model, cmds })
 export const say = (model: Model, text: string, isError = false): Model => ({
   ...model,

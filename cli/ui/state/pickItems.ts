@@ -14,7 +14,7 @@ export interface PickItem {
   /** Of a label: all the cards have it, some, or none. */
   mark?: 'on' | 'some' | 'off'
 }
-export type Target =
+type Target =
   | { type: 'column' | 'board' | 'project' | 'label'; id: string; name: string }
   | { type: 'card'; id: string }
   | { type: 'agent'; id: string | null; install?: string }

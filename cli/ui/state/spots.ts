@@ -67,7 +67,7 @@ export function pickAt(model: Model, dialog: PickDialog, x: number, y: number): 
 }
 
 /** The lines above the items: what was typed, and an empty one. */
-export const pickHead = 2
+const pickHead = 2
 
 /** Which tab of an opened card has its name in a cell. */
 export function tabNameAt(x: number, y: number): Tab | undefined {

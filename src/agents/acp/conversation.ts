@@ -19,7 +19,7 @@ const replayedKinds = new Set([
 ])
 
 /** The turn that is running. `tools` are the tool names of its newest calls, by call id. */
-export interface Turn {
+interface Turn {
   cancelled: boolean
   usage: TurnUsage | null
   text: string

@@ -4,7 +4,7 @@ import { AgentFailure, type RawUpdate } from '../link/agentLink.ts'
 import { createOutputReader, handleChunk, type OutputReader } from '../link/drainOutput.ts'
 
 /** Messages can hold images in base64. */
-export const maxMessageBytes = 16 * 1024 * 1024
+const maxMessageBytes = 16 * 1024 * 1024
 /** Some agents print a greeting or a warning between messages. More lines than this violate the protocol. */
 const maxUnparsedLines = 100
 const newline = 0x0a

@@ -1,7 +1,7 @@
 import type { SessionOption } from '../link/agentLink.ts'
 
 /** The request that sets a mode or a model. */
-export interface SetOptionRequest {
+interface SetOptionRequest {
   method: string
   params: Record<string, unknown>
 }

@@ -30,7 +30,7 @@ export interface AgentCommand {
 export type SpawnAgent = (command: AgentCommand) => Promise<AgentProcess>
 
 /** The address of the board's tools and the agent's token for them. */
-export interface BoardTools {
+interface BoardTools {
   url: string
   token: string
 }

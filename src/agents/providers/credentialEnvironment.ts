@@ -28,7 +28,7 @@ export const keyVariables = (key: string, baseUrl?: string, rest: Record<string,
 })
 
 /** The base URL as clients expect it. The board stores OpenAI's without the version. */
-export function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
+function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
   const url = baseUrl?.replace(/\/+$/, '') ?? null
   if (provider === 'openrouter') return `${url ?? 'https://openrouter.ai'}/api/v1`
   if (provider === 'openai' && url !== null) return /\/v\d+$/.test(url) ? url : `${url}/v1`

@@ -9,12 +9,12 @@ import { readAgents } from './configuredProviders.ts'
 const cacheMs = 5000
 
 /** An agent, and whether its program is installed on this machine. */
-export interface CatalogueEntry {
+interface CatalogueEntry {
   provider: AgentProvider
   installed: boolean
 }
 /** The agent ids of card, column and project, in order of precedence, and the provider of the credential. */
-export interface AgentPreference {
+interface AgentPreference {
   card?: string | null
   column?: string | null
   project?: string | null

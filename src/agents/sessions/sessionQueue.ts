@@ -1,7 +1,7 @@
 import type { SessionPurpose } from '../../store/sessions.ts'
 
 /** A session that waits for a slot, or has one. */
-export interface QueuedSession {
+interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
