@@ -67,7 +67,12 @@ function lint(config: object): { filename: string; message: string }[] {
 
 const unusedExports = once(() => {
   const path = join(work, 'knip.json')
-  const entry = ['{cli,daemon}/{main,program}.ts', 'cli/watch/watchList.ts', 'test/**/*.test.ts', 'test/{bench,mutation}/*.ts']
+  const entry = [
+    '{cli,daemon}/{main,program}.ts',
+    'cli/watch/watchList.ts',
+    'test/**/*.test.ts',
+    'test/{bench,mutation}/*.ts',
+  ]
   writeFileSync(path, JSON.stringify({ entry, project: ['{src,cli,daemon}/**'] }))
   const { issues } = JSON.parse(
     run('--yes', 'knip@6.44.2', '--config', path, '--include', 'exports,types', '--reporter', 'json'),
