@@ -11,9 +11,8 @@ const measuring = [
 ]
 /** What `npm test` runs with a part of its cases, or few rounds: in full here. */
 const sampled = [
-  'test/agents/{lifecycle,messages,permissions}.test.ts',
   'test/backups/{damage,hostile}.test.ts',
-  'test/cli/{guard,refusals,tree}.test.ts',
+  'test/cli/refusals.test.ts',
   'test/contract/{answers,authorization}.test.ts',
   'test/fuzz/board.test.ts',
   'test/routes/{attachments,bad-input,deletionRaces,hearing,promises,restore}.test.ts',

@@ -20,6 +20,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { makeOldBoard } from './oldBoard.ts'
+import { sample } from '../support/run/sample.ts'
 
 let root: string
 let dataDir: string
@@ -84,7 +85,7 @@ describe('a data folder whose database cannot be read', () => {
       isCopied: true,
     },
   }
-  it.each(Object.entries(damages))(
+  it.each(sample(Object.entries(damages), 3))(
     'that %s is refused, kept, and never begun anew',
     async (_, { reason, damage, isCopied }) => {
       const { filename } = fill()

@@ -10,6 +10,7 @@ import type { TestBoard } from '../support/servers/testBoard.ts'
 import { startSlotlessBoard } from '../support/contract/seed.ts'
 import { below, boardLines, parsed } from '../support/commands/shellLines.ts'
 import { programs } from '../support/commands/programs.ts'
+import { sample } from '../support/run/sample.ts'
 
 /** Commands that run on and on, or change this machine. Other tests say what they do. */
 const elsewhere = /^(serve|server (start|restart|install|uninstall)|completion|doctor|auth logout|events|mcp)$/
@@ -24,7 +25,7 @@ let signedIn: CommandLine
 let projectless: CommandLine
 let alone: CommandLine
 let program: Command
-let commands: Command[]
+let commands: readonly Command[]
 let named: Named
 
 beforeAll(async () => {
@@ -37,7 +38,10 @@ beforeAll(async () => {
   projectless = commandLine({ BOARD_URL: bare.url, BOARD_TOKEN: bare.token })
   alone = commandLine()
   program = await loadAll(createProgram(programs))
-  commands = leaves(program).filter(command => !elsewhere.test(nameOf(command)))
+  commands = sample(
+    leaves(program).filter(command => !elsewhere.test(nameOf(command))),
+    4,
+  )
 })
 afterAll(async () => {
   for (const cli of [signedIn, projectless, alone]) cli.close()

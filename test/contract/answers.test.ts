@@ -17,6 +17,7 @@ import { onLibsqlServer, type Reply, type TestBoard } from '../support/servers/t
 import { follow } from '../support/receivers/liveSocket.ts'
 import { preparations } from '../support/contract/preparations.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
+import { sample } from '../support/run/sample.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 /** Rows that a board whose agents get no slot, or a shared database, or a plain request, cannot answer with success. */
@@ -182,7 +183,7 @@ describe('the table', () => {
   })
 })
 
-describe.each(rows)('$name', row => {
+describe.each(sample(rows, 5))('$name', row => {
   const { name, route } = row
 
   it('answers its example as the contract says, and tells of it', async () => {

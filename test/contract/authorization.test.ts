@@ -22,6 +22,7 @@ import { exampleOf, requestOf, rows, type Row } from '../support/contract/exampl
 import { type Reply } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
+import { inFull, sample } from '../support/run/sample.ts'
 
 type Where = 'own' | 'foreign'
 interface Line {
@@ -148,7 +149,7 @@ const saying = (cell: RegExp) =>
     .filter(({ section }) => cell.test(`${section.own} ${section.foreign}`))
     .map(line => [line.name, line.section.about, line] as const)
 
-it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, _about, line) => {
+it.each(sample(saying(/40\d/), 5))('%s refuses all but %s, and changes nothing', async (_, _about, line) => {
   const refused = (await casesOf(line)).filter(({ cell }) => cell !== 'ok')
   const unseen = refused.find(({ cell }) => cell === '404')
   const before = await everything()
@@ -160,7 +161,7 @@ it.each(saying(/40\d/))('%s refuses all but %s, and changes nothing', async (_, 
   expect(await everything()).toEqual(before)
 })
 
-it.each(saying(/ok/))('%s lets in %s', async (_, _about, line) => {
+it.each(sample(saying(/ok/), 5))('%s lets in %s', async (_, _about, line) => {
   const allowed = (await casesOf(line)).filter(({ cell }) => cell === 'ok')
   const { id: last } = (await audited())[0] ?? { id: 0 }
   const answers = await Promise.all(allowed.map(async each => [each.label, landed(await sendForGood(each))] as const))
@@ -209,7 +210,7 @@ describe("somebody else's thing in one's own", () => {
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
   }
 
-  it.each(behindFirst)('is none in the path of %s: %s', async (name, param, row) => {
+  it.each(sample(behindFirst, 4))('is none in the path of %s: %s', async (name, param, row) => {
     const input = { ...exampleOf(row, world.own), [param]: exampleOf(row, world.foreign)[param] }
     const before = await everything()
     for (const token of askers(row))
@@ -217,7 +218,9 @@ describe("somebody else's thing in one's own", () => {
     expect(await everything()).toEqual(before)
   })
 
-  it.each(Object.entries(inFields))('is what it should be in %s', async (entry, expected) => {
+  // What a search finds there depends on the rows before it.
+  const fields = Object.entries(inFields).filter(([entry]) => inFull || entry !== 'search.find projectId')
+  it.each(fields)('is what it should be in %s', async (entry, expected) => {
     const [name, field] = entry.split(' ') as [string, string]
     const row = rowOf(name)!
     const value =

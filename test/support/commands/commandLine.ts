@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { runWarm } from './commandWorker.ts'
 
 export interface Ran {
   code: number | null
@@ -20,7 +21,7 @@ export interface CommandLine {
   /** The home, with room for files. */
   home: string
   env: Record<string, string>
-  /** Runs `board` with these arguments. Without `input`, stdin is empty. */
+  /** Runs `board` with these arguments, in a warm process where the test is not about the process. Without `input`, stdin is empty. */
   board(args: readonly string[], options?: RunOptions): Promise<Ran>
   /** Runs `board` and gives its stdout; fails with its stderr unless it ends with 0. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
@@ -41,8 +42,16 @@ export interface Going {
 
 const program = resolve(import.meta.dirname, '../../../bin/board.js')
 
-/** @param env what the environment says beside PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY */
-export function commandLine(env: Record<string, string> = {}): CommandLine {
+/** Commands that are servers, end their process themselves or draw the screen, and what Node reads when it starts. */
+const needsProcess = ([noun = '']: readonly string[], env: Record<string, string>) =>
+  /^(__complete|completion|serve|server|ui|browse|mcp)$/.test(noun) ||
+  Object.keys(env).some(name => /^(NODE_|TZ$)/.test(name))
+
+/**
+ * @param env what the environment says beside PATH and a home: BOARD_URL, BOARD_TOKEN, BOARD_FORCE_TTY
+ * @param isWarm false for a process of each command's own
+ */
+export function commandLine(env: Record<string, string> = {}, { isWarm = true } = {}): CommandLine {
   const home = mkdtempSync(join(tmpdir(), 'board-home-'))
   const whole = {
     PATH: process.env.PATH ?? '',
@@ -54,8 +63,12 @@ export function commandLine(env: Record<string, string> = {}): CommandLine {
     BOARD_COMPLETION_TIMEOUT_MS: '10000',
     ...env,
   }
-  const board = (args: readonly string[], options: RunOptions = {}) =>
-    run(process.execPath, [program, ...args], { cwd: home, ...options, env: { ...whole, ...options.env } })
+  const board = (args: readonly string[], { input, env: more, cwd = home }: RunOptions = {}) => {
+    const all = { ...whole, ...more }
+    return isWarm && input === undefined && !needsProcess(args, all)
+      ? runWarm(args, all, cwd)
+      : run(process.execPath, [program, ...args], { input, cwd, env: all })
+  }
   const ok = async (args: readonly string[], options?: RunOptions) => {
     const { code, stdout, stderr } = await board(args, options)
     if (code !== 0) throw new Error(`board ${args.join(' ')} ended with ${code}: ${stderr}`)
