@@ -1,21 +1,28 @@
-import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 
 /**
  * Opens a page in the person's browser: with the command in BROWSER (`%s` in it stands for the URL), else with the platform's.
  * Tells whether something could be started. The URL is an argument that others on the machine can see.
  */
-export function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
+export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
   const [file, ...args] = opener(url, env)
-  if (file === undefined) return Promise.resolve(false)
-  return new Promise(resolve => {
-    const child = spawn(file, args, { stdio: 'ignore', detached: true, env })
-    child
-      .once('error', () => resolve(false))
-      .once('spawn', () => {
-        child.unref()
-        resolve(true)
-      })
+  if (file === undefined) return false
+  const { execa } = await import('execa')
+  const browser = execa(file, args, {
+    stdio: 'ignore',
+    detached: true,
+    cleanup: false,
+    env,
+    extendEnv: false,
+    reject: false,
   })
+  return once(browser, 'spawn').then(
+    () => {
+      browser.unref()
+      return true
+    },
+    () => false,
+  )
 }
 
 function opener(url: string, env: NodeJS.ProcessEnv): string[] {

@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process'
-
 export interface Ran {
   code: number
   stdout: string
@@ -11,17 +9,16 @@ const maxBytes = 64 * 1024 * 1024
 const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'advice.detachedHead=false']
 
 /** Runs Git on this machine. A folder that is not there, or Git missing, is a code of its own: 127. */
-export function git(folder: string, ...args: string[]): Promise<Ran> {
-  return new Promise(resolve => {
-    execFile(
-      'git',
-      [...quiet, ...args],
-      { cwd: folder, maxBuffer: maxBytes, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } },
-      (error, stdout, stderr) => {
-        resolve({ code: error ? (typeof error.code === 'number' ? error.code : 127) : 0, stdout, stderr })
-      },
-    )
+export async function git(folder: string, ...args: string[]): Promise<Ran> {
+  const { execa } = await import('execa')
+  const { exitCode, stdout, stderr } = await execa('git', [...quiet, ...args], {
+    cwd: folder,
+    maxBuffer: maxBytes,
+    env: { GIT_OPTIONAL_LOCKS: '0' },
+    stripFinalNewline: false,
+    reject: false,
   })
+  return { code: exitCode ?? 127, stdout: stdout ?? '', stderr: stderr ?? '' }
 }
 
 /** The top folder of the working tree that a folder is in; undefined where there is none. */

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,20 +24,13 @@ export async function edit(text: string, filename: string, save: (text: string) 
   await rm(folder, { recursive: true })
 }
 
-function open(path: string): Promise<void> {
+async function open(path: string): Promise<void> {
   const editor = process.env.VISUAL || process.env.EDITOR || readSettings().config?.editor || 'vi'
-  return new Promise((resolve, reject) => {
-    const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit' })
-    child.on('error', reject)
-    child.on('close', code =>
-      code === 0
-        ? resolve()
-        : reject(
-            new Failure('failure', `the editor ended with ${code ?? 'a signal'}; nothing was changed`, {
-              hint: `your text is kept in ${path}`,
-              see: 'board config set editor <command>',
-            }),
-          ),
-    )
-  })
+  const { execa } = await import('execa')
+  const { exitCode } = await execa('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit', reject: false })
+  if (exitCode !== 0)
+    throw new Failure('failure', `the editor ended with ${exitCode ?? 'a signal'}; nothing was changed`, {
+      hint: `your text is kept in ${path}`,
+      see: 'board config set editor <command>',
+    })
 }

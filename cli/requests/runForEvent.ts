@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import type { LiveMessage } from '../../src/client/socket.ts'
 import type { Out } from '../output/output.ts'
 
@@ -18,16 +17,21 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
     ...(message.projectId && { BOARD_PROJECT: message.projectId }),
     ...(card && { BOARD_CARD_ID: card }),
   }
-  const failure = await new Promise<string | undefined>(resolve => {
-    const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env })
-    child.on('error', error => resolve(error.message))
-    child.on('close', (code, signal) =>
-      resolve(code === 0 ? undefined : signal ? `it was ended by ${signal}` : `it exited with ${code}`),
-    )
-    child.stdin.on('error', () => {
-      /* The command does not read. */
-    })
-    child.stdin.end(`${JSON.stringify(message)}\n`)
+  const { execa } = await import('execa')
+  const { exitCode, signal, originalMessage } = await execa(command, {
+    shell: true,
+    input: `${JSON.stringify(message)}\n`,
+    stdout: 'inherit',
+    stderr: 'inherit',
+    env,
+    reject: false,
   })
+  const failure = signal
+    ? `it was ended by ${signal}`
+    : exitCode === undefined
+      ? originalMessage
+      : exitCode === 0
+        ? undefined
+        : `it exited with ${exitCode}`
   if (failure !== undefined) out.warn(`--exec for event ${message.seq}: ${failure}`)
 }

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { chmodSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -220,7 +219,8 @@ function isAtLeast(version: string, [major, minor]: readonly [number, number]): 
   return ownMajor > major || (ownMajor === major && ownMinor >= minor)
 }
 
-const outputOf = (file: string, args: string[]): Promise<string | undefined> =>
-  new Promise(resolve => {
-    execFile(file, args, { timeout: 5000 }, (error, stdout) => resolve(error ? undefined : stdout))
-  })
+async function outputOf(file: string, args: string[]): Promise<string | undefined> {
+  const { execa } = await import('execa')
+  const { exitCode, stdout } = await execa(file, args, { timeout: 5000, reject: false })
+  return exitCode === 0 ? stdout : undefined
+}

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -84,24 +83,18 @@ interface Asked {
   said: string
 }
 
-function ask([file, ...args]: readonly string[]): Promise<Asked> {
-  return new Promise(resolve => {
-    const child = spawn(file!, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...busOf(process.env) },
-    })
-    let [printed, said] = ['', '']
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-    })
-    child.on('error', () => resolve({ code: undefined, printed: '', said: '' }))
-    child.on('close', code =>
-      resolve({ code, printed, said: said.trim().split('\n').at(-1)?.slice(0, 300) || 'it said nothing' }),
-    )
+async function ask([file, ...args]: readonly string[]): Promise<Asked> {
+  const { execa } = await import('execa')
+  const { exitCode, signal, stdout, stderr } = await execa(file!, args, {
+    stdin: 'ignore',
+    env: busOf(process.env),
+    reject: false,
   })
+  return {
+    code: exitCode ?? (signal === undefined ? undefined : null),
+    printed: stdout ?? '',
+    said: stderr?.trim().split('\n').at(-1)?.slice(0, 300) || 'it said nothing',
+  }
 }
 
 /** After su or sudo nothing names the account's bus, which may be there. */

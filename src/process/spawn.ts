@@ -93,6 +93,7 @@ async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string)
   if (program === undefined || program === '') throw new LaunchFailed('missing', 'No program is given.')
   await nextTurn()
   try {
+    // Not by execa: it ends one process where a whole tree is swept, and gathers output that is read here at the reader's pace.
     const started = spawn(program, args, {
       cwd,
       env: { ...env, [marker]: runId },

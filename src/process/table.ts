@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFile } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readKernel, readStat } from '../config/kernel.ts'
@@ -56,34 +55,32 @@ function entryOf(pid: number): ProcessEntry | undefined {
       }
 }
 
-const listPs = () =>
-  new Promise<ProcessEntry[]>(resolve => {
-    execFile(
-      'ps',
-      ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='],
-      { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } },
-      (error, output) => {
-        resolve(
-          error
-            ? []
-            : output.split('\n').flatMap(line => {
-                const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
-                return !pid || state!.startsWith('Z')
-                  ? []
-                  : [
-                      {
-                        pid: Number(pid),
-                        parentPid: Number(parentPid),
-                        groupId: Number(groupId),
-                        sessionId: Number(groupId),
-                        startedAt: startedAt.join(' '),
-                      },
-                    ]
-              }),
-        )
-      },
-    )
+async function listPs(): Promise<ProcessEntry[]> {
+  const { execa } = await import('execa')
+  const { exitCode, stdout } = await execa('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], {
+    lines: true,
+    maxBuffer: 64 * 1024 * 1024,
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    extendEnv: false,
+    reject: false,
   })
+  return exitCode === 0 ? stdout.flatMap(entryOfPs) : []
+}
+
+function entryOfPs(line: string): ProcessEntry[] {
+  const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
+  if (!pid || state!.startsWith('Z')) return []
+  const group = Number(groupId)
+  return [
+    {
+      pid: Number(pid),
+      parentPid: Number(parentPid),
+      groupId: group,
+      sessionId: group,
+      startedAt: startedAt.join(' '),
+    },
+  ]
+}
 
 /** When a process started; undefined when it is gone or this is not Linux. */
 export const startOf = (pid: number): string | undefined => (isLinux ? entryOf(pid)?.startedAt : undefined)

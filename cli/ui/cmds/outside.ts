@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import type { Result } from 'execa'
 import { getCard, type CardPlace } from '../../cards/cardApi.ts'
 import type { Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
@@ -66,27 +66,33 @@ async function inTerminal({ name, run }: UserCommand, env: NodeJS.ProcessEnv): P
   if (code !== 0) return { type: 'refused', text: `${name} ended with ${code}.` }
 }
 
-const ended = (file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number | string> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: 'inherit', env })
-    child.on('error', error => reject(new Failure('failure', `the command cannot be started: ${error.message}`)))
-    child.on('close', (code, signal) => resolve(code ?? signal ?? 'a signal'))
-  })
+async function ended(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number | string> {
+  const { execa } = await import('execa')
+  return endOf(await execa(file, args, { stdio: 'inherit', env, extendEnv: false, reject: false }))
+}
 
-function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('sh', ['-c', run], { stdio: ['ignore', 'pipe', 'pipe'], env })
-    let output = ''
-    const keep = (piece: Buffer) => {
+async function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg> {
+  const { execa } = await import('execa')
+  const options = { stdin: 'ignore', buffer: false, env, extendEnv: false, reject: false } as const
+  const command = execa('sh', ['-c', run], options)
+  let output = ''
+  for (const stream of [command.stdout, command.stderr])
+    stream?.on('data', (piece: Buffer) => {
       if (output.length < maxOutputBytes) output += piece.toString().slice(0, maxOutputBytes)
-    }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
-    child.on('error', error => reject(new Failure('failure', `the command cannot be started: ${error.message}`)))
-    child.on('close', (code, signal) => {
-      const line = output.trim().split('\n')[0]!
-      if (code === 0) return resolve({ type: 'said', text: `${name}: ${line === '' ? 'done.' : line}` })
-      resolve({ type: 'refused', text: `${name} ended with ${code ?? signal}${line === '' ? '.' : `: ${line}`}` })
     })
-  })
+  const end = endOf(await command)
+  const line = output.trim().split('\n')[0]!
+  if (end === 0) return { type: 'said', text: `${name}: ${line === '' ? 'done.' : line}` }
+  return { type: 'refused', text: `${name} ended with ${end}${line === '' ? '.' : `: ${line}`}` }
+}
+
+/** The exit code, or the signal that ended it. @throws Failure where it was not started */
+function endOf({
+  exitCode,
+  signal,
+  originalMessage,
+}: Pick<Result, 'exitCode' | 'signal' | 'originalMessage'>): number | string {
+  const end = exitCode ?? signal
+  if (end === undefined) throw new Failure('failure', `the command cannot be started: ${originalMessage}`)
+  return end
 }
