@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { imports, room, root, sources, upwardImports } from './imports.ts'
@@ -119,3 +119,9 @@ function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, s
   }
   return false
 }
+
+test.each(['CONTRIBUTING.md', 'docs/architecture.md'])('%s names files that are there', page => {
+  const named = [...readFileSync(join(root, page), 'utf8').matchAll(/`((?:src|cli|daemon|test|bin|docs)\/[\w./-]+)`/g)]
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.map(match => match[1]!).filter(path => !existsSync(join(root, path)))).toEqual([])
+})
