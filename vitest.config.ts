@@ -1,8 +1,19 @@
 import { defineConfig } from 'vitest/config'
 import { leftOutFiles } from './test/support/run/leftOut.ts'
 
-/** What `npm run test:load` adds: measurements, soaks, crash rounds, several servers, real agents. */
-const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts']
+/** What goes through many cases of what a quick test shows already, kills servers, or needs every shell. */
+const thorough = [
+  'test/agents/{goneWorktrees,interrupted,missingParts,restored}.test.ts',
+  'test/attacks/*.test.ts',
+  'test/backups/hostile.test.ts',
+  'test/cli/{completion,completionIds,frame-serve,restart,server,waitAcrossRestart}.test.ts',
+  'test/process/leftovers.test.ts',
+  'test/routes/{deletionRaces,worktrees}.test.ts',
+  'test/store/order.test.ts',
+  'test/transfers/roundTrip.test.ts',
+]
+/** What `npm run test:load` adds: that, and measurements, soaks, crash rounds, several servers, real agents. */
+const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts', ...thorough]
 /** What measures time or memory: one after the other, so that it measures the board and not its neighbours. */
 const measuring = [
   'test/**/*.load.test.ts',
@@ -11,15 +22,16 @@ const measuring = [
 ]
 /** What `npm test` runs with a part of its cases, or few rounds: in full here. */
 const sampled = [
-  'test/backups/{damage,hostile}.test.ts',
+  'test/backups/damage.test.ts',
   'test/cli/refusals.test.ts',
   'test/contract/{answers,authorization}.test.ts',
   'test/fuzz/board.test.ts',
-  'test/routes/{attachments,bad-input,deletionRaces,hearing,promises,restore}.test.ts',
+  'test/routes/{attachments,bad-input,hearing,promises,restore}.test.ts',
 ]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
 const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' }
+
 const every = {
   testTimeout: hangMs,
   hookTimeout: hangMs,
@@ -58,12 +70,12 @@ export default defineConfig({
           ...every,
           ...atOnce,
           name: 'full',
-          include: sampled,
+          include: [...sampled, ...thorough],
           isolate: false,
           env: { ...env, BOARD_TEST_FULL: '1' },
         },
       },
-      { test: { ...every, ...atOnce, name: 'load', include: load, exclude: measuring } },
+      { test: { ...every, ...atOnce, name: 'load', include: load, exclude: [...measuring, ...thorough] } },
       { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },
