@@ -17,7 +17,7 @@ export interface UiOptions {
   preferences: Preferences
 }
 
-/** What comes within this time makes one picture. */
+/** At most one frame in this time; messages that arrive meanwhile share it. */
 const frameMs = 33
 
 /**
@@ -64,7 +64,7 @@ class Ui {
     this.#model = initialModel(start, size, preferences)
     this.#cmds = createCmdRunner(context, () => shownIn(this.#model), {
       dispatch: msg => this.#dispatch(msg),
-      lend: work => this.#terminal.lend(work),
+      suspendWhile: work => this.#terminal.suspendWhile(work),
       copy: text => this.#terminal.copy(text),
     })
     this.#terminal = new TerminalSession({

@@ -25,8 +25,8 @@ export async function watchList<Row>(
   const state: Omit<RowListProps<Row>, 'terminal'> = { ...watched, live: true, ...(await load()) }
   const element = () => createElement(RowList<Row>, propsOf(context, state))
   const screen = render(element())
-  const draw = (news: Partial<RowListProps<Row>>) => {
-    Object.assign(state, news)
+  const draw = (changes: Partial<RowListProps<Row>>) => {
+    Object.assign(state, changes)
     screen.rerender(element())
   }
   const refreshed = createRefresher(async () => draw(await load()))

@@ -2,7 +2,7 @@ import xterm from '@xterm/headless'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rowOf, type Line } from '../../cli/ui/terminal/cells.ts'
-import { difference, type Frame } from '../../cli/ui/terminal/frame.ts'
+import { diffFrames, type Frame } from '../../cli/ui/terminal/frame.ts'
 import { createDecoder } from '../../cli/ui/terminal/keys.ts'
 
 const width = 24
@@ -45,10 +45,10 @@ describe('frames', () => {
         let before: Frame | undefined
         let shown: string[] = []
         for (const frame of all) {
-          shown = await shownBy(stepwise, difference(before, frame))
+          shown = await shownBy(stepwise, diffFrames(before, frame))
           before = frame
         }
-        expect(shown).toEqual(await shownBy(atOnce, difference(undefined, all.at(-1)!)))
+        expect(shown).toEqual(await shownBy(atOnce, diffFrames(undefined, all.at(-1)!)))
         stepwise.dispose()
         atOnce.dispose()
       }),
@@ -60,7 +60,7 @@ describe('frames', () => {
     fc.assert(
       fc.property(frames, frame => {
         expect(
-          difference(frame, {
+          diffFrames(frame, {
             ...frame,
             rows: frame.rows.map(({ signs, styles }) => ({ signs: [...signs], styles: [...styles] })),
           }),

@@ -110,7 +110,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
 
 type Writing = Exclude<Changes, Placing | AgentWork>
 
-function writingOf(context: Context, shown: Shown, { lend, copy }: CmdHooks): ChangeTable<Writing> {
+function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHooks): ChangeTable<Writing> {
   const { client } = context
   const { projectId } = shown
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
@@ -124,15 +124,16 @@ function writingOf(context: Context, shown: Shown, { lend, copy }: CmdHooks): Ch
       cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id,
     }),
     label: ({ cardId, marks }) => label(context, place(cardId), marks),
-    writePrompt: ({ columnId, title, prompt }) => lend(() => writePrompt(context, projectId, columnId, title, prompt)),
-    edit: ({ cardId }) => lend(() => editCard(context, place(cardId))),
+    writePrompt: ({ columnId, title, prompt }) =>
+      suspendWhile(() => writePrompt(context, projectId, columnId, title, prompt)),
+    edit: ({ cardId }) => suspendWhile(() => editCard(context, place(cardId))),
     browse: ({ cardId }) => browseCard(context, place(cardId)),
     copy: async ({ text }) => copied(text),
     copyBranch: async ({ cardId }) => {
       const { gitBranch } = await client.cards.get(place(cardId))
       return gitBranch === null ? { type: 'refused', text: `Card ${cardId} has no branch yet.` } : copied(gitBranch)
     },
-    userCommand: job => runUserCommand(context, shown, job, lend),
+    userCommand: job => runUserCommand(context, shown, job, suspendWhile),
   }
 }
 

@@ -26,10 +26,10 @@ export async function runUserCommand(
   context: Context,
   shown: Shown,
   { command, cardId, cardIds }: JobOf<'userCommand'>,
-  lend: CmdHooks['lend'],
+  suspendWhile: CmdHooks['suspendWhile'],
 ): Promise<Msg | void> {
   const env = { ...process.env, ...(await environmentOf(context, shown, cardId, cardIds)) }
-  if (!command.background) return lend(() => inTerminal(command, env))
+  if (!command.background) return suspendWhile(() => inTerminal(command, env))
   return inBackground(command, env)
 }
 
@@ -60,13 +60,13 @@ async function environmentOf(
 }
 
 async function inTerminal({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg | void> {
-  const code = await ended('sh', ['-c', run], env)
-  const tell = `printf '\\n%s Enter goes back to the board. ' "$1"; read -r _`
-  await ended('sh', ['-c', tell, 'sh', code === 0 ? 'Done.' : `It ended with ${code}.`], env)
+  const code = await runToEnd('sh', ['-c', run], env)
+  const waitForEnter = `printf '\\n%s Enter goes back to the board. ' "$1"; read -r _`
+  await runToEnd('sh', ['-c', waitForEnter, 'sh', code === 0 ? 'Done.' : `It ended with ${code}.`], env)
   if (code !== 0) return { type: 'refused', text: `${name} ended with ${code}.` }
 }
 
-async function ended(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number | string> {
+async function runToEnd(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number | string> {
   const { execa } = await import('execa')
   return endOf(await execa(file, args, { stdio: 'inherit', env, extendEnv: false, reject: false }))
 }

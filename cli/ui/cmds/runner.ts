@@ -20,8 +20,8 @@ export interface Shown {
 }
 export interface CmdHooks {
   dispatch: (msg: Msg) => void
-  /** Gives the terminal to what is done meanwhile. */
-  lend: <T>(work: () => Promise<T>) => Promise<T>
+  /** Gives the terminal to another program until the work is done. */
+  suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
   /** Puts a text on the clipboard of the terminal. */
   copy: (text: string) => void
 }

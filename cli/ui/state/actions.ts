@@ -2,7 +2,7 @@ import { startsAgent } from '../../../src/client/agentStarts.ts'
 import { boardOf, currentCard } from './board.ts'
 import type { Card } from './cardCache.ts'
 import {
-  say,
+  withNotice,
   updated,
   type Action,
   type Change,
@@ -99,7 +99,7 @@ function changed(model: Model, change: Change): Update {
     )
   const what = named(change.cardIds.map(id => ({ id })))
   const [verb, past] = change.type === 'archive' ? ['archiving', 'Archived'] : ['deleting', 'Deleted']
-  const noted = say(
+  const noted = withNotice(
     remembered({ ...model, opened: undefined }, change, `${verb} of ${what}`, change.cardIds),
     `${past} ${what}.`,
   )
@@ -142,7 +142,7 @@ function remembered(model: Model, change: Change, text: string, cardIds: readonl
 /** Takes the last change back that has not been taken back yet; asks before that ends or starts an agent. */
 export function undo(model: Model): Update {
   const last = model.undos.at(-1)
-  if (!last) return updated(say(model, 'There is nothing to undo.'))
+  if (!last) return updated(withNotice(model, 'There is nothing to undo.'))
   const places = last.change.type === 'move' ? last.before : []
   return ask(
     model,
@@ -159,7 +159,7 @@ export function undo(model: Model): Update {
 /** Does the change again that was taken back last; asks before that ends or starts an agent. */
 export function redo(model: Model): Update {
   const next = model.redos.at(-1)
-  if (!next) return updated(say(model, 'There is nothing to redo.'))
+  if (!next) return updated(withNotice(model, 'There is nothing to redo.'))
   const places = next.change.type === 'move' ? next.change.places : []
   const leaving =
     next.change.type === 'move'
@@ -182,7 +182,7 @@ function undone(model: Model): Update {
   const last = model.undos.at(-1)
   if (!last) return updated(model)
   const noted = {
-    ...say(model, `Undid: ${last.text}.`),
+    ...withNotice(model, `Undid: ${last.text}.`),
     undos: model.undos.slice(0, -1),
     redos: [...model.redos, last],
   }
@@ -200,5 +200,5 @@ function redone(model: Model): Update {
   const next = model.redos.at(-1)
   if (!next) return updated(model)
   const { model: after, cmds } = changed({ ...model, redos: model.redos.slice(0, -1) }, next.change)
-  return updated(say(after, `Redid: ${next.text}.`), ...cmds)
+  return updated(withNotice(after, `Redid: ${next.text}.`), ...cmds)
 }

@@ -12,7 +12,7 @@ import {
 } from './board.ts'
 import { cardHeight, previewFrom, previewWidthOf, textWidth } from './layout.ts'
 import { moveCards, named, perform, redo, undo } from './actions.ts'
-import { say, sorts, updated, type Model, type Update } from './model.ts'
+import { withNotice, sorts, updated, type Model, type Update } from './model.ts'
 import { sortNames } from './sort.ts'
 import { openedOf } from './opened.ts'
 import { emptyField, fieldOf } from './textField.ts'
@@ -130,18 +130,26 @@ export function open(model: Model): Update {
 
 function sortNext(model: Model): Update {
   const sort = sorts[(sorts.indexOf(model.sort) + 1) % sorts.length]!
-  return updated(say({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
+  return updated(withNotice({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
 }
 
 /** Where the columns are sorted, cards have no place that one could move them to. */
 export const unordered = (model: Model): Model =>
-  say(model, `The columns are sorted ${sortNames[model.sort]}; a place in a column needs the order of the board.`, true)
+  withNotice(
+    model,
+    `The columns are sorted ${sortNames[model.sort]}; a place in a column needs the order of the board.`,
+    true,
+  )
 
 function togglePreview(model: Model): Update {
   const hasPreview = !model.hasPreview
   if (hasPreview && previewWidthOf(model.size) === 0)
     return updated(
-      say(model, `A preview needs a terminal of ${previewFrom} columns; this one has ${model.size.width}.`, true),
+      withNotice(
+        model,
+        `A preview needs a terminal of ${previewFrom} columns; this one has ${model.size.width}.`,
+        true,
+      ),
     )
   return updated({ ...model, hasPreview, preview: undefined })
 }

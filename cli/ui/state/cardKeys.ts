@@ -4,13 +4,13 @@ import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { ask, confirm, named } from './actions.ts'
-import { say, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
+import { withNotice, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from './cardCache.ts'
 import { emptyField } from './textField.ts'
 
 /** What an action does: what it does to cards is the same on the board and in an opened card. */
-export function act(model: Model, action: ShortcutAction): Update {
+export function runAction(model: Model, action: ShortcutAction): Update {
   const cards = model.opened ? openedCard(model) : chosenCards(model)
   const [card] = cards
   switch (action) {
@@ -127,7 +127,7 @@ function cancel(model: Model, cards: readonly Card[]): Update {
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
   if (working.length === 0)
     return updated(
-      say(
+      withNotice(
         model,
         cards.length === 1 ? `No agent is at work on card ${cards[0]!.id}.` : 'No agent is at work on these cards.',
       ),
@@ -147,9 +147,9 @@ function approve(model: Model, cards: readonly Card[]): Update {
   const waiting = cards.find(({ status }) => status === 'waiting')
   if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
-  if (completed.length > 0) return each(say(model, `Approved ${named(completed)}.`), completed, 'advance')
+  if (completed.length > 0) return each(withNotice(model, `Approved ${named(completed)}.`), completed, 'advance')
   return updated(
-    say(
+    withNotice(
       model,
       cards.length === 1 ? `Card ${cards[0]!.id} waits for no approval.` : 'None of these cards waits for an approval.',
     ),

@@ -3,13 +3,13 @@ import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'
 import { perform } from './actions.ts'
 import { inPick } from './pickKeys.ts'
-import { say, updated, type Dialog, type Model, type Update } from './model.ts'
+import { withNotice, updated, type Dialog, type Model, type Update } from './model.ts'
 import { emptyField, textIn, typeInto, type TextField } from './textField.ts'
 
 type Of<Kind extends Dialog['kind']> = Extract<Dialog, { kind: Kind }>
 
 /** What a key does while the person is asked something. */
-export function inDialog(model: Model, dialog: Dialog, key: Key): Update {
+export function updateDialog(model: Model, dialog: Dialog, key: Key): Update {
   if (key.name === 'escape' || key.name === 'ctrl+c') return dismissed(model, dialog)
   switch (dialog.kind) {
     case 'filter':
@@ -103,14 +103,14 @@ function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   if (requestId === undefined) return updated(model)
   if (feedback) return inFeedback(model, dialog, feedback, requestId, key)
   if (['y', 'a', 'enter'].includes(key.name))
-    return updated(say(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
+    return updated(withNotice(back(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
       requestId,
       approved: true,
     })
   if (key.name === 'n')
-    return updated(say(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
+    return updated(withNotice(back(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
       requestId,
@@ -122,7 +122,7 @@ function inApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
 function inFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, requestId: string, key: Key): Update {
   const text = textIn(feedback).trim()
   if (key.name === 'enter')
-    return updated(say(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
+    return updated(withNotice(back(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
       type: 'approve',
       cardId: dialog.cardId,
       requestId,

@@ -1,7 +1,7 @@
 import type { Named } from '../../context/resolve.ts'
 import { boardOf, withCursor } from './board.ts'
 import { emptyCache } from './cardCache.ts'
-import { say, updated, type Model, type Update } from './model.ts'
+import { withNotice, updated, type Model, type Update } from './model.ts'
 
 /** Goes to a card. One that is not on the board, or hidden by the filter, is asked for. */
 export function toCard(model: Model, cardId: string): Update {
@@ -16,7 +16,7 @@ export const toColumn = (model: Model, columnId: string): Update =>
   updated({ ...model, opened: undefined, view: { ...model.view, focus: columnId } })
 
 export const toBoard = (model: Model, { id, name }: Named): Update =>
-  updated(withBoard(say(model, `Board ${name}`), id), { type: 'columns' })
+  updated(withBoard(withNotice(model, `Board ${name}`), id), { type: 'columns' })
 
 export const toProject = (model: Model, project: Named): Update =>
   project.id === model.project.id ? updated(model) : updated(withProject(model, project), { type: 'columns' })

@@ -147,7 +147,7 @@ interface CardCmd<Type extends string> {
   cardId: string
 }
 
-/** What the model is told. */
+/** What happened: a key, an answer of the server, a live event. */
 export type Msg =
   | { type: 'key'; key: Key }
   | { type: 'mouse'; mouse: Mouse }
@@ -223,7 +223,7 @@ export interface Update {
 
 const noticeMs = 6000
 export const updated = (model: Model, ...cmds: Cmd[]): Update => ({ model, cmds })
-export const say = (model: Model, text: string, isError = false): Model => ({
+export const withNotice = (model: Model, text: string, isError = false): Model => ({
   ...model,
   notice: { text, isError, untilMs: model.nowMs + noticeMs },
 })

@@ -9,14 +9,14 @@ import { updated, type Drag, type Model, type PickDialog, type Place, type Updat
 import type { Opened } from './opened.ts'
 import { pickItems } from './pickItems.ts'
 import { picked } from './pickKeys.ts'
-import { pickAt, spotAt, tabNameAt, type Spot } from './spots.ts'
+import { pickItemAt, hitTest, tabNameAt, type Spot } from './hitTest.ts'
 
 const wheelLines = 3
 
 /** What the mouse does: a click puts the cursor on a card or opens the one under it, the wheel scrolls, a drag moves cards. */
 export function onMouse(model: Model, mouse: Mouse): Update {
   const step = mouse.type === 'wheelUp' ? -1 : mouse.type === 'wheelDown' ? 1 : 0
-  if (model.dialog) return inDialog(model, mouse, step)
+  if (model.dialog) return onDialogMouse(model, mouse, step)
   if (model.opened) return inCard(model, model.opened, mouse, step)
   if (step !== 0) return wheel(model, mouse, step)
   if (mouse.button !== 'left') return updated(model)
@@ -25,7 +25,7 @@ export function onMouse(model: Model, mouse: Mouse): Update {
   return released(model, mouse)
 }
 
-function inDialog(model: Model, mouse: Mouse, step: number): Update {
+function onDialogMouse(model: Model, mouse: Mouse, step: number): Update {
   const dialog = model.dialog!
   if (dialog.kind === 'help' && step !== 0)
     return updated({ ...model, dialog: { ...dialog, top: Math.max(0, dialog.top + step * wheelLines) } })
@@ -38,7 +38,7 @@ function inDialog(model: Model, mouse: Mouse, step: number): Update {
 }
 
 function clickInPick(model: Model, dialog: PickDialog, { x, y }: Mouse): Update {
-  const at = pickAt(model, dialog, x, y)
+  const at = pickItemAt(model, dialog, x, y)
   if (at === 'outside') return dismissed(model, dialog)
   const item = at === undefined ? undefined : pickItems(model, dialog)[at]
   return item ? picked(model, { ...dialog, at: at as number }, item) : updated(model)
@@ -52,7 +52,7 @@ function inCard(model: Model, opened: Opened, { type, button, x, y }: Mouse, ste
 
 /** The window of the column below the mouse moves; in the one that the keys work in, the cursor with it. */
 function wheel(model: Model, { x, y }: Mouse, step: number): Update {
-  const column = columnAt(model, spotAt(model, x, y))
+  const column = columnAt(model, hitTest(model, x, y))
   if (!column) return updated(model)
   if (column.id === model.view.focus) return turnPage(model, column, cursorIn(column, model.view), step)
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + step)
@@ -65,7 +65,7 @@ const columnAt = (model: Model, spot: Spot | undefined): ShownColumn | undefined
 /** A first click puts the cursor there, one on the card under the cursor opens it; with ctrl, it is selected. */
 function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
   const idle = { ...model, drag: undefined }
-  const spot = spotAt(model, x, y)
+  const spot = hitTest(model, x, y)
   const column = columnAt(model, spot)
   if (!spot || !column) return updated(idle)
   if (spot.cardId === undefined) return updated({ ...idle, view: { ...model.view, focus: column.id } })
@@ -80,7 +80,7 @@ function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
 function dragged(model: Model, { x, y }: Mouse): Update {
   const { drag } = model
   if (!drag || (!drag.over && drag.x === x && drag.y === y)) return updated(model)
-  const spot = spotAt(model, x, y)
+  const spot = hitTest(model, x, y)
   return updated({
     ...model,
     drag: { ...drag, wasCurrent: false, over: spot && { columnId: spot.columnId, at: spot.at } },

@@ -3,9 +3,9 @@ import type { Key } from '../terminal/keys.ts'
 import { named, moveCards } from './actions.ts'
 import { boardOf } from './board.ts'
 import type { Card } from './cardCache.ts'
-import { act, runUserCommand } from './cardKeys.ts'
+import { runAction, runUserCommand } from './cardKeys.ts'
 import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
-import { say, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
+import { withNotice, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
 import { pickItems, pickRows, type PickItem } from './pickItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
 
@@ -71,7 +71,9 @@ function entered(model: Model, dialog: PickDialog, item: PickItem | undefined): 
   const names = [...boardOf(model).columns, ...model.boards, ...model.projects].map(({ name }) => name)
   const meant = nearest(text, names, 1)[0]
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
-  return updated(say({ ...model, dialog: undefined }, `There is no column, board or project "${text}".${hint}`, true))
+  return updated(
+    withNotice({ ...model, dialog: undefined }, `There is no column, board or project "${text}".${hint}`, true),
+  )
 }
 
 /** Does what an item stands for. */
@@ -90,7 +92,7 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
     case 'card':
       return toCard(closed, target.id)
     case 'action':
-      return act(closed, target.action)
+      return runAction(closed, target.action)
     case 'command':
       return runUserCommand(closed, target.command)
     case 'agent':
@@ -118,7 +120,9 @@ function agentChosen(
   { id, install }: { id: string | null; install?: string },
 ): Update {
   if (install !== undefined)
-    return updated(say(model, `${id} is not installed.${install === '' ? '' : ` Get it with: ${install}`}`, true))
+    return updated(
+      withNotice(model, `${id} is not installed.${install === '' ? '' : ` Get it with: ${install}`}`, true),
+    )
   return updated(
     { ...model, view: { ...model.view, selected: new Set() } },
     ...cardIds.map((cardId): Cmd => ({ type: 'agent', cardId, agent: id })),

@@ -2,14 +2,14 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { EventData } from '../../../src/contract/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
-import { act, lastTop, runUserCommand } from './cardKeys.ts'
-import { inDialog } from './dialogs.ts'
+import { runAction, lastTop, runUserCommand } from './cardKeys.ts'
+import { updateDialog } from './dialogs.ts'
 import { toCard, withBoard, withProject } from './goTo.ts'
 import { bindingOf } from './keymap.ts'
 import { onMouse } from './mouse.ts'
 import { searchWhenDue } from './pickKeys.ts'
 import { followCursor, onPreviewed } from './preview.ts'
-import { say, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
+import { withNotice, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
 import { merged, messagesAtOnce, withLiveEvents, withRead } from './opened.ts'
 import { readSettings, settingsEveryMs, settingsOnReturnMs, withSettings } from './settings.ts'
 import { textIn } from './textField.ts'
@@ -20,10 +20,10 @@ const laterPage = 1000
 
 /** What follows from a message: the next model, and what is to be done outside of it. */
 export function update(model: Model, msg: Msg): Update {
-  const { model: next, cmds } = take(model, msg)
+  const { model: next, cmds } = apply(model, msg)
   const settled = settle(next)
   const all: Cmd[] = [...cmds]
-  const after = [readOn, (now: Model) => lookAfter(model, now), followCursor].reduce((now, follow) => {
+  const after = [readNextPage, (now: Model) => markViewed(model, now), followCursor].reduce((now, follow) => {
     const { model: following, cmds: more } = follow(now)
     all.push(...more)
     return following
@@ -32,7 +32,7 @@ export function update(model: Model, msg: Msg): Update {
 }
 
 /** A card that is looked at is read, and so is its diff while that is looked at. */
-function lookAfter({ opened: before }: Model, model: Model): Update {
+function markViewed({ opened: before }: Model, model: Model): Update {
   const { opened } = model
   if (!opened?.card) return updated(model)
   const viewed: Cmd[] =
@@ -46,7 +46,7 @@ function lookAfter({ opened: before }: Model, model: Model): Update {
   })
 }
 
-function take(model: Model, msg: Msg): Update {
+function apply(model: Model, msg: Msg): Update {
   switch (msg.type) {
     case 'key':
       return onKey(model, msg.key)
@@ -89,13 +89,13 @@ function take(model: Model, msg: Msg): Update {
       return onPage(model, msg.page)
     case 'moved':
       return updated({
-        ...(msg.notStarted ? say(model, msg.notStarted) : model),
+        ...(msg.notStarted ? withNotice(model, msg.notStarted) : model),
         moves: model.moves.map(move => (move.id === msg.moveId ? { ...move, doneVersion: msg.version } : move)),
       })
     case 'refused':
       return onRefused(model, msg)
     case 'said':
-      return updated(say(model, msg.text))
+      return updated(withNotice(model, msg.text))
     case 'created':
       return updated({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })
     case 'found':
@@ -128,14 +128,18 @@ function onRefused(model: Model, { moveId, text }: Extract<Msg, { type: 'refused
   const moves = model.moves.filter(each => each !== move)
   const opened = model.opened?.card ? model.opened : undefined
   return updated(
-    say({ ...model, moves, opened, view: move ? { ...model.view, wanted: move.cardId } : model.view }, text, true),
+    withNotice(
+      { ...model, moves, opened, view: move ? { ...model.view, wanted: move.cardId } : model.view },
+      text,
+      true,
+    ),
   )
 }
 
 function onKey(model: Model, key: Key): Update {
   if (key.name === 'ctrl+z') return updated(model, { type: 'stop' })
   if (key.name === 'ctrl+l') return updated(model, { type: 'redraw' })
-  if (model.dialog) return inDialog(model, model.dialog, key)
+  if (model.dialog) return updateDialog(model, model.dialog, key)
   if (key.name === 'ctrl+c') return updated(model, { type: 'interrupt' })
   // Who presses a key goes where that leads, not where a card that was waited for appears.
   if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
@@ -143,7 +147,7 @@ function onKey(model: Model, key: Key): Update {
   const binding = bindingOf(model.keymap, pressed)
   if (binding === 'more') return updated({ ...model, pressed })
   const idle = { ...model, pressed: [], drag: undefined }
-  if (binding) return typeof binding === 'string' ? act(idle, binding) : runUserCommand(idle, binding)
+  if (binding) return typeof binding === 'string' ? runAction(idle, binding) : runUserCommand(idle, binding)
   return model.pressed.length > 0 ? onKey(idle, key) : updated(idle)
 }
 
@@ -165,13 +169,13 @@ const withOtherBoard = (model: Model, boardId: string): Model => {
   const { focus, wanted } = model.view
   return model.boardId === ''
     ? { ...model, boardId, view: { ...model.view, focus, wanted } }
-    : say(withBoard(model, boardId), 'The board was deleted.', true)
+    : withNotice(withBoard(model, boardId), 'The board was deleted.', true)
 }
 
 const aboutBoards = /^(board|column)\./
 
 function onEvents(model: Model, events: readonly LiveMessage[]): Update {
-  if (events.some(({ type }) => type === 'resync')) return take(model, { type: 'subscribed' })
+  if (events.some(({ type }) => type === 'resync')) return apply(model, { type: 'subscribed' })
   const reading = model.reading && { ...model.reading, events: [...model.reading.events, ...events] }
   const project = events.reduce(
     (known, { type, data }) =>
@@ -187,15 +191,16 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Update {
     preview: model.preview && { ...withLiveEvents(model.preview, events), readAtMs: model.preview.readAtMs },
   }
   const cmds: Cmd[] = events.some(({ type }) => aboutBoards.test(type)) ? [{ type: 'columns' }] : []
-  if (events.some(({ type }) => type === 'project.deleted')) return updated(say(next, 'The project was deleted.', true))
+  if (events.some(({ type }) => type === 'project.deleted'))
+    return updated(withNotice(next, 'The project was deleted.', true))
   const isGone = events.some(
     ({ type, data }) => type === 'card.deleted' && (data as { id: string }).id === model.opened?.cardId,
   )
-  return updated(isGone ? say({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...cmds)
+  return updated(isGone ? withNotice({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...cmds)
 }
 
 /** Asks for the next page: the columns' beginnings before their rests, the focused column first. */
-function readOn(model: Model): Update {
+function readNextPage(model: Model): Update {
   if (model.reading) return updated(model)
   const open = model.cache.columns.filter(({ isWhole }) => !isWhole)
   const focus = focusedColumn(boardOf(model), model.view)?.id
@@ -232,7 +237,9 @@ function onQuestion(model: Model, { cardId, requestId, text }: Extract<Msg, { ty
 
 function onFound(model: Model, { card, project }: Extract<Msg, { type: 'found' }>): Update {
   if (card.position === null)
-    return updated(say(model, `Card ${card.id} is ${card.archivedAt === null ? 'not on a board' : 'archived'}.`, true))
+    return updated(
+      withNotice(model, `Card ${card.id} is ${card.archivedAt === null ? 'not on a board' : 'archived'}.`, true),
+    )
   if (project && project.id !== model.project.id) {
     const there = { ...withProject(model, project), boardId: card.boardId }
     return updated({ ...there, view: { ...there.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })

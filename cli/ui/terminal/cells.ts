@@ -27,7 +27,7 @@ export const styled = (...styles: readonly (string | undefined)[]): string => st
 
 const plain = /^[\x20-\x7e]*$/
 
-/** A line in exactly `width` cells. Whatever could steer the terminal becomes visible here, at the last door before it. */
+/** A line in exactly `width` cells. Control characters become visible here, so no text steers the terminal. */
 export function rowOf({ spans, style: under = '' }: Line, width: number): Row {
   const row = blankRow(width)
   if (under !== '') row.styles.fill(under)

@@ -17,7 +17,7 @@ const end = '\u001b[?2026l'
  * What makes a terminal that shows `before` show `after`: the changed cells only, as one synchronized update, so that nobody
  * sees half of it. Without `before` the screen is cleared first. Empty when nothing changes.
  */
-export function difference(before: Frame | undefined, after: Frame): string {
+export function diffFrames(before: Frame | undefined, after: Frame): string {
   const known = before?.width === after.width && before.height === after.height ? before : undefined
   const pen = new Pen()
   for (let y = 0; y < after.height; y++) drawRow(pen, y, known?.rows[y], after.rows[y]!)

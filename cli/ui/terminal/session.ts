@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { createDecoder, type Key } from './keys.ts'
 import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
-import { difference, type Frame } from './frame.ts'
+import { diffFrames, type Frame } from './frame.ts'
 
 export interface TerminalOptions {
   /** Shows the board on a screen of its own, and what was there before afterwards. */
@@ -13,7 +13,7 @@ export interface TerminalOptions {
   onResize: (size: Size) => void
   /** The person looks at this terminal again. */
   onReturn: () => void
-  /** Nobody is there any more. */
+  /** The terminal was closed. */
   onGone: () => void
 }
 export interface Size {
@@ -39,7 +39,7 @@ export class TerminalSession {
   /** What the terminal shows. */
   #shown: Frame | undefined
   #isOpen = false
-  #isLent = false
+  #isSuspended = false
   #timer: NodeJS.Timeout | undefined
   /** The bytes of the last frame and of all of them. */
   readonly written = { last: 0, all: 0, frames: 0 }
@@ -49,7 +49,7 @@ export class TerminalSession {
     process.stdin.setEncoding('utf8')
     for (const signal of signals) process.on(signal, this.#end)
     process.on('SIGTSTP', this.#stop)
-    process.on('SIGCONT', this.#goOn)
+    process.on('SIGCONT', this.#resume)
     process.on('uncaughtExceptionMonitor', this.#restore)
     process.on('exit', this.#restore)
     process.stdout.on('resize', this.#resized)
@@ -65,7 +65,7 @@ export class TerminalSession {
   /** Makes the terminal show a frame. */
   draw(frame: Frame): void {
     if (!this.#isOpen) return
-    const change = difference(this.#shown, frame)
+    const change = diffFrames(this.#shown, frame)
     this.#shown = frame
     if (change === '') return
     this.written.last = Buffer.byteLength(change)
@@ -80,21 +80,21 @@ export class TerminalSession {
       process.stdout.write(`\u001b]52;c;${Buffer.from(text.slice(0, maxCopied)).toString('base64')}\u0007`)
   }
 
-  /** What the terminal shows is not believed any more: the next frame is drawn whole. */
+  /** Draws the next frame whole, whatever the terminal shows. */
   redraw(): void {
     this.#shown = undefined
   }
 
-  /** Gives the terminal to another program meanwhile. */
-  async lend<T>(work: () => Promise<T>): Promise<T> {
+  /** Gives the terminal to another program until the work is done. */
+  async suspendWhile<T>(work: () => Promise<T>): Promise<T> {
     this.#restore()
     process.stdin.off('data', this.#received)
     process.stdin.pause()
-    this.#isLent = true
+    this.#isSuspended = true
     try {
       return await work()
     } finally {
-      this.#isLent = false
+      this.#isSuspended = false
       this.#open()
       this.#options.onReturn()
     }
@@ -107,7 +107,7 @@ export class TerminalSession {
     clearTimeout(this.#timer)
     for (const signal of signals) process.off(signal, this.#end)
     process.off('SIGTSTP', this.#stop)
-    process.off('SIGCONT', this.#goOn)
+    process.off('SIGCONT', this.#resume)
     process.off('uncaughtExceptionMonitor', this.#restore)
     process.off('exit', this.#restore)
     process.stdout.off('resize', this.#resized)
@@ -172,7 +172,7 @@ export class TerminalSession {
 
   /** The signal does what it would have done. Ctrl-C belongs to the program that has the terminal. */
   readonly #end = (signal: NodeJS.Signals): void => {
-    if (this.#isLent && signal === 'SIGINT') return
+    if (this.#isSuspended && signal === 'SIGINT') return
     this.close()
     process.kill(process.pid, signal)
   }
@@ -183,8 +183,8 @@ export class TerminalSession {
   }
 
   /** Who stopped the process may have used the terminal, so all is set anew. */
-  readonly #goOn = (): void => {
-    if (this.#isLent) return
+  readonly #resume = (): void => {
+    if (this.#isSuspended) return
     if (this.#isOpen) process.stdin.setRawMode(false)
     this.#isOpen = false
     this.#open()

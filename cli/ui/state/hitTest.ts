@@ -17,7 +17,7 @@ export interface Spot {
 const linesAbove = 2
 
 /** What stands on the board in a cell of the screen. */
-export function spotAt(model: Model, x: number, y: number): Spot | undefined {
+export function hitTest(model: Model, x: number, y: number): Spot | undefined {
   const board = boardOf(model)
   const layout = layoutFor(model, board)
   if (y < 1 || y > layout.bodyHeight) return undefined
@@ -56,7 +56,7 @@ function spotIn(model: Model, board: ShownBoard, index: number, line: number): S
 }
 
 /** Which item of a list to pick from stands in a cell; `outside` when none of the dialog does. */
-export function pickAt(model: Model, dialog: PickDialog, x: number, y: number): number | 'outside' | undefined {
+export function pickItemAt(model: Model, dialog: PickDialog, x: number, y: number): number | 'outside' | undefined {
   const rows = pickRows(model.size)
   const box = dialogBox(model.size, rows + pickHead)
   if (x < box.left || x >= box.left + box.width || y < box.top || y > box.top + rows + pickHead + 1) return 'outside'
