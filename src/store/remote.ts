@@ -44,6 +44,8 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
       /* The server's file is the server's. */
     },
     transaction: jobs.transaction,
+    // Not by the batch of @libsql/client: it opens a stream, and so the database, for each (620 of three statements a second; on the
+    // stream that stays open 1,500), and a server that is busy is not asked again.
     batch: statements =>
       sideChannel.use(async connection => {
         const stream = await connection.stream()
@@ -207,7 +209,10 @@ async function attempt(
   return { job, scope, result, effects }
 }
 
-/** A transaction that sees one state of the database, whatever others write meanwhile. */
+/**
+ * A transaction that sees one state of the database, whatever others write meanwhile: by @libsql/client, since one has a stream to
+ * itself. Commits want streams that stay open, savepoints and conditional steps, which only @libsql/hrana-client has.
+ */
 async function readSnapshot<T>(
   { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,
   work: (reader: Reader) => Promise<T>,
