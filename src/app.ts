@@ -21,8 +21,8 @@ import { requireSharedKey } from './identity/sharedKey.ts'
 import { readLogExport, targetOf } from './logs/exportSettings.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMetrics, type Metrics } from './metrics/metrics.ts'
-import { createWayOut, type WayOut } from './identity/wayOut.ts'
-import { createTargets } from './outside/targets.ts'
+import { createOutboundDispatcher, type OutboundDispatcher } from './identity/outboundDispatcher.ts'
+import { createEgressPolicy } from './egress/egressPolicy.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
 import type { Database } from './store/database.ts'
@@ -40,7 +40,7 @@ export interface App extends Work {
   audit: Audit
   seal: Seal
   deviceGrants: DeviceGrants
-  wayOut: WayOut
+  outboundDispatcher: OutboundDispatcher
   oidc: Oidc
   metrics: Metrics
   backups: Backups
@@ -87,12 +87,12 @@ export async function createApp(
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
   const identity = await createIdentity(config, db, seal, localToken)
   const audit = createAudit(db, from(logs.log, 'audit'), config.clock)
-  const targets = createTargets({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
-  const wayOut = createWayOut({ config, db, targets })
+  const egress = createEgressPolicy({ allowPrivate: config.allowPrivateWebhooks, lookup: config.lookup })
+  const outboundDispatcher = createOutboundDispatcher({ config, db, egress })
   const metrics = createMetrics()
   const membership = createMembership(db, config, metrics)
-  const deviceGrants = createDeviceGrants({ config, db, seal, wayOut, daemonId: membership.id })
-  const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, targets })
+  const deviceGrants = createDeviceGrants({ config, db, seal, outboundDispatcher, daemonId: membership.id })
+  const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, egress })
   const oidc = createOidc({
     config,
     db,
@@ -123,7 +123,7 @@ export async function createApp(
     audit,
     seal,
     deviceGrants,
-    wayOut,
+    outboundDispatcher,
     oidc,
     metrics,
     membership,
@@ -136,7 +136,7 @@ export async function createApp(
     close: async () => {
       await Promise.all([work.stopWork(), backups.close(), deviceGrants.close()])
       await membership.stop()
-      await targets.close()
+      await egress.close()
       endWatch?.()
       outbox.close()
       await audit.close()

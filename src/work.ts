@@ -11,7 +11,7 @@ import type { Seal } from './identity/seal.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
-import type { Targets } from './outside/targets.ts'
+import type { EgressPolicy } from './egress/egressPolicy.ts'
 import { endLeftovers } from './process/leftovers.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import type { Database } from './store/database.ts'
@@ -51,29 +51,29 @@ interface Parts {
   seal: Seal
   identity: Revocations
   deviceGrants: DeviceGrants
-  targets: Targets
+  egress: EgressPolicy
 }
 
 /** Alone on its database, a daemon ends first what an earlier one left, and tells of every event from the first request on. */
 export async function createWork(parts: Parts): Promise<Work> {
-  const { config, logs, db, membership, outbox, seal, identity, deviceGrants, targets } = parts
+  const { config, logs, db, membership, outbox, seal, identity, deviceGrants, egress } = parts
   const [machineDb, boardDb] = [membership.databaseFor('machine'), membership.databaseFor('board')]
   const catalogue = createCatalogue(config.dataDir)
   const supervisor = createSupervisor({ config, db: machineDb, catalogue, deviceGrants, revocations: identity })
   const monitors = createMonitors({ db: machineDb, outbox, config })
   const scripts = createScriptRunner(machineDb)
-  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, targets })
+  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const notifier = createNotifier({ db: boardDb, outbox, webhooks })
   const stages = stagesOf({ supervisor, monitors, scripts, webhooks, notifier }, machineDb, logs)
   if (!db.isShared) {
     await stages.endEarlier()
     // Before the first request, so that no event is committed that its reader does not know of.
-    stages.startTelling()
+    stages.startNotifiers()
   }
   const onDuty = async (duty: Duty, url: string) => {
-    if (duty === 'board') return stages.startTelling()
+    if (duty === 'board') return stages.startNotifiers()
     await stages.endEarlier()
-    stages.startRunning(url)
+    stages.startRunners(url)
     // What other daemons have committed may be work for this one.
     outbox.onNews(throttle(supervisor.wake, gatherMs))
   }
@@ -87,7 +87,7 @@ export async function createWork(parts: Parts): Promise<Work> {
     startWork: (url, onRelieved) =>
       db.isShared
         ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons'))
-        : stages.startRunning(url),
+        : stages.startRunners(url),
     stopWork: async () => {
       await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
     },
@@ -112,12 +112,12 @@ const stagesOf = (
     await recoverScripts(db)
     await endLeftovers(db)
   },
-  startRunning: (url: string) => {
+  startRunners: (url: string) => {
     supervisor.start(url, from(log, 'agents'))
     monitors.start(url, from(log, 'monitors'))
     scripts.start(url, from(log, 'scripts'))
   },
-  startTelling: () => {
+  startNotifiers: () => {
     webhooks.start(from(log, 'webhooks'))
     notifier.start(from(log, 'notifications'))
   },

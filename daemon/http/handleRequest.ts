@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { paramsOf, type Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
-import { whatIsMissing } from '../../src/domain/missing.ts'
+import { explainMissing } from '../../src/domain/missing.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import { ForeignKeyViolation } from '../../src/store/database.ts'
 import type { KeyRateLimit } from '../limits/keyRateLimit.ts'
@@ -134,5 +134,5 @@ const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', disp
 /** A write that failed because a row was deleted meanwhile is answered as if that row had been gone before. */
 const explain = async ({ app }: Server, { caller, route, input }: Exchange, error: unknown): Promise<unknown> =>
   error instanceof ForeignKeyViolation && route
-    ? whatIsMissing(app.db, caller, route, input, error).catch((failure: unknown) => failure)
+    ? explainMissing(app.db, caller, route, input, error).catch((failure: unknown) => failure)
     : error

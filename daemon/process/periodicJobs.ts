@@ -119,7 +119,7 @@ const expiryJobs = (board: Database): Job[] => [
 
 /** What one daemon does for its machine. */
 const machineJobs = (app: App, machine: Database): Job[] => [
-  { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.look() },
+  { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.reconcile() },
   { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
   {
     name: 'remove the worktrees of cards that were deleted over 30 days ago',

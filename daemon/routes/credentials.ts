@@ -6,7 +6,12 @@ import { verify } from '../../src/identity/providers.ts'
 import { chosen, credential, maskedCredential } from '../../src/views/credentials.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-export const credentialsRoutes = ({ db, seal, deviceGrants, wayOut }: App): Handlers<Contract['credentials']> => ({
+export const credentialsRoutes = ({
+  db,
+  seal,
+  deviceGrants,
+  outboundDispatcher,
+}: App): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
   get: async ({ id }, { caller }) => maskedCredential(await credentials.find(db, caller, id)),
@@ -18,7 +23,7 @@ export const credentialsRoutes = ({ db, seal, deviceGrants, wayOut }: App): Hand
     ),
   verify: async ({ id }, { caller }) => {
     const found = await credentials.find(db, caller, id)
-    return verify(found, await deviceGrants.secretOf(found), await wayOut(caller.userId))
+    return verify(found, await deviceGrants.secretOf(found), await outboundDispatcher(caller.userId))
   },
   usage: ({ id }, { caller }) => credentials.usage(db, caller, id),
   initOauth: async (input, { caller }) => {

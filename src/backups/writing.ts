@@ -14,7 +14,7 @@ const wholeBytes = 256 * 1024
 /** For so long small files are read at a stretch, without the thread pool, whose turns would take ten times as long. */
 const stretchMs = 2
 /** The compressor is given this much at once: each chunk is a turn of the thread pool too. */
-const gatheredBytes = 256 * 1024
+const batchBytes = 256 * 1024
 /** What waits to be synced is never so much that a commit of the database, which is synced too, has to wait for it. */
 const syncEveryBytes = 8 * 1024 * 1024
 
@@ -48,7 +48,7 @@ export async function writeArchive(
     })
     const piping = pipeline(
       gather(tar as AsyncIterable<Buffer>),
-      createGzip({ level: compressionLevel, chunkSize: gatheredBytes }),
+      createGzip({ level: compressionLevel, chunkSize: batchBytes }),
       compressed => writeAll(file, compressed as AsyncIterable<Buffer>),
       { signal },
     )
@@ -83,15 +83,15 @@ async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => strin
 }
 
 async function* gather(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let [gathered, bytes]: [Buffer[], number] = [[], 0]
+  let [batch, bytes]: [Buffer[], number] = [[], 0]
   for await (const chunk of chunks) {
-    gathered.push(chunk)
+    batch.push(chunk)
     bytes += chunk.length
-    if (bytes < gatheredBytes) continue
-    yield Buffer.concat(gathered)
-    ;[gathered, bytes] = [[], 0]
+    if (bytes < batchBytes) continue
+    yield Buffer.concat(batch)
+    ;[batch, bytes] = [[], 0]
   }
-  yield Buffer.concat(gathered)
+  yield Buffer.concat(batch)
 }
 
 function readWhole(part: Part, path: string): Buffer {

@@ -28,12 +28,12 @@ export interface Membership {
   /** The database for what a duty has it do: it refuses to write once another daemon has taken the duty over. */
   databaseFor(duty: Duty): Database
   /** Takes duties as they are free. The daemons reach this one at the address. */
-  start(url: string, told: Told, log: Log): void
+  start(url: string, listener: DutyListener, log: Log): void
   /** Gives its duties up. */
   stop(): Promise<void>
 }
-interface Told {
-  /** This daemon has a duty from now on. It is told of one at a time. */
+interface DutyListener {
+  /** This daemon has a duty from now on. One duty at a time. */
   onDuty(duty: Duty): Promise<void>
   /** Another daemon has taken a duty over: nothing that belongs to it may go on here. */
   onRelieved(): void
@@ -64,7 +64,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
   let keeping = Promise.resolve()
   const takeovers = createSerialQueue()
 
-  const renew = async (url: string, { onDuty, onRelieved }: Told, log: Log) => {
+  const renew = async (url: string, { onDuty, onRelieved }: DutyListener, log: Log) => {
     for (const [duty, token] of await heartbeat.time(() => takeLeases({ ...self, url: advertise ?? url }))) {
       const before = tokens.get(duty)
       if (before !== undefined && before !== token) return onRelieved()
@@ -90,11 +90,11 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
         if (token === undefined || !(await holdsLease(tx, leaseOf(duty, host), self.id, token)))
           throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
       }),
-    start: (url, told, log) => {
+    start: (url, listener, log) => {
       const outage = createOutage(log)
       keeping = repeat(
         async () => {
-          await renew(url, told, log)
+          await renew(url, listener, log)
           outage.end()
         },
         outage.begin,

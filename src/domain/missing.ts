@@ -28,7 +28,7 @@ const others: Record<string, Named> = { orgId: 'organization', targetColumnId: '
  * looked at, else the account that asks.
  * @param input the request's path parameters and fields after validation
  */
-export async function whatIsMissing(
+export async function explainMissing(
   db: Reader,
   caller: Caller | undefined,
   { path }: Route,

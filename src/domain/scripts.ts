@@ -31,7 +31,7 @@ export interface ScriptRef {
 /** What the rules of scripts ask of whoever runs them. */
 export interface ScriptRuns {
   /** After the commit: looks which runs are to be started, and which processes to be ended. */
-  look(tx: Transaction): void
+  reconcile(tx: Transaction): void
 }
 
 /** @throws Problem SCRIPT_NOT_FOUND */
@@ -73,7 +73,7 @@ export async function remove(tx: Transaction, runs: ScriptRuns, ref: ScriptRef):
   if (run.status === 'running')
     await finish(tx, script.id, { ...run, status: 'cancelled', error: 'The script was deleted.' })
   await deleteScript(tx, script)
-  runs.look(tx)
+  runs.reconcile(tx)
 }
 
 /** Puts a project's scripts in order. @throws Problem INVALID_ORDER */
@@ -94,7 +94,7 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
   await insertRun(tx, ref.scriptId)
   const begun = await status(tx, ref)
   await append(tx, 'script.started', ref.projectId, scriptNews(begun))
-  runs.look(tx)
+  runs.reconcile(tx)
   return begun
 }
 
@@ -109,7 +109,7 @@ export async function cancel(
   if (present !== 'running') throw new Problem('SCRIPT_NOT_RUNNING')
   if (error === null)
     await setRunError(tx, ref.scriptId, `Cancelled by ${by.displayName || by.email || 'the operator'}.`)
-  runs.look(tx)
+  runs.reconcile(tx)
   return status(tx, ref)
 }
 

@@ -26,14 +26,14 @@ import {
 } from './oauth.ts'
 import type { Secret } from './providers.ts'
 import type { Seal } from './seal.ts'
-import { takeTurn, type Turn } from './turns.ts'
-import type { WayOut } from './wayOut.ts'
+import { acquireLease, type Lease } from './lease.ts'
+import type { OutboundDispatcher } from './outboundDispatcher.ts'
 
 const maxPending = 10
 const slowerSecs = 5
 const refreshBeforeMs = 60_000
 /** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
-const turnMs = 30_000
+const leaseMs = 30_000
 const [maxWaitMs, lookMs] = [20_000, 200]
 
 type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
@@ -75,7 +75,7 @@ interface Parts {
   config: ServerConfig
   db: Database
   seal: Seal
-  wayOut: WayOut
+  outboundDispatcher: OutboundDispatcher
   daemonId: string
 }
 const codePlace = (id: number) => `credentials/${id}/device-code`
@@ -140,7 +140,7 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
 }
 
 async function begin(
-  { config, db, seal, wayOut }: Parts,
+  { config, db, seal, outboundDispatcher }: Parts,
   caller: Caller,
   request: DeviceRequest,
 ): Promise<StartedGrant & { deviceCode: string }> {
@@ -151,7 +151,7 @@ async function begin(
     request.provider,
     request.baseUrl,
     client,
-    await wayOut(caller.userId),
+    await outboundDispatcher(caller.userId),
   )
   return db.transaction(async tx => {
     await requireRoom(tx, caller, tx.now)
@@ -203,17 +203,22 @@ const clientSecretFor = (
     ? oauthClients[provider].clientSecret
     : undefined
 
-/** Waits and asks in turn until there is an outcome, the time is over, or the credential is gone. */
+/** Waits and asks in lease until there is an outcome, the time is over, or the credential is gone. */
 async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
-  const { config, db, wayOut } = parts
+  const { config, db, outboundDispatcher } = parts
   for (;;) {
     const waiting = await readPending(db, id)
     if (!waiting) return
     await delay(waiting.authorization.intervalSecs * 1000, undefined, { signal, ref: false })
-    const turn = await takeTurn(db, parts.daemonId, turnOf(id), waiting.authorization.intervalSecs * 1000 + turnMs)
-    if (!turn) continue
+    const lease = await acquireLease(
+      db,
+      parts.daemonId,
+      leaseOf(id),
+      waiting.authorization.intervalSecs * 1000 + leaseMs,
+    )
+    if (!lease) continue
     const credential = await readPending(db, id)
-    if (!credential) return db.transaction(tx => turn.end(tx))
+    if (!credential) return db.transaction(tx => lease.release(tx))
     const { authorization } = credential
     const now = config.clock()
     const isOver = authorization.expiresAt <= now.toISOString()
@@ -225,10 +230,10 @@ async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortS
           deviceCode,
           now,
           signal,
-          dispatcher: await wayOut(credential.row.userId),
+          dispatcher: await outboundDispatcher(credential.row.userId),
         })
     if (signal.aborted && typeof result === 'string') return
-    if (result !== 'pending') await settle(parts, id, result, turn)
+    if (result !== 'pending') await settle(parts, id, result, lease)
   }
 }
 
@@ -241,23 +246,23 @@ async function readPending(
   return row && authorization?.status === 'pending' ? { row, authorization } : undefined
 }
 
-const turnOf = (id: number) => `credential:${id}`
+const leaseOf = (id: number) => `credential:${id}`
 
 /**
  * Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands.
- * A daemon whose turn is over brings tokens, or nothing: a code that another one has used is no failure.
+ * A daemon whose lease is over brings tokens, or nothing: a code that another one has used is no failure.
  */
 const settle = (
   { db, seal }: Parts,
   id: number,
   result: Exclude<PollResult, 'pending'>,
-  turn?: Turn,
+  lease?: Lease,
 ): Promise<DeviceStatus> =>
   db.transaction(async tx => {
     const row = await readCredential(tx, id)
     if (!row) throw new Problem('CREDENTIAL_NOT_FOUND')
     const { deviceCode, ...authorization } = authorizationOf(row)
-    if (authorization.status !== 'pending' || (turn && typeof result === 'string' && !(await turn.holds(tx))))
+    if (authorization.status !== 'pending' || (lease && typeof result === 'string' && !(await lease.isHeld(tx))))
       return authorization.status
     const status = typeof result === 'object' ? 'complete' : result === 'slow_down' ? 'pending' : result
     const after: Authorization =
@@ -266,7 +271,7 @@ const settle = (
         : { ...authorization, status }
     const sealed = typeof result === 'object' ? seal.seal(secretPlace(row), JSON.stringify(result.tokens)) : null
     await setAuthorization(tx, id, { oauth: JSON.stringify(after), sealed })
-    if (status !== 'pending') await turn?.end(tx)
+    if (status !== 'pending') await lease?.release(tx)
     return status
   })
 
@@ -278,11 +283,11 @@ const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
 /** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
 async function renew(parts: Parts, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(lookMs)) {
-    const turn = await takeTurn(parts.db, parts.daemonId, turnOf(id), turnMs)
-    if (turn)
+    const lease = await acquireLease(parts.db, parts.daemonId, leaseOf(id), leaseMs)
+    if (lease)
       return exchange(parts, id).finally(() =>
         parts.db
-          .transaction(tx => turn.end(tx))
+          .transaction(tx => lease.release(tx))
           .catch(() => {
             /* It ends by itself. */
           }),
@@ -296,7 +301,7 @@ async function renew(parts: Parts, id: number): Promise<Tokens> {
 }
 
 /** Exchanges tokens that are old and keeps the new ones. Where the provider gives none, the old ones are all there is. */
-async function exchange({ config, db, seal, wayOut }: Parts, id: number): Promise<Tokens> {
+async function exchange({ config, db, seal, outboundDispatcher }: Parts, id: number): Promise<Tokens> {
   const credential = await readCredential(db, id)
   if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
   const old = tokensOf(seal, credential)
@@ -307,7 +312,7 @@ async function exchange({ config, db, seal, wayOut }: Parts, id: number): Promis
     clientSecretFor(config, credential, authorization),
     old.refreshToken!,
     config.clock(),
-    await wayOut(credential.userId),
+    await outboundDispatcher(credential.userId),
   )
   if (!tokens) return old
   await db.transaction(tx =>

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { OauthClient } from '../config/oauthClients.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import { invalid, Problem } from '../contract/errors.ts'
-import { askOutside } from '../outside/ask.ts'
+import { sendOutbound } from '../egress/request.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 const timeoutSecs = 10
@@ -242,7 +242,7 @@ const fetcher =
     url: string,
     { method, headers, body }: { method: string; headers: Record<string, string>; body?: unknown },
   ): Promise<Response> => {
-    const answer = await askOutside(
+    const answer = await sendOutbound(
       url,
       {
         method: method === 'POST' ? 'POST' : 'GET',

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { whyUnreachable } from '../outside/ask.ts'
+import { whyUnreachable } from '../egress/request.ts'
 
 interface Thrown {
   name?: string

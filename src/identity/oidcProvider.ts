@@ -11,7 +11,7 @@ import { isLoopbackHost } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
 import type { OidcSettings } from './oidcSettings.ts'
-import { askOutside } from '../outside/ask.ts'
+import { sendOutbound } from '../egress/request.ts'
 
 const timeoutSecs = 10
 const scope = 'openid email profile'
@@ -173,7 +173,7 @@ const fetchOutside: CustomFetch = async (url, { method, headers, body, signal })
     status,
     headers: { 'content-type': type },
     text,
-  } = await askOutside(url, {
+  } = await sendOutbound(url, {
     method: method === 'POST' ? 'POST' : 'GET',
     headers,
     body: body ? String(body) : undefined,

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { invalid } from '../contract/errors.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { CredentialRow } from '../store/credentials.ts'
-import { askOutside, whyUnreachable } from '../outside/ask.ts'
+import { sendOutbound, whyUnreachable } from '../egress/request.ts'
 
 /** A secret as a provider takes it: an API key, or the access token of an authorization. */
 export interface Secret {
@@ -62,7 +62,7 @@ export async function verify(
     const {
       status,
       headers: { 'content-type': type = '' },
-    } = await askOutside(
+    } = await sendOutbound(
       baseUrlOf(credential) + path,
       { headers: kind === 'oauth' ? bearer(token) : headers(token) },
       { dispatcher },

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { askOutside, whyUnreachable, type OutsideAnswer } from '../outside/ask.ts'
+import { sendOutbound, whyUnreachable, type OutboundAnswer } from '../egress/request.ts'
 import type { Entry } from './entry.ts'
 import { logsUrl, toOtlp } from './otlp.ts'
 import { redact } from './redact.ts'
@@ -27,7 +27,7 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
   try {
     const text = toOtlp(entries)
     const isCompressed = receiver.compression === 'gzip'
-    const answer = await askOutside(logsUrl(receiver.endpoint), {
+    const answer = await sendOutbound(logsUrl(receiver.endpoint), {
       method: 'POST',
       body: isCompressed ? await compress(text) : text,
       signal,
@@ -43,7 +43,7 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
   }
 }
 
-function understand(receiver: Receiver, { status, headers, text }: OutsideAnswer): Delivery {
+function understand(receiver: Receiver, { status, headers, text }: OutboundAnswer): Delivery {
   const body = parse(text)
   if (status >= 200 && status < 300) {
     const { rejectedLogRecords = 0, errorMessage } = (body.partialSuccess ?? {}) as {

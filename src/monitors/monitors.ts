@@ -16,7 +16,7 @@ const gatherMs = 50
 /** Runs the monitors. */
 export interface Monitors {
   /** Compares the rows with what runs. Resolves when nothing is left to be compared. */
-  look(): Promise<void>
+  reconcile(): Promise<void>
   /** Takes up work: commands reach the server at this address. */
   start(url: string, log: Log): void
   /** Ends every run; the rows stay, and go on with the next server. Takes at most 9 s. */
@@ -46,15 +46,15 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
       for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!))
     }),
   )
-  const look = async () => {
+  const reconcile = async () => {
     await compare(db, schedule, runner, config)
     await followClock()
     runner.startDue()
   }
-  const reconciler = createReconciler('Monitors', look)
+  const reconciler = createReconciler('Monitors', reconcile)
 
   return {
-    look: () => {
+    reconcile: () => {
       reconciler.wake()
       return reconciler.idle()
     },

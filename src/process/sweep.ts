@@ -30,10 +30,10 @@ export async function findMembers(trees: readonly Tree[]): Promise<ProcessEntry[
 }
 
 /** Reading the process table costs the same for one tree and for many, so concurrent searches share it: it is the machine's, whichever board asks. */
-const readMembers = coalesce(() => look(wanted.splice(0)))
+const readMembers = coalesce(() => findByTree(wanted.splice(0)))
 const wanted: Tree[] = []
 
-async function look(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
+async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
   const entries = await listProcesses()
   const own = ancestry(entries)
   const others = entries.filter(({ pid }) => !own.has(pid))

@@ -23,7 +23,7 @@ export function createScriptRunner(db: Database): ScriptRunner {
   const running = new Map<number, LiveRun>()
   // Starting a process blocks the event loop for some milliseconds: requests are answered between two starts.
   const launchQueue = createSerialQueue(() => new Promise(setImmediate))
-  const look = async () => {
+  const reconcile = async () => {
     const open = new Map((await listOpenRuns(db)).map(run => [run.scriptId, run]))
     for (const live of running.values()) {
       const row = open.get(live.scriptId)
@@ -40,10 +40,10 @@ export function createScriptRunner(db: Database): ScriptRunner {
       })
     }
   }
-  const reconciler = createReconciler('Scripts', look)
+  const reconciler = createReconciler('Scripts', reconcile)
 
   return {
-    look: tx => tx.afterCommit(reconciler.wake),
+    reconcile: tx => tx.afterCommit(reconciler.wake),
     start: reconciler.start,
     outputs: () => new Map([...running].map(([scriptId, live]) => [scriptId, live.output])),
     check: () => {

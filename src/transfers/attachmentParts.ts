@@ -4,7 +4,7 @@ import { insertAttachment, readAttachment } from '../store/attachments.ts'
 import { exportAttachments } from '../store/exports.ts'
 import { entriesOf } from '../store/record.ts'
 import { attachment as attachmentView } from '../views/attachments.ts'
-import type { Known } from './known.ts'
+import type { RecordIndex } from './recordIndex.ts'
 import { part, tell } from './part.ts'
 import { Attachment, Content, Missing } from './records.ts'
 
@@ -95,13 +95,16 @@ export const contents = part({
 })
 
 /** From here on come the pieces of another attachment. */
-function begin(attachmentId: number, known: Known): void {
+function begin(attachmentId: number, known: RecordIndex): void {
   const last = known.all<KnownAttachment>('attachments').get(known.latest)
   if (last) Object.assign(last, { digest: last.hash?.digest('hex') ?? last.digest, hash: undefined })
   known.latest = attachmentId
 }
 
-function checkBytes({ filename, size, sha256, place, bytes, digest, machine }: KnownAttachment, known: Known): void {
+function checkBytes(
+  { filename, size, sha256, place, bytes, digest, machine }: KnownAttachment,
+  known: RecordIndex,
+): void {
   if (size > 0 && digest === undefined)
     known.warnings.push(
       `The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`,

@@ -10,7 +10,7 @@ import { insertHiddenProject } from '../store/imports.ts'
 import { appendCards } from '../store/order.ts'
 import { entriesOf } from '../store/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
-import type { Known } from './known.ts'
+import type { RecordIndex } from './recordIndex.ts'
 import { pages, part, tell, type Made } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
 
@@ -126,7 +126,7 @@ interface KnownColumn {
   columnType: string
 }
 
-function checkCard(card: CardRecord, known: Known): void {
+function checkCard(card: CardRecord, known: RecordIndex): void {
   const column = known.find<KnownColumn>('columns', card.columnId, 'columnId')
   known.add('cards', card.id, { projectId: column?.projectId, kind: card.kind })
   for (const [index, step] of card.pipeline.entries()) {
@@ -142,7 +142,7 @@ function checkCard(card: CardRecord, known: Known): void {
 }
 
 /** Kanban cards have a place in their column unless they are archived elsewhere than in an archive column. */
-function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Known): void {
+function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: RecordIndex): void {
   if (columnType === 'archive' && card.archivedAt === null)
     known.fault('archivedAt', 'is required in an archive column')
   const isOrdered = card.kind === 'kanban' && (card.archivedAt === null || columnType === 'archive')

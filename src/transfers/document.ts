@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Faults, unimportable } from './faults.ts'
 import { openJson, type Placed } from './jsonFile.ts'
-import { Known } from './known.ts'
+import { RecordIndex } from './recordIndex.ts'
 import { parts } from './parts.ts'
 import { Head } from './records.ts'
 
@@ -18,7 +18,7 @@ export interface Document {
 /** What a check found: how many records each part has, and what it knows of them. */
 export interface Checked {
   counts: Readonly<Record<string, number>>
-  known: Known
+  known: RecordIndex
 }
 
 /** Opens a file of the board's own format. @throws Problem INVALID_IMPORT */
@@ -57,7 +57,7 @@ export async function check(
   signal: AbortSignal,
 ): Promise<Checked> {
   const faults = new Faults()
-  const known = new Known(faults, limits)
+  const known = new RecordIndex(faults, limits)
   const counts: Record<string, number> = {}
   for (const { name, schema, maxRecords, check, checkEnd } of parts) {
     counts[name] = 0

@@ -1,7 +1,7 @@
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { SavedFile } from '../domain/attachmentFiles.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import type { Known } from './known.ts'
+import type { RecordIndex } from './recordIndex.ts'
 
 /** What is exported: the projects with the ids of their cards, and the organization if it is one. */
 export interface Scope {
@@ -54,8 +54,8 @@ export interface Part<S extends GenericSchema = GenericSchema> {
   /** Pages of records as JSON texts. Without it an export writes them behind everything else. */
   read?(db: Reader, scope: Scope): AsyncIterable<readonly string[]>
   /** Checks what a schema cannot, record after record, and at the end of the list. */
-  check?(record: InferOutput<S>, known: Known): void
-  checkEnd?(known: Known): void
+  check?(record: InferOutput<S>, known: RecordIndex): void
+  checkEnd?(known: RecordIndex): void
   /** Makes rows of a record; without it records are there for people to read. */
   write?(tx: Transaction, record: InferOutput<S>, made: Made): Promise<void>
   /** Whether rows are made at the end of an import only, in the step that shows all of it: they belong to no project that could hide them. */

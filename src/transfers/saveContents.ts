@@ -1,7 +1,7 @@
 import { saveFile, type SavedFile } from '../domain/attachmentFiles.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import type { Document } from './document.ts'
-import type { Known } from './known.ts'
+import type { RecordIndex } from './recordIndex.ts'
 
 const filesAtOnce = 8
 
@@ -13,7 +13,7 @@ const filesAtOnce = 8
 export async function saveContents(
   folder: string,
   document: Document,
-  known: Known,
+  known: RecordIndex,
   files: Map<number, SavedFile>,
 ): Promise<void> {
   const attachments = known.all<KnownAttachment>('attachments')

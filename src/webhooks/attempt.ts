@@ -2,8 +2,8 @@ import { Webhook } from 'standardwebhooks'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Seal } from '../identity/seal.ts'
-import { askOutside, whyUnreachable } from '../outside/ask.ts'
-import { TargetRefused, type Targets } from '../outside/targets.ts'
+import { sendOutbound, whyUnreachable } from '../egress/request.ts'
+import { EgressRefused, type EgressPolicy } from '../egress/egressPolicy.ts'
 import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
 import { openSecret } from './secrets.ts'
 
@@ -14,7 +14,7 @@ const jitter = 0.1
 export interface AttemptParts {
   config: Pick<ServerConfig, 'clock' | 'webhookTiming'>
   seal: Seal
-  targets: Targets
+  egress: EgressPolicy
   onFailure: (error: unknown) => void
 }
 
@@ -27,7 +27,7 @@ export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): 
  * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
  */
 export async function attempt(
-  { config, seal, targets, onFailure }: AttemptParts,
+  { config, seal, egress, onFailure }: AttemptParts,
   delivery: DueDelivery,
   signal: AbortSignal,
 ): Promise<AttemptRow | undefined> {
@@ -45,9 +45,9 @@ export async function attempt(
       timeLimitMs: timeoutMs,
       maxBytes: maxAnswerBytes,
       takesPart: true,
-      dispatcher: await targets.dispatcher(),
+      dispatcher: await egress.dispatcher(),
     }
-    const { status, text } = await askOutside(
+    const { status, text } = await sendOutbound(
       delivery.url,
       { method: 'POST', headers, body: delivery.body, signal },
       limits,
@@ -61,7 +61,7 @@ export async function attempt(
     if (signal.aborted) return undefined
     const why = whyFailed(error, timeoutMs)
     if (why === undefined) onFailure(error)
-    came.error = why ?? 'The server failed to send it; its log tells more.'
+    came.error = why ?? 'The server could not send it; see its log.'
   }
   const pauseSecs = came.error === null || isGone(came) ? undefined : retrySecs[delivery.attempts]
   const nextAttemptAt =
@@ -91,7 +91,7 @@ function signedHeaders(seal: Seal, delivery: DueDelivery, at: Date): Record<stri
 
 /** Undefined for what is no failure of the network, which always has a code. */
 function whyFailed(error: unknown, timeoutMs: number): string | undefined {
-  if (error instanceof TargetRefused || error instanceof Problem) return error.message
+  if (error instanceof EgressRefused || error instanceof Problem) return error.message
   const { name, code } = error as { name?: string; code?: unknown }
   if (name !== 'TimeoutError' && typeof code !== 'string') return undefined
   return `The receiver could not be reached: ${whyUnreachable(error, timeoutMs)}.`

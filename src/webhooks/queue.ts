@@ -1,6 +1,6 @@
 import type { Transaction } from '../store/database.ts'
 import { insertDelivery, type DeliveryRow } from '../store/deliveries.ts'
-import { bodyOf, newMessageId, type Told } from './messages.ts'
+import { bodyOf, newMessageId, type WebhookMessage } from './messages.ts'
 import type { Sender } from './sender.ts'
 
 type Message = Pick<DeliveryRow, 'messageId' | 'type' | 'body'>
@@ -8,7 +8,7 @@ type Message = Pick<DeliveryRow, 'messageId' | 'type' | 'body'>
 /** Puts messages where the sender finds them; it is woken after the commit. */
 export interface Queue {
   /** A new message. `asked`: a person waits for it. Returns its delivery's id. */
-  tell(tx: Transaction, webhookId: number, told: Told, asked?: boolean): Promise<number>
+  tell(tx: Transaction, webhookId: number, told: WebhookMessage, asked?: boolean): Promise<number>
   /** A message once more that a person asked for. Returns the new delivery's id. */
   repeat(tx: Transaction, webhookId: number, message: Message): Promise<number>
   wakeAfter(tx: Transaction, webhookId: number): void

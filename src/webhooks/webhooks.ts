@@ -5,7 +5,7 @@ import { giveUpSome } from '../domain/webhooks.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { startConsumer, type ConsumerHandle } from '../events/consumer.ts'
 import type { Seal } from '../identity/seal.ts'
-import type { Targets } from '../outside/targets.ts'
+import type { EgressPolicy } from '../egress/egressPolicy.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { disabledWithDeliveries, hastenAttemptedLater } from '../store/deliveries.ts'
 import { readEventsForWebhooks, type StoredEvent } from '../store/events.ts'
@@ -20,7 +20,7 @@ interface Parts {
   outbox: Outbox
   seal: Seal
   config: ServerConfig
-  targets: Targets
+  egress: EgressPolicy
 }
 
 /** Tells receivers, signed and at least once, what happens in projects and what accounts are notified of. */
@@ -34,13 +34,13 @@ export interface Webhooks extends ProjectWebhooks, UserWebhooks {
   requireTarget(url: string): Promise<void>
 }
 
-export function createWebhooks({ db, outbox, seal, config, targets }: Parts): Webhooks {
+export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Webhooks {
   let log: Log = () => {
     /* Nobody listens before the start. */
   }
   let reader: ConsumerHandle | undefined
   const told = (message: string) => (error: unknown) => logFailure(log, message, error)
-  const sender = createSender({ db, seal, config, targets, onFailure: told('A webhook could not be attended to.') })
+  const sender = createSender({ db, seal, config, egress, onFailure: told('A webhook could not be attended to.') })
   const queue = createQueue(sender)
   const followClock = clockFollower(config, () => db.transaction(hastenAttemptedLater), false)
   const take = async (tx: Transaction, events: StoredEvent[]) => {
@@ -73,6 +73,6 @@ export function createWebhooks({ db, outbox, seal, config, targets }: Parts): We
       for (const webhookId of await disabledWithDeliveries(db))
         while (await db.transaction(tx => giveUpSome(tx, webhookId)));
     },
-    requireTarget: url => targets.requireAllowed(url),
+    requireTarget: url => egress.requireAllowed(url),
   }
 }

@@ -94,7 +94,7 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
           ...fields,
         }),
       )
-      await board.server.app.monitors.look()
+      await board.server.app.monitors.reconcile()
       return String(id)
     },
     until: (id, what, fits, timeoutMs = 10_000) =>

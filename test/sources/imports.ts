@@ -15,7 +15,7 @@ export const floors: Record<string, number> = {
   'src/events': 2,
   'src/git': 2,
   'src/process': 2,
-  'src/outside': 2,
+  'src/egress': 2,
   'src/views': 2,
   'src/domain': 3,
   'src/identity': 3,

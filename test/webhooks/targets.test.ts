@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Lookup } from '../../src/config/server.ts'
-import { isPublicAddress } from '../../src/outside/targets.ts'
+import { isPublicAddress } from '../../src/egress/egressPolicy.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startReceiver, type Receiver } from '../support/receivers/webhookReceiver.ts'

@@ -1,7 +1,7 @@
 import type { Faults } from './faults.ts'
 
 /** What a check knows of the records so far: their ids, what each says of itself, and which places are taken. */
-export class Known {
+export class RecordIndex {
   readonly #faults: Faults
   readonly #parts = new Map<string, Map<number, unknown>>()
   readonly #taken = new Map<string, Set<number>>()

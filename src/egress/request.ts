@@ -4,20 +4,20 @@ import { version } from '../config/version.ts'
 const timeLimitMs = 10_000
 const maxBytes = 256 * 1024
 
-export interface OutsideRequest {
+export interface OutboundRequest {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string | Uint8Array
   signal?: AbortSignal
 }
 /** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
-export interface OutsideLimits {
+export interface OutboundLimits {
   timeLimitMs?: number
   maxBytes?: number
   takesPart?: boolean
   dispatcher?: Dispatcher
 }
-export interface OutsideAnswer {
+export interface OutboundAnswer {
   status: number
   headers: Record<string, string>
   text: string
@@ -28,11 +28,11 @@ export interface OutsideAnswer {
  * else; the answer must come within 10 seconds, and of its body 256 KiB are read.
  * @throws Error of the network, or TimeoutError
  */
-export async function askOutside(
+export async function sendOutbound(
   url: string,
-  { method = 'GET', headers = {}, body, signal }: OutsideRequest = {},
-  limits: OutsideLimits = {},
-): Promise<OutsideAnswer> {
+  { method = 'GET', headers = {}, body, signal }: OutboundRequest = {},
+  limits: OutboundLimits = {},
+): Promise<OutboundAnswer> {
   const { request } = await import('../client/undici.ts')
   const ends = [AbortSignal.timeout(limits.timeLimitMs ?? timeLimitMs), ...(signal ? [signal] : [])]
   const answer = await request(url, {
@@ -47,7 +47,7 @@ export async function askOutside(
 
 async function readStart(
   body: AsyncIterable<Buffer>,
-  { maxBytes: most = maxBytes, takesPart = false }: OutsideLimits,
+  { maxBytes: most = maxBytes, takesPart = false }: OutboundLimits,
 ): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

@@ -7,7 +7,7 @@ import { isPlatformAddress, isPlatformName } from './platformAddresses.ts'
 import { createSemaphore } from '../async/semaphore.ts'
 
 /** Where requests may go that somebody else than the operator has named. */
-export interface Targets {
+export interface EgressPolicy {
   /**
    * Refuses a URL that leads to this machine or into its network. A name that has no address now is let pass: it is looked
    * at again at each connection.
@@ -20,10 +20,10 @@ export interface Targets {
 }
 
 /** The connection led to an address that may not be called. */
-export class TargetRefused extends Error {
+export class EgressRefused extends Error {
   constructor() {
     super('The target is a loopback, private or link-local address.')
-    this.name = 'TargetRefused'
+    this.name = 'EgressRefused'
   }
 }
 
@@ -31,13 +31,13 @@ const lookupTimeoutMs = 5000
 const connectTimeoutMs = 10_000
 const maxLookups = 2
 
-export function createTargets({
+export function createEgressPolicy({
   allowPrivate,
   lookup: lookupAddress,
 }: {
   allowPrivate: boolean
   lookup: Lookup
-}): Targets {
+}): EgressPolicy {
   const lookup = fewAtOnce(lookupAddress)
   let agent: Promise<Dispatcher> | undefined
   const isRefused = (address: string) => !allowPrivate && !isPublicAddress(address)
@@ -79,7 +79,7 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '')
       const [first] = addresses
-      if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new TargetRefused(), '')
+      if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new EgressRefused(), '')
       if (options.all) callback(null, addresses)
       else callback(null, first.address, first.family)
     })
@@ -89,7 +89,7 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
   return new Agent({
     connect: (options, callback) => {
       const host = hostOf(options.hostname)
-      if (isRefused(host)) callback(new TargetRefused(), null)
+      if (isRefused(host)) callback(new EgressRefused(), null)
       else connect(options, callback)
     },
   })
