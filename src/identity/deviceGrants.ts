@@ -203,7 +203,7 @@ const clientSecretFor = (
     ? oauthClients[provider].clientSecret
     : undefined
 
-/** Waits and asks in lease until there is an outcome, the time is over, or the credential is gone. */
+/** Waits and asks until there is an outcome, the time is over, or the credential is gone. */
 async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
   const { config, db, outboundDispatcher } = parts
   for (;;) {
