@@ -40,6 +40,7 @@ export function register(command: Command): void {
   command.description('Run a server in the foreground, until it gets SIGTERM or SIGINT. It then lets what runs finish.')
   addListening(command)
   addLimits(command)
+  addUpkeep(command)
   command.addHelpText('after', secrets)
   example(
     command,
@@ -118,7 +119,7 @@ function addListening(command: Command): void {
     )
 }
 
-/** What it may be used for, and how it keeps house. */
+/** What it may be used for. */
 function addLimits(command: Command): void {
   command
     .addOption(
@@ -161,6 +162,11 @@ function addLimits(command: Command): void {
         'BOARD_ALLOW_PRIVATE_WEBHOOKS',
       ),
     )
+}
+
+/** How it keeps backups and logs, and what it shows at its start. */
+function addUpkeep(command: Command): void {
+  command
     .addOption(
       option(
         '--backup-every <time>',
