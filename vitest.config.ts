@@ -5,8 +5,9 @@ import { leftOutFiles } from './test/support/run/leftOut.ts'
 const thorough = [
   'test/agents/{goneWorktrees,interrupted,missingParts,restored}.test.ts',
   'test/attacks/*.test.ts',
-  'test/backups/hostile.test.ts',
-  'test/cli/{completion,completionIds,frame-serve,restart,server,waitAcrossRestart}.test.ts',
+  'test/backups/{damage,hostile}.test.ts',
+  'test/cli/{completion,completionIds,frame-serve,https,refusals,restart,server,tree,waitAcrossRestart}.test.ts',
+  'test/git/merge.test.ts',
   'test/process/leftovers.test.ts',
   'test/routes/{deletionRaces,worktrees}.test.ts',
   'test/store/order.test.ts',
@@ -22,8 +23,6 @@ const measuring = [
 ]
 /** What `npm test` runs with a part of its cases, or few rounds: in full here. */
 const sampled = [
-  'test/backups/damage.test.ts',
-  'test/cli/refusals.test.ts',
   'test/contract/{answers,authorization}.test.ts',
   'test/fuzz/board.test.ts',
   'test/routes/{attachments,bad-input,hearing,promises,restore}.test.ts',
