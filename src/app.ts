@@ -69,19 +69,10 @@ export async function createApp(
 ): Promise<App> {
   makePrivateFolder(config.dataDir)
   await finishState(config.dataDir)
-  const tidied = removeRubbish(config.dataDir).catch((error: unknown) =>
-    from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', {
-      cause: causeOf(error),
-    }),
-  )
+  const tidied = removeLeftovers(config, logs)
   const seal = createSeal(config)
   const { attachmentsDir, transfersDir } = openFolders(config)
-  const db = await openData(config, from(logs.log, 'database'))
-  if (db.isShared)
-    await retryWhileBusy(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
-      await db.close()
-      throw error
-    })
+  const db = await openSealed(config, logs, seal)
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
   const endWatch = config.database && watchOtherDaemons(db, config.database, outbox.wake)
@@ -93,27 +84,9 @@ export async function createApp(
   const membership = createMembership(db, config, metrics)
   const deviceGrants = createDeviceGrants({ config, db, seal, outboundDispatcher, daemonId: membership.id })
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, egress })
-  const oidc = createOidc({
-    config,
-    db,
-    identity,
-    seal,
-    agents: work.supervisor,
-    scripts: work.scripts,
-    log: from(logs.log, 'identity'),
-  })
-  const source = {
-    copyDatabase: (to: string, signal?: AbortSignal) =>
-      db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal),
-    attachmentsDir,
-    sealingKey: () => sealingKeyOf(config),
-  }
-  const backups = await openBackups({
-    dataDir: config.dataDir,
-    source,
-    clock: config.clock,
-    log: from(logs.log, 'backups'),
-  })
+  const { supervisor: agents, scripts } = work
+  const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: from(logs.log, 'identity') })
+  const backups = await openAppBackups({ config, logs, db, attachmentsDir })
   return {
     config,
     logs,
@@ -145,6 +118,45 @@ export async function createApp(
       await tidied
     },
   }
+}
+
+/** Removes what a restore that was broken off has left, beside the start. Never rejects. */
+const removeLeftovers = (config: ServerConfig, logs: Logs): Promise<void> =>
+  removeRubbish(config.dataDir).catch((error: unknown) =>
+    from(logs.log, 'backups')('warn', 'What an earlier restore has left could not be removed.', {
+      cause: causeOf(error),
+    }),
+  )
+
+/** Opens the database; one that several machines share must have been sealed with this machine's key. */
+async function openSealed(config: ServerConfig, logs: Logs, seal: Seal): Promise<Database> {
+  const db = await openData(config, from(logs.log, 'database'))
+  if (db.isShared)
+    await retryWhileBusy(() => requireSharedKey(db, seal)).catch(async (error: unknown) => {
+      await db.close()
+      throw error
+    })
+  return db
+}
+
+function openAppBackups({
+  config,
+  logs,
+  db,
+  attachmentsDir,
+}: {
+  config: ServerConfig
+  logs: Logs
+  db: Database
+  attachmentsDir: string
+}): Promise<Backups> {
+  const source = {
+    copyDatabase: (to: string, signal?: AbortSignal) =>
+      db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal),
+    attachmentsDir,
+    sealingKey: () => sealingKeyOf(config),
+  }
+  return openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
 }
 
 /** What was under way when an earlier server ended is worth nothing. */

@@ -67,17 +67,6 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
         async work => (await readRecord(folder, filename)) ?? inspect(folder, filename, work, signal),
       ))),
   })
-  const admit = (upload: string, sentName: string | undefined) =>
-    runExclusive(async work => {
-      const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
-      const filename =
-        sentName !== undefined && timeOfName(sentName) !== undefined
-          ? sentName
-          : backupName(new Date(manifest.createdAt))
-      const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
-      await keepArchive(folder, upload, backup)
-      return backup
-    })
   return {
     create: (origin, withKey) =>
       runExclusive(work =>
@@ -88,11 +77,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
           withKey,
           now: clock(),
           signal,
-          onMissing: names =>
-            log('warn', 'Attachments are missing on disk, and so in the backup.', {
-              names: names.slice(0, 100),
-              total: names.length,
-            }),
+          onMissing: names => logMissing(log, names),
         }),
       ),
     list: async () => {
@@ -107,7 +92,7 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
       return backups
     },
     find,
-    admit,
+    admit: (upload, sentName) => runExclusive(work => admitUpload({ folder, work, signal }, upload, sentName)),
     runExclusive,
     remove: filename => removeBackup(folder, filename),
     receive: bytes => receive(folder, bytes),
@@ -123,6 +108,26 @@ export async function openBackups({ dataDir, source, clock, log }: Parts): Promi
     },
   }
 }
+
+/** Keeps an upload as a backup, once it was verified, under the name that it was sent with if that is a backup's. */
+async function admitUpload(
+  { folder, work, signal }: { folder: string; work: string; signal: AbortSignal },
+  upload: string,
+  sentName: string | undefined,
+): Promise<Backup> {
+  const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
+  const isNamed = sentName !== undefined && timeOfName(sentName) !== undefined
+  const filename = isNamed ? sentName : backupName(new Date(manifest.createdAt))
+  const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
+  await keepArchive(folder, upload, backup)
+  return backup
+}
+
+const logMissing = (log: Log, names: readonly string[]): void =>
+  log('warn', 'Attachments are missing on disk, and so in the backup.', {
+    names: names.slice(0, 100),
+    total: names.length,
+  })
 
 const withoutPath = ({ path: _, ...backup }: Backup & { path: string }): Backup => backup
 

@@ -56,27 +56,14 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
   }
   const flushSoon = throttle(() => void flush(), flushMs)
   const begin = (failure: FailedSignIn, isOfMany: boolean): Failures => {
-    const targetId = failure.userId === null || isOfMany ? null : String(failure.userId)
-    const entry: NewAuditRow = {
-      outcome: 'failed',
-      action: failure.action,
-      actorKind: 'nobody',
-      actorId: null,
-      actorName: null,
-      targetKind: 'user',
-      targetId,
-      viaKind: 'sign-in',
-      viaId: null,
-      address: isOfMany ? null : failure.address,
-      detail: JSON.stringify(isOfMany ? {} : { code: failure.code }),
-    }
+    const entry = failureEntry(failure, isOfMany)
     const id = db
       .transaction(tx => insertAuditFailure(tx, entry))
       .catch((error: unknown) => {
         note(error)
         return undefined
       })
-    return { id, count: 1, written: 1, targetId }
+    return { id, count: 1, written: 1, targetId: entry.targetId }
   }
 
   return {
@@ -119,4 +106,19 @@ export const bySystem = (action: string, target: { kind: string; id: string | nu
   viaId: why,
   address: null,
   detail: '{}',
+})
+
+/** @param isOfMany the entry counts for many addresses, and so names none */
+const failureEntry = (failure: FailedSignIn, isOfMany: boolean): NewAuditRow => ({
+  outcome: 'failed',
+  action: failure.action,
+  actorKind: 'nobody',
+  actorId: null,
+  actorName: null,
+  targetKind: 'user',
+  targetId: failure.userId === null || isOfMany ? null : String(failure.userId),
+  viaKind: 'sign-in',
+  viaId: null,
+  address: isOfMany ? null : failure.address,
+  detail: JSON.stringify(isOfMany ? {} : { code: failure.code }),
 })

@@ -1,9 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { clientVariable, type OauthClient } from '../config/oauthClients.ts'
-import type { ServerConfig } from '../config/server.ts'
-import type { CredentialProvider } from '../contract/credentials.ts'
-import { invalid, Problem } from '../contract/errors.ts'
+import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { find } from '../domain/credentials.ts'
 import {
@@ -16,47 +13,28 @@ import {
 import type { Database, Reader } from '../store/database.ts'
 import { secretPlace } from './credentials.ts'
 import {
-  pollDeviceCode,
-  refresh,
-  requestDeviceCode,
-  requireDeviceAuthorization,
-  type PollResult,
-  type Tokens,
-  type TokenSource,
-} from './oauth.ts'
+  authorizationOf,
+  clientFor,
+  clientSecretFor,
+  leaseMs,
+  leaseOf,
+  type Authorization,
+  type DeviceGrantParts,
+  type DeviceRequest,
+  type DeviceStatus,
+} from './deviceAuthorization.ts'
+import { isOld, renew, tokensOf } from './deviceTokens.ts'
+import { pollDeviceCode, requestDeviceCode, requireDeviceAuthorization, type PollResult, type Tokens } from './oauth.ts'
 import type { Secret } from './providers.ts'
-import type { Seal } from './seal.ts'
 import { acquireLease, type Lease } from './lease.ts'
-import type { OutboundDispatcher } from './outboundDispatcher.ts'
 
 const maxPending = 10
 const slowerSecs = 5
-const refreshBeforeMs = 60_000
-/** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
-const leaseMs = 30_000
-const [maxWaitMs, lookMs] = [20_000, 200]
 
-type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
-interface DeviceRequest {
-  provider: CredentialProvider
-  name?: string
-  baseUrl?: string
-  clientId?: string
-}
 interface StartedGrant {
   id: number
   userCode: string
   verificationUri: string
-  expiresAt: string
-}
-
-/** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
-interface Authorization {
-  status: DeviceStatus
-  source: TokenSource
-  isServersClient: boolean
-  deviceCode?: string
-  intervalSecs: number
   expiresAt: string
 }
 
@@ -71,17 +49,9 @@ export interface DeviceGrants {
   close(): Promise<void>
 }
 
-interface Parts {
-  config: ServerConfig
-  db: Database
-  seal: Seal
-  outboundDispatcher: OutboundDispatcher
-  daemonId: string
-}
 const codePlace = (id: number) => `credentials/${id}/device-code`
-const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
 
-export function createDeviceGrants(parts: Parts): DeviceGrants {
+export function createDeviceGrants(parts: DeviceGrantParts): DeviceGrants {
   const { db, config, seal } = parts
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
@@ -140,7 +110,7 @@ export function createDeviceGrants(parts: Parts): DeviceGrants {
 }
 
 async function begin(
-  { config, db, seal, outboundDispatcher }: Parts,
+  { config, db, seal, outboundDispatcher }: DeviceGrantParts,
   caller: Caller,
   request: DeviceRequest,
 ): Promise<StartedGrant & { deviceCode: string }> {
@@ -181,30 +151,8 @@ async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise
     throw new Problem('CONFLICT', `At most ${maxPending} authorizations may wait at once.`)
 }
 
-/** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
-function clientFor(
-  { oauthClients }: ServerConfig,
-  { provider, baseUrl, clientId }: DeviceRequest,
-): { client: OauthClient; isServersClient: boolean } {
-  const known = oauthClients[provider]
-  if (clientId !== undefined) return { client: { clientId, scope: known?.scope }, isServersClient: false }
-  if (!known) throw invalid('clientId', `is required: the server has no ${clientVariable(provider)}_CLIENT_ID`)
-  return baseUrl === undefined
-    ? { client: known, isServersClient: true }
-    : { client: { ...known, clientSecret: undefined }, isServersClient: false }
-}
-
-const clientSecretFor = (
-  { oauthClients }: ServerConfig,
-  { provider }: CredentialRow,
-  { isServersClient, source }: Authorization,
-) =>
-  isServersClient && oauthClients[provider]?.clientId === source.clientId
-    ? oauthClients[provider].clientSecret
-    : undefined
-
 /** Waits and asks until there is an outcome, the time is over, or the credential is gone. */
-async function poll(parts: Parts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
+async function poll(parts: DeviceGrantParts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
   const { config, db, outboundDispatcher } = parts
   for (;;) {
     const waiting = await readPending(db, id)
@@ -246,14 +194,12 @@ async function readPending(
   return row && authorization?.status === 'pending' ? { row, authorization } : undefined
 }
 
-const leaseOf = (id: number) => `credential:${id}`
-
 /**
  * Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands.
  * A daemon whose lease is over brings tokens, or nothing: a code that another one has used is no failure.
  */
 const settle = (
-  { db, seal }: Parts,
+  { db, seal }: DeviceGrantParts,
   id: number,
   result: Exclude<PollResult, 'pending'>,
   lease?: Lease,
@@ -274,52 +220,3 @@ const settle = (
     if (status !== 'pending') await lease?.release(tx)
     return status
   })
-
-const tokensOf = (seal: Seal, credential: CredentialRow) =>
-  JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
-const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
-  refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
-
-/** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
-async function renew(parts: Parts, id: number): Promise<Tokens> {
-  for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(lookMs)) {
-    const lease = await acquireLease(parts.db, parts.daemonId, leaseOf(id), leaseMs)
-    if (lease)
-      return exchange(parts, id).finally(() =>
-        parts.db
-          .transaction(tx => lease.release(tx))
-          .catch(() => {
-            /* It ends by itself. */
-          }),
-      )
-    if (performance.now() > giveUpAt)
-      throw new Problem(
-        'PROVIDER_UNAVAILABLE',
-        'Another server exchanges the tokens of this credential, and does not come to an end; try again.',
-      )
-  }
-}
-
-/** Exchanges tokens that are old and keeps the new ones. Where the provider gives none, the old ones are all there is. */
-async function exchange({ config, db, seal, outboundDispatcher }: Parts, id: number): Promise<Tokens> {
-  const credential = await readCredential(db, id)
-  if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
-  const old = tokensOf(seal, credential)
-  if (!isOld(old, config.clock())) return old
-  const authorization = authorizationOf(credential)
-  const tokens = await refresh(
-    authorization.source,
-    clientSecretFor(config, credential, authorization),
-    old.refreshToken!,
-    config.clock(),
-    await outboundDispatcher(credential.userId),
-  )
-  if (!tokens) return old
-  await db.transaction(tx =>
-    setAuthorization(tx, id, {
-      oauth: credential.oauth!,
-      sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)),
-    }),
-  )
-  return tokens
-}

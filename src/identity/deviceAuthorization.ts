@@ -1,0 +1,63 @@
+import { clientVariable, type OauthClient } from '../config/oauthClients.ts'
+import type { ServerConfig } from '../config/server.ts'
+import type { CredentialProvider } from '../contract/credentials.ts'
+import { invalid } from '../contract/errors.ts'
+import type { CredentialRow } from '../store/credentials.ts'
+import type { Database } from '../store/database.ts'
+import type { TokenSource } from './oauth.ts'
+import type { OutboundDispatcher } from './outboundDispatcher.ts'
+import type { Seal } from './seal.ts'
+
+export type DeviceStatus = 'pending' | 'complete' | 'failed' | 'expired'
+export interface DeviceRequest {
+  provider: CredentialProvider
+  name?: string
+  baseUrl?: string
+  clientId?: string
+}
+
+/** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
+export interface Authorization {
+  status: DeviceStatus
+  source: TokenSource
+  isServersClient: boolean
+  deviceCode?: string
+  intervalSecs: number
+  expiresAt: string
+}
+
+export interface DeviceGrantParts {
+  config: ServerConfig
+  db: Database
+  seal: Seal
+  outboundDispatcher: OutboundDispatcher
+  daemonId: string
+}
+
+export const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
+export const leaseOf = (id: number) => `credential:${id}`
+
+/** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
+export const leaseMs = 30_000
+
+/** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
+export function clientFor(
+  { oauthClients }: ServerConfig,
+  { provider, baseUrl, clientId }: DeviceRequest,
+): { client: OauthClient; isServersClient: boolean } {
+  const known = oauthClients[provider]
+  if (clientId !== undefined) return { client: { clientId, scope: known?.scope }, isServersClient: false }
+  if (!known) throw invalid('clientId', `is required: the server has no ${clientVariable(provider)}_CLIENT_ID`)
+  return baseUrl === undefined
+    ? { client: known, isServersClient: true }
+    : { client: { ...known, clientSecret: undefined }, isServersClient: false }
+}
+
+export const clientSecretFor = (
+  { oauthClients }: ServerConfig,
+  { provider }: CredentialRow,
+  { isServersClient, source }: Authorization,
+) =>
+  isServersClient && oauthClients[provider]?.clientId === source.clientId
+    ? oauthClients[provider].clientSecret
+    : undefined

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../contract/errors.ts'
+import { readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
+import { secretPlace } from './credentials.ts'
+import { authorizationOf, clientSecretFor, leaseMs, leaseOf, type DeviceGrantParts } from './deviceAuthorization.ts'
+import { acquireLease } from './lease.ts'
+import { refresh, type Tokens } from './oauth.ts'
+import type { Seal } from './seal.ts'
+
+const refreshBeforeMs = 60_000
+const [maxWaitMs, pollMs] = [20_000, 200]
+
+export const tokensOf = (seal: Seal, credential: CredentialRow) =>
+  JSON.parse(seal.open(secretPlace(credential), credential.sealed!)) as Tokens
+export const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
+  refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
+
+/** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
+export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens> {
+  for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
+    const lease = await acquireLease(parts.db, parts.daemonId, leaseOf(id), leaseMs)
+    if (lease)
+      return exchange(parts, id).finally(() =>
+        parts.db
+          .transaction(tx => lease.release(tx))
+          .catch(() => {
+            /* It ends by itself. */
+          }),
+      )
+    if (performance.now() > giveUpAt)
+      throw new Problem(
+        'PROVIDER_UNAVAILABLE',
+        'Another server exchanges the tokens of this credential, and does not come to an end; try again.',
+      )
+  }
+}
+
+/** Exchanges tokens that are old and keeps the new ones. Where the provider gives none, the old ones are all there is. */
+async function exchange({ config, db, seal, outboundDispatcher }: DeviceGrantParts, id: number): Promise<Tokens> {
+  const credential = await readCredential(db, id)
+  if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')
+  const old = tokensOf(seal, credential)
+  if (!isOld(old, config.clock())) return old
+  const authorization = authorizationOf(credential)
+  const tokens = await refresh(
+    authorization.source,
+    clientSecretFor(config, credential, authorization),
+    old.refreshToken!,
+    config.clock(),
+    await outboundDispatcher(credential.userId),
+  )
+  if (!tokens) return old
+  await db.transaction(tx =>
+    setAuthorization(tx, id, {
+      oauth: credential.oauth!,
+      sealed: seal.seal(secretPlace(credential), JSON.stringify(tokens)),
+    }),
+  )
+  return tokens
+}
