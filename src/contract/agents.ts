@@ -255,6 +255,7 @@ export const agents = {
     output: Diff,
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
+    fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
     notFound: ofCard,
     audited: { target: 'card', detail: ['into', 'squash'] },
     at: 'machine',

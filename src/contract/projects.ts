@@ -56,7 +56,13 @@ export const projects = {
   create: post('/api/projects', {
     audited: { target: 'project', id: 'id', detail: ['organizationId'] },
     who: user,
-    fails: ['PATH_OUTSIDE_ROOTS', 'ORGANIZATION_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+    fails: [
+      'PATH_NOT_FOUND',
+      'PATH_NOT_ABSOLUTE',
+      'PATH_OUTSIDE_ROOTS',
+      'ORGANIZATION_NOT_FOUND',
+      'CREDENTIAL_NOT_FOUND',
+    ],
     summary: 'Create a project with its default board',
     input: CreateProject,
     output: Project,
@@ -84,7 +90,13 @@ export const projects = {
     output: Project,
   }),
   update: patch('/api/projects/{id}', {
-    fails: ['ORGANIZATION_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+    fails: [
+      'PATH_NOT_FOUND',
+      'PATH_NOT_ABSOLUTE',
+      'PATH_OUTSIDE_ROOTS',
+      'ORGANIZATION_NOT_FOUND',
+      'CREDENTIAL_NOT_FOUND',
+    ],
     notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project', detail: ['organizationId', 'agent', 'credentialId'] },
     at: 'machine',
@@ -130,7 +142,7 @@ export const projects = {
     notFound: ofProject,
     at: 'machine',
     who: viewer('projects.read'),
-    fails: ['NOT_A_GIT_REPOSITORY'],
+    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
     summary: 'List the files that Git tracks',
     output: v.array(v.string()),
   }),
