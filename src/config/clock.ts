@@ -1,22 +1,22 @@
 import type { ServerConfig } from './server.ts'
 
-/** A difference between two clocks that is more than their unevenness. */
+/** Smaller differences are drift between the two clocks, not a clock that was set. */
 const jumpMs = 1000
 
 /**
- * Makes the function that looks whether the server's clock was set, by a clock that nobody sets, and does the work if so. Work
- * that fails is done at the next look.
- * @param sinceStart false: the first look does the work, for an earlier server may have had another time
+ * Makes a function that runs `work` when the wall clock was set since its last call, which the monotonic clock shows. Work that
+ * fails runs again at the next call.
+ * @param sinceStart false: the first call always runs the work, since an earlier server may have had another time
  */
-export function clockFollower(
+export function createClockJumpCheck(
   { clock }: Pick<ServerConfig, 'clock'>,
   work: () => Promise<void>,
   sinceStart = true,
 ): () => Promise<void> {
-  const ahead = () => clock().getTime() - performance.now()
-  let knownMs = sinceStart ? ahead() : Infinity
+  const offsetMs = () => clock().getTime() - performance.now()
+  let knownMs = sinceStart ? offsetMs() : Infinity
   return async () => {
-    const nowMs = ahead()
+    const nowMs = offsetMs()
     if (Math.abs(nowMs - knownMs) < jumpMs) return
     await work()
     knownMs = nowMs

@@ -1,6 +1,6 @@
 import { CredentialProvider } from '../contract/credentials.ts'
 
-/** An OAuth client that the server's operator has registered with a provider. The secret is for providers that want one of public clients too. */
+/** An OAuth client that the server's operator has registered with a provider. Some providers want a secret even of public clients. */
 export interface OauthClient {
   clientId: string
   clientSecret?: string
@@ -20,5 +20,5 @@ export const oauthClients = (env: NodeJS.ProcessEnv): OauthClients =>
     }),
   )
 
-/** How the variables of a provider's client begin. */
+/** The prefix of the environment variables of a provider's client. */
 export const clientVariable = (provider: CredentialProvider): string => `BOARD_OAUTH_${provider.toUpperCase()}`

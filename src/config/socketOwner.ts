@@ -5,17 +5,18 @@ import { join } from 'node:path'
 import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
 import { coalesce } from '../async/coalesce.ts'
 
-/** Whether the process at the other end of a connection on this machine runs under the server's own account; false where nobody can tell. */
+/** Whether the process at the other end of a local connection runs under the server's own account; false where that is unknown. */
 export type IsOwnPeer = (socket: Socket) => Promise<boolean>
 
 /**
- * A client that has sent everything may have closed its half. In every other state the owner says nothing: an end that no process
- * holds any more (TIME_WAIT, or an inode of 0) shows as root's, one that is being opened may belong to somebody else than who sent the bytes.
+ * The states in which the table's uid is that of the sending process; the FIN states are those of a client that has closed its
+ * half. A socket that no process holds any more (TIME_WAIT, or inode 0) is listed as root's, and one that is still being opened
+ * may belong to another process than the one that sent the bytes.
  */
 const [established, finWait1, finWait2, closeWait] = ['01', '04', '05', '08']
 const heldStates: readonly string[] = [established, finWait1, finWait2, closeWait]
-/** The kernel's table is read in pieces, and an entry can slip from one into another meanwhile. */
-const maxLooks = 3
+/** A read of the kernel's table can miss an entry, since the table changes between the blocks that are read. */
+const maxReads = 3
 
 /** Whether the kernel's tables of sockets are there (Linux, `/proc/net`). */
 export const hasSocketTables = (folder: string): Promise<boolean> =>
@@ -24,15 +25,15 @@ export const hasSocketTables = (folder: string): Promise<boolean> =>
     () => false,
   )
 
-/** Looks connections up in the kernel's tables, each connection once: its other end does not change hands. */
+/** Looks connections up in the kernel's tables, each once: the other end of a connection keeps its owner. */
 export function ownPeerReader(folder: string): IsOwnPeer {
   const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
   let own: Promise<number | undefined> | undefined
   const known = new WeakMap<Socket, Promise<boolean>>()
-  const look = async (socket: Socket): Promise<boolean> => {
+  const lookUp = async (socket: Socket): Promise<boolean> => {
     const [uid, ends] = [await (own ??= ownUid()), endsOf(socket)]
     if (uid === undefined || ends === undefined) return false
-    for (let looks = 0; looks < maxLooks; looks++) {
+    for (let reads = 0; reads < maxReads; reads++) {
       const owners = (await readTables()).flatMap(table => ownersOf(table, ends))
       if (owners.length > 0) return owners.every(owner => owner === uid)
     }
@@ -40,14 +41,14 @@ export function ownPeerReader(folder: string): IsOwnPeer {
   }
   return socket => {
     let isOwn = known.get(socket)
-    if (!isOwn) known.set(socket, (isOwn = look(socket).catch(() => false)))
+    if (!isOwn) known.set(socket, (isOwn = lookUp(socket).catch(() => false)))
     return isOwn
   }
 }
 
 /**
- * The server's uid. Where accounts are mapped and the server's is the one that stands for all that have no number here
- * (`overflowuid`), everybody's looks like it: then there is none.
+ * The server's uid. Undefined in a user namespace in which the server has the `overflowuid`: every unmapped account has that
+ * number there, so it identifies nobody.
  */
 async function ownUid(): Promise<number | undefined> {
   const uid = process.geteuid?.()
@@ -65,7 +66,7 @@ const readTable = (path: string): Promise<string> =>
     throw error
   })
 
-/** How the client's end of a connection is written in the tables: its own address, then the server's. */
+/** The client's end of a connection as the tables write it: its own address, then the server's. */
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string[] | undefined {
   if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return undefined
   const [client, server] = [parse(remoteAddress), parse(localAddress)].map(plainAddress)
@@ -90,7 +91,7 @@ function words(address: IPv4 | IPv6): string {
 
 const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0')
 
-/** The accounts that hold this end of a connection, by the state, uid and inode that stand behind the addresses. */
+/** The uids that hold this end of a connection. State, uid and inode follow the addresses in a table's line. */
 function ownersOf(table: string, ends: readonly string[]): number[] {
   const owners: number[] = []
   for (const end of ends)

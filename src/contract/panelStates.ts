@@ -3,7 +3,7 @@ import { JsonObject } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, put, viewer } from './route.ts'
 
-/** A layout for each card, keyed by the card's id: what a client wants to find again. */
+/** Layouts by card id. Their content is the client's: the server stores it and does not read it. */
 const PanelStates = v.record(v.string(), v.unknown())
 
 export const panelStates = {

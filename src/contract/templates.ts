@@ -6,7 +6,7 @@ export const Template = v.object({
   id: Id,
   name: Name,
   builtin: v.boolean(),
-  /** Everybody sees it, not its owner alone. */
+  /** Whether all accounts see it, or its owner only. */
   shared: v.boolean(),
   columns: v.array(v.object({ name: Name, columnType: ColumnType, prompt: v.string() })),
 })

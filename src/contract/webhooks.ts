@@ -4,7 +4,7 @@ import { Count, Id, limit, queryInteger, text, Time, WebhookUrl } from './fields
 import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post } from './route.ts'
 
-/** What a webhook may ask for: every event of a project while it is there. Its creation comes before its webhooks, which go with it. */
+/** The event types that a webhook can subscribe to. A project has no webhooks yet when it is created, and none any more when it is deleted. */
 export const webhookEvents = (Object.keys(events) as EventType[]).filter(
   type => type !== 'notification' && type !== 'project.created' && type !== 'project.deleted',
 )
@@ -16,8 +16,8 @@ const EventTypes = v.pipe(
 )
 
 /**
- * Whose rights a webhook has: who made it, or was the last to enable it or to say what it sends where. It is disabled at the next
- * delivery that they may not read. Names are null of who is gone.
+ * The account or key whose rights a webhook has: the one that created it, last enabled it, or last changed its URL or events. A
+ * delivery that it may not read disables the webhook. The name of a deleted account or key is null.
  */
 const Maker = v.object({
   userId: Id,
@@ -39,7 +39,7 @@ export const Webhook = v.object({
 })
 /** The secret verifies signatures (Standard Webhooks 1.0). It is shown once. */
 export const WebhookWithSecret = v.object({ ...Webhook.entries, secret: v.string() })
-/** One message to one receiver, with its latest attempt. `messageId` is the header webhook-id, the same in each attempt. */
+/** One message to one receiver, with its latest attempt. `messageId` is the `webhook-id` header, which all attempts share. */
 export const Delivery = v.object({
   id: Id,
   webhookId: Id,

@@ -6,7 +6,7 @@ import * as order from '../store/order.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { announceCard, changeCard, changePlace } from './cardChanges.ts'
 import { columnOfProject, find, findVersion, isOrdered, started, type CardRef, type StartRef } from './cards.ts'
-import { cancelled, endCard, notStarted, obstacle, type Agents, type Ending } from './sessions.ts'
+import { cancelled, endCard, notStarted, findStartProblem, type Agents, type Ending } from './sessions.ts'
 import { mayStart, requireMayStart } from './starting.ts'
 
 /**
@@ -32,7 +32,9 @@ export async function move(
     refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   const problem =
-    entersActive && !automation ? await obstacle(tx, agents, { ...card, columnId: column.id }, ref.caller) : undefined
+    entersActive && !automation
+      ? await findStartProblem(tx, agents, { ...card, columnId: column.id }, ref.caller)
+      : undefined
   if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
   if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
     await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
@@ -60,7 +62,7 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef): 
   if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
   requireMayStart(ref.caller, card.kind)
   const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
-  const problem = starts ? await obstacle(tx, agents, card, ref.caller) : undefined
+  const problem = starts ? await findStartProblem(tx, agents, card, ref.caller) : undefined
   const activated = await changeCard(tx, card, {
     deferred: false,
     ...(problem && { lastAgentAction: notStarted(tx, problem) }),

@@ -13,7 +13,7 @@ import {
 } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { setProjectCredential } from '../store/projects.ts'
-import { projectNews } from '../views/projects.ts'
+import { projectEvent } from '../views/projects.ts'
 import type { Caller } from './caller.ts'
 import { changeCard } from './cardChanges.ts'
 import * as cards from './cards.ts'
@@ -57,7 +57,7 @@ export async function choose(
 ): Promise<void> {
   await requireOwn(tx, caller, credentialId)
   await setProjectCredential(tx, projectId, credentialId)
-  await append(tx, 'project.updated', projectId, projectNews(await projects.find(tx, projectId)))
+  await append(tx, 'project.updated', projectId, projectEvent(await projects.find(tx, projectId)))
 }
 
 /** Has a card's agent use one of the caller's credentials, or none of its own. @throws Problem CARD_NOT_FOUND, CREDENTIAL_NOT_FOUND */

@@ -35,7 +35,7 @@ export async function find(db: Reader, caller: Caller, id: number): Promise<Orga
 
 /**
  * An organization that the caller administers: the named one, or without a name the only one.
- * @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED when there is not just one
+ * @throws Problem ORGANIZATION_NOT_FOUND, FORBIDDEN, VALIDATION_FAILED without a name when there is none or more than one
  */
 export async function administered(db: Reader, caller: Caller, id?: number): Promise<OrganizationRow> {
   if (id === undefined) {
@@ -79,7 +79,7 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 }
 
 /**
- * Adds somebody who has an account with a verified address: whoever registered with an address has not shown that it is theirs.
+ * Adds an account as a member. Its address must be verified: registering with an address does not prove that it is one's own.
  * @throws Problem ORGANIZATION_NOT_FOUND, USER_NOT_FOUND, CONFLICT, ADDRESS_UNVERIFIED
  */
 export async function addMember(
@@ -126,8 +126,8 @@ export async function removeMember(
   await forgetAcceptanceIn(tx, ref.userId, ref.id)
 }
 
-/** Makes one account an admin of every organization that has no admin but the other one. */
-export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
+/** Makes the account `to` an admin of every organization whose only admin is `from`. */
+export async function reassign(tx: Transaction, from: number, to: number): Promise<void> {
   for (const id of await organizationsManagedAlone(tx, from)) await setOrganizationRole(tx, id, to, 'admin')
 }
 

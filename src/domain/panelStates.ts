@@ -2,7 +2,7 @@ import { invalid, Problem } from '../contract/errors.ts'
 import type { Transaction } from '../store/database.ts'
 import {
   deletePanelState,
-  idsOfCards,
+  findCardIds,
   listPanelStates,
   writePanelState,
   type PanelStateRow,
@@ -20,7 +20,7 @@ export async function set(
   states: Record<string, unknown>,
 ): Promise<PanelStateRow[]> {
   const keys = Object.keys(states)
-  const cards = await idsOfCards(tx, projectId, keys.filter(isId).map(Number))
+  const cards = await findCardIds(tx, projectId, keys.filter(isId).map(Number))
   const stranger = keys.find(key => !isId(key) || !cards.has(Number(key)))
   if (stranger !== undefined) throw invalid(stranger.slice(0, 100), 'must be the id of a card of this project')
   for (const key of keys)

@@ -26,7 +26,7 @@ import {
 import { listProjectDays, readPresentDay, type ProjectDay } from '../store/projectDays.ts'
 import { noteRightsChanged } from '../store/rights.ts'
 import { ownerFor } from '../store/users.ts'
-import { projectNews } from '../views/projects.ts'
+import { projectEvent } from '../views/projects.ts'
 import * as boards from './boards.ts'
 import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
@@ -64,7 +64,7 @@ export async function create(
   const ownerId = await ownerFor(tx, caller.userId)
   const id = await insertProject(tx, { ...project, ownerId })
   await acceptProject(tx, ownerId, id)
-  await append(tx, 'project.created', id, projectNews(await find(tx, id)))
+  await append(tx, 'project.created', id, projectEvent(await find(tx, id)))
   await boards.create(tx, caller, id, { name: 'Board' })
   return findVisible(tx, caller, id)
 }
@@ -90,7 +90,7 @@ export async function update(
     // Whoever has accepted the project has accepted it in its folder.
     if (change.path !== undefined && change.path !== project.path)
       await forgetOtherAcceptances(tx, await ownerFor(tx, caller.userId), id)
-    await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
+    await append(tx, 'project.updated', id, projectEvent(await find(tx, id)))
   }
   return findVisible(tx, caller, id)
 }
@@ -119,11 +119,11 @@ export async function history(
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
 
 /** Gives every project that one account owns to another one, which needs no membership there any more. */
-export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
+export async function reassign(tx: Transaction, from: number, to: number): Promise<void> {
   for (const id of await listOwnedProjects(tx, from)) {
     await setProjectOwner(tx, id, to)
     await deleteMember(tx, id, to)
-    await append(tx, 'project.updated', id, projectNews(await find(tx, id)))
+    await append(tx, 'project.updated', id, projectEvent(await find(tx, id)))
   }
 }
 

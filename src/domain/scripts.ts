@@ -19,7 +19,7 @@ import {
   type ScriptRow,
   type ScriptRunRow,
 } from '../store/scripts.ts'
-import { scriptNews } from '../views/scripts.ts'
+import { scriptEvent } from '../views/scripts.ts'
 import { requireWholeOrder } from './order.ts'
 
 const maxScripts = 100
@@ -93,7 +93,7 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
   if ((await status(tx, ref)).status === 'running') throw new Problem('SCRIPT_ALREADY_RUNNING')
   await insertRun(tx, ref.scriptId)
   const begun = await status(tx, ref)
-  await append(tx, 'script.started', ref.projectId, scriptNews(begun))
+  await append(tx, 'script.started', ref.projectId, scriptEvent(begun))
   runs.reconcile(tx)
   return begun
 }
@@ -117,7 +117,7 @@ export async function cancel(
 export async function finish(tx: Transaction, scriptId: number, end: RunEnd): Promise<void> {
   if (!(await endRun(tx, scriptId, end))) return
   const ended = (await readRun(tx, scriptId))!
-  await append(tx, 'script.finished', ended.projectId, scriptNews(ended))
+  await append(tx, 'script.finished', ended.projectId, scriptEvent(ended))
 }
 
 /** Ends the runs that an earlier server has left open. */

@@ -36,10 +36,10 @@ export interface Agents {
 export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged'> & {
   status: EndedStatus
 }
-/** What a card's last action is called when its session comes to a status. */
+/** A card's `lastAgentAction`, before it is stored as JSON. */
 type Action = { type: string; detail: string | null }
 
-/** What somebody who cancels does to a session. */
+/** The ending of a session that a person cancels. */
 export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled' }
 
 /** A card's open session, pre-sessions left out. */
@@ -47,7 +47,7 @@ export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow |
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
 /**
- * Asks for an agent: a new session waits for its turn. What is missing for that is told on the card instead.
+ * Queues a new session. When no agent can run it, the card's last action says what is missing, and there is no session.
  * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
  */
 export async function begin(
@@ -78,8 +78,8 @@ export async function begin(
   return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
 }
 
-/** Why a card cannot be started by somebody, or at all: a key lacks the permission, or no agent is installed. Undefined when it can. */
-export async function obstacle(
+/** Why a card cannot be started: the caller's key lacks the permission, or no agent is available. Undefined when it can. */
+export async function findStartProblem(
   db: Reader,
   agents: Agents,
   card: CardRow,
@@ -93,15 +93,15 @@ export async function obstacle(
 
 /** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE saying what is missing */
 export async function requireStartable(db: Reader, agents: Agents, card: CardRow, by: Starter): Promise<void> {
-  const problem = await obstacle(db, agents, card, by)
+  const problem = await findStartProblem(db, agents, card, by)
   if (problem) throw problem
 }
 
-/** A card's last action where its agent was to start and could not. */
+/** The last action of a card whose agent could not be started. */
 export const notStarted = (tx: Transaction, { message }: Pick<Problem, 'message'>): string =>
   action(tx, { type: 'not_started', detail: message })
 
-/** Starts what a card is for: its agent with the prompts of its step and its own, or its shell command. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+/** Starts a card's agent with the prompts of its step and of the card, or a terminal card's shell command. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
 export const start = async (
   tx: Transaction,
   agents: Agents,
@@ -122,11 +122,11 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
   return announce(tx, session.id, { deferred: false }, { type: 'queued', detail: session.agent })
 }
 
-/** An open session runs, and waits for nobody. Undefined when it has ended meanwhile. */
+/** Marks an open session as running. Undefined when it has ended meanwhile. */
 export const markRunning = (tx: Transaction, id: number): Promise<SessionRow | undefined> =>
   markOpen(tx, id, { status: 'running', waitingFor: null }, null)
 
-/** An open session waits for a person. `waitingFor` are all its questions as JSON, `question` the oldest one's title. */
+/** Marks an open session as waiting for a person. `waitingFor` is the JSON of all its questions, `question` the title of the oldest. */
 export const markWaiting = (
   tx: Transaction,
   id: number,
@@ -148,7 +148,7 @@ async function markOpen(
 
 /**
  * Ends an open session and revokes its tokens. Its waiting messages are kept for its successor, unless it is cancelled.
- * With `unread` the card becomes so. Undefined when it has ended already.
+ * `unread` marks the card as unread. Undefined when the session has ended already.
  */
 export async function end(
   tx: Transaction,
@@ -171,7 +171,7 @@ export async function end(
 export const closePreSession = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
   changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })
 
-/** Every change of a session's status. False where its life does not allow the step. */
+/** All changes of a session's status pass here. False when the state machine does not allow the transition. */
 async function changeStatus(
   tx: Transaction,
   { id, status }: SessionRow,
@@ -182,7 +182,7 @@ async function changeStatus(
   return true
 }
 
-/** Ends a card's active execution because a person wants it so: its tokens and its open session; with `all` its pre-session too. */
+/** Ends a card's open session and revokes the card's tokens at a person's request; `all` ends its pre-session too. */
 export async function endCard(
   tx: Transaction,
   agents: Agents,
@@ -195,7 +195,7 @@ export async function endCard(
   await agents.revokeTokens(tx, { cardId })
 }
 
-/** Tells of a session's new status, and takes it over to its card unless it is a pre-session. */
+/** Appends the event of a session's new status and copies the status to the card, unless it is a pre-session or not the latest. */
 async function announce(tx: Transaction, id: number, card: CardChange, did: Action): Promise<SessionRow> {
   const session = (await readSession(tx, id))!
   await append(tx, 'agent.status', session.projectId, agentSession(session))

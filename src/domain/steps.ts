@@ -13,7 +13,7 @@ export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>
 const stepOf = (card: CardRow): StoredStep | undefined =>
   (JSON.parse(card.pipeline) as StoredStep[]).find(({ columnId }) => columnId === card.columnId)
 
-/** What a card's agent is told first: its step's prompt, or else its column's, before the card's own. A card without a prompt has its title; a terminal card its command. */
+/** The first prompt of a card's agent: the prompt of its step or column, then the card's own or its title. For a terminal card, its command. */
 export async function firstPrompt(db: Reader, card: CardRow): Promise<string> {
   if (card.kind === 'terminal') return card.command ?? ''
   const before =

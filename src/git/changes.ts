@@ -6,32 +6,32 @@ import type { Quarantine } from './quarantine.ts'
 const listTimeoutMs = 60_000
 const maxListBytes = 256 * 1024 * 1024
 
-/** What goes with a worktree: the commits that it and the card's branch name, and all others, which stay. */
+/** What deleting a worktree loses: the commits of its HEAD and of the card's branch. The commits of all other refs are kept. */
 export interface Commits {
-  going: string[]
-  staying: string[]
+  lost: string[]
+  kept: string[]
 }
 
 /**
- * Tells the commits that go from those that stay. Of a repository inside of a worktree (`branch` undefined) all branches
- * go with the folder, and only what its remotes hold stays.
+ * Sorts the commits of all refs into lost and kept. For a repository nested in a worktree (`branch` undefined) all
+ * branches are lost with the folder, and only the remote-tracking refs are kept.
  */
 export async function commitsOf(quarantine: Quarantine, branch: string | null | undefined): Promise<Commits> {
   const [{ head }, refs] = [quarantine, await quarantine.refs()]
-  const goes = (name: string) =>
+  const isLost = (name: string) =>
     branch === undefined ? !name.startsWith('refs/remotes/') : name === `refs/heads/${branch}`
-  const going = [head, ...refs.filter(({ name }) => goes(name)).map(({ id }) => id)].filter(id => id !== undefined)
+  const lost = [head, ...refs.filter(({ name }) => isLost(name)).map(({ id }) => id)].filter(id => id !== undefined)
   return {
-    going: [...new Set(going)],
-    staying: [...new Set(refs.filter(({ name }) => !goes(name)).map(({ id }) => id))],
+    lost: [...new Set(lost)],
+    kept: [...new Set(refs.filter(({ name }) => !isLost(name)).map(({ id }) => id))],
   }
 }
 
 /** Whether a commit would be lost. */
 export async function losesCommits(quarantine: Quarantine, branch: string | null | undefined): Promise<boolean> {
-  const { going, staying } = await commitsOf(quarantine, branch)
-  if (going.length === 0) return false
-  const revisions = [...going, ...staying.map(id => `^${id}`)].join('\n')
+  const { lost, kept } = await commitsOf(quarantine, branch)
+  if (lost.length === 0) return false
+  const revisions = [...lost, ...kept.map(id => `^${id}`)].join('\n')
   return (
     (
       await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], {

@@ -11,7 +11,7 @@ const maxLevels = 16
 /**
  * Writes to the new file `file` (0600, synced) a patch of what would be lost with a worktree: each commit that only
  * `branch` or no branch holds, then the uncommitted and untracked changes, as one mailbox for `git am` or `git apply`, and
- * the same for repositories inside of the worktree. Says whether there was anything to lose; without it there is no file.
+ * the same for repositories inside of the worktree. Returns whether there was anything to lose; otherwise there is no file.
  * @throws Problem WORKTREE_DIRTY, DISK_FULL: the patch could not be made, there is no file and nothing may be deleted
  */
 export async function savePatch(worktreePath: string, branch: string | null, file: string): Promise<boolean> {
@@ -19,7 +19,7 @@ export async function savePatch(worktreePath: string, branch: string | null, fil
   await (await open(file, 'wx', 0o600)).close()
   try {
     if ((await kindOf(worktreePath)) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
-    await appendAll(worktreePath, branch, file, '', 0)
+    await appendRepository(worktreePath, branch, file, '', 0)
     const size = await syncToDisk(file)
     if (size === 0) await rm(file)
     return size > 0
@@ -48,7 +48,7 @@ async function syncToDisk(file: string): Promise<number> {
   }
 }
 
-async function appendAll(
+async function appendRepository(
   path: string,
   branch: string | null | undefined,
   file: string,
@@ -62,13 +62,13 @@ async function appendAll(
     await appendCommits(quarantine, branch, file, prefix)
     await appendChanges(quarantine, file, prefix)
     for (const folder of nested)
-      await appendAll(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
+      await appendRepository(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
   } finally {
     await quarantine.close()
   }
 }
 
-/** Everything of the files, and nothing that a program of the repository's would make of them. */
+/** Whole file contents, without the diff drivers and text conversions that the repository configures: they run programs. */
 const plainDiff = (prefix: string) => [
   '--patch',
   '--binary',
@@ -82,16 +82,16 @@ const plainDiff = (prefix: string) => [
   `--dst-prefix=b/${prefix}`,
 ]
 
-/** Follows the line of first parents, in which each patch, a merge's too, applies to the one before it. */
+/** Follows first parents only: along that line each patch, also a merge's, applies to the result of the one before. */
 async function appendCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
   file: string,
   prefix: string,
 ): Promise<void> {
-  const { going, staying } = await commitsOf(quarantine, branch)
-  for (const [index, tip] of going.entries()) {
-    const revisions = [tip, ...[...staying, ...going.slice(0, index)].map(id => `^${id}`)].join('\n')
+  const { lost, kept } = await commitsOf(quarantine, branch)
+  for (const [index, tip] of lost.entries()) {
+    const revisions = [tip, ...[...kept, ...lost.slice(0, index)].map(id => `^${id}`)].join('\n')
     await quarantine.run(
       [
         'log',
@@ -114,7 +114,7 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
     quarantine.head === undefined
       ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin'])
       : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
-  // An index with conflicts has no tree; the files hold what there is.
+  // write-tree refuses an index with conflicts; what is staged then survives in the files only.
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
   await indexFiles(quarantine)
   const after = await treeOf(quarantine, ['write-tree'])
@@ -122,7 +122,7 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
   await appendDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', file, prefix)
 }
 
-/** Brings the quarantine's index up to what lies in the worktree, with the bytes of the files as they are. */
+/** Updates the quarantine's index to the worktree's files, byte for byte: the attributes switch all conversions off. */
 async function indexFiles(quarantine: Quarantine): Promise<void> {
   const { changed: paths } = await survey(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))

@@ -9,7 +9,7 @@ import {
   hasUsers,
   insertUser,
   localOperator,
-  passOn,
+  reassignOwned,
   searchUsers,
   type UserRow,
 } from '../store/users.ts'
@@ -68,7 +68,7 @@ export async function setup(
   return db.transaction(async tx => {
     if (await hasUsers(tx)) throw new Problem('SETUP_ALREADY_DONE')
     const user = await insertUser(tx, { ...profileOf(input), role: 'super_admin', passwordHash })
-    await passOn(tx, localOperator, user.id)
+    await reassignOwned(tx, localOperator, user.id)
     await takeInvitations(tx, user)
     tx.afterCommit(() => identity.endSetup())
     return signIn(tx, user, passwordHash, originOf(peer, input))

@@ -15,7 +15,7 @@ import {
   type KeyScope,
   type NewKeyRow,
 } from '../store/keys.ts'
-import { passOnWebhooks } from '../store/webhooks.ts'
+import { reassignWebhooks } from '../store/webhooks.ts'
 import { ownerFor } from '../store/users.ts'
 import { isAdmin, type Caller } from '../domain/caller.ts'
 import type { Identity } from './identity.ts'
@@ -87,7 +87,7 @@ export async function rotateKey(
   if (graceSecs === 0) await identity.announce(tx, { keyId: id })
   const { userId, name, scope, organizationId, projectId, permissions, expiresAt } = old
   const minted = await mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
-  if (graceSecs > 0) await passOnWebhooks(tx, id, minted.row.id)
+  if (graceSecs > 0) await reassignWebhooks(tx, id, minted.row.id)
   return minted
 }
 

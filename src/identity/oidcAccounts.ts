@@ -17,7 +17,7 @@ import { erase } from './users.ts'
 interface Replaced {
   userId: number
   email: string
-  heirId: number
+  newOwnerId: number
   projectIds: number[]
 }
 export interface Recognized {
@@ -86,18 +86,18 @@ async function endRegistrant(
   tx: Transaction,
   { id, email }: LinkableRow,
 ): Promise<Replaced> {
-  const heir = await readOtherSuperAdmin(tx, id)
-  if (!heir)
+  const newOwner = await readOtherSuperAdmin(tx, id)
+  if (!newOwner)
     throw refuse(
       'Somebody registered an account with your address without showing it to be theirs, and it is the only super_admin. Another one has to be made first.',
     )
   const projectIds = await endWorkOf(tx, runners, id)
-  await erase(identity, tx, id, heir.id)
+  await erase(identity, tx, id, newOwner.id)
   insertAuditRow(tx, {
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
-    detail: JSON.stringify({ email, heirId: heir.id, reason: 'its address was shown to be of somebody else' }),
+    detail: JSON.stringify({ email, newOwnerId: newOwner.id, reason: 'its address was shown to be of somebody else' }),
   })
-  return { userId: id, email, heirId: heir.id, projectIds }
+  return { userId: id, email, newOwnerId: newOwner.id, projectIds }
 }
 
 /** Links an account that an administrator made, or that was linked at another provider before. */

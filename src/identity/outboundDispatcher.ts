@@ -6,8 +6,9 @@ import type { Database } from '../store/database.ts'
 import { localOperator, readAccount } from '../store/users.ts'
 
 /**
- * Through what the requests go that somebody's credentials cause; undefined when they may go anywhere. On a server that others
- * reach, a plain user's lead to the public Internet only: the server's own network is not the user's to look at.
+ * The undici dispatcher for requests that are made with an account's credentials; undefined when they may go anywhere. On a
+ * server that others can reach, the requests of a plain user reach the public Internet only: otherwise the user could probe the
+ * server's own network.
  */
 export type OutboundDispatcher = (userId: number) => Promise<Dispatcher | undefined>
 

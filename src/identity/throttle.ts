@@ -9,7 +9,7 @@ import type { Seal } from './seal.ts'
 export const maxFailuresPerMinute = 10
 const minuteMs = 60_000
 
-/** Slows down guessing: so many failures a minute for an address and for an email. */
+/** Slows down the guessing of passwords: limits the failures per minute of an address and of an email. */
 export interface Throttle {
   /** @throws Problem RATE_LIMITED when the address or the email has failed too often */
   check(address: string, email: string): Promise<void>
@@ -17,15 +17,16 @@ export interface Throttle {
   countFailure(address: string, email: string): Promise<void>
 }
 
-/** Failures of the present minute, counted by key. */
+/** Failures of the current minute, counted by key. */
 interface Failures {
   get(key: string): Promise<Count | undefined>
   add(key: string): Promise<Count>
 }
 
 /**
- * Addresses and emails are told apart by 20 bits of a keyed hash. That bounds what strangers can make the server remember,
- * and the key, new at each start or secret to the daemons that share the database, keeps them from choosing whom they share a count with.
+ * Counts are kept by 20 bits of a keyed hash of the address or email: 20 bits bound the memory that strangers can fill, and a
+ * secret key keeps them from choosing an address that shares a victim's count. The key is new at each start; daemons that share
+ * a database derive the same one.
  */
 export function createThrottle(db: Database, seal: Seal): Throttle {
   const [failures, secret] = db.isShared
@@ -36,10 +37,12 @@ export function createThrottle(db: Database, seal: Seal): Throttle {
       text => text.slice(0, 1) + createHmac('sha256', secret).update(text).digest('hex').slice(0, 5),
     )
   const refuse = (counts: Array<Count | undefined>, maxTaken: number) => {
-    const over = counts.filter(count => count !== undefined && count.taken > maxTaken && count.leftMs > 0) as Count[]
-    if (over.length > 0)
+    const exceeded = counts.filter(
+      count => count !== undefined && count.taken > maxTaken && count.leftMs > 0,
+    ) as Count[]
+    if (exceeded.length > 0)
       throw new Problem('RATE_LIMITED', 'Too many failures; try again later.', {
-        retryAfterSecs: Math.max(...over.map(({ leftMs }) => leftMs)) / 1000,
+        retryAfterSecs: Math.max(...exceeded.map(({ leftMs }) => leftMs)) / 1000,
       })
   }
   return {
@@ -62,13 +65,13 @@ const sharedFailures = (db: Database): Failures => ({
   add: key => db.transaction(tx => addToCounter(tx, `failures/${key}`, 1, minuteMs)),
 })
 
-/** An IPv6 host commands at least 2^64 addresses: it counts as its /64. */
+/** The network of an address: an IPv6 host has a whole /64 to choose addresses from, so that is what counts. */
 export function networkOf(address: string): string {
   try {
     const parsed = parse(address)
     if (parsed.kind() === 'ipv4') return parsed.toString()
-    const wide = parsed as IPv6
-    return wide.isIPv4MappedAddress() ? wide.toIPv4Address().toString() : wide.parts.slice(0, 4).join(':')
+    const ipv6 = parsed as IPv6
+    return ipv6.isIPv4MappedAddress() ? ipv6.toIPv4Address().toString() : ipv6.parts.slice(0, 4).join(':')
   } catch {
     return address
   }

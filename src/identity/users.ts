@@ -9,7 +9,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { markVerified } from '../store/oidc.ts'
 import { countOwnedProjects } from '../store/projects.ts'
 import { deleteSignInTokensOf } from '../store/signInTokens.ts'
-import { passOnTemplates } from '../store/templates.ts'
+import { reassignTemplates } from '../store/templates.ts'
 import {
   countAccounts,
   deleteUser,
@@ -34,7 +34,7 @@ export interface NewAccount {
   user: AccountRow
   generatedPassword: string
 }
-/** Whoever administers, as the database has it at this moment. */
+/** The administrator who makes a change, as the database has the account inside the transaction. */
 interface Actor {
   id: number
   role: UserRole
@@ -61,7 +61,7 @@ export async function create(
   const passwordHash = await identity.hashQueue(() => hashPassword(generatedPassword))
   const user = await db.transaction(async tx => {
     if (!(await hasUsers(tx))) throw new Problem('CONFLICT', 'Create the first user with POST /api/auth/setup.')
-    requireReach(await actorOf(tx, caller), role)
+    requireRank(await actorOf(tx, caller), role)
     if (await findUserByEmail(tx, email)) throw new Problem('EMAIL_TAKEN')
     const made = await insertUser(tx, { email, displayName: name, role, passwordHash })
     await takeInvitations(tx, made)
@@ -71,8 +71,8 @@ export async function create(
 }
 
 /**
- * Changes an account. With its address confirmed it is no longer ended when a single sign-on brings that address, and gets what the
- * address was invited to.
+ * Changes an account. A confirmed address accepts the invitations to it, and a single sign-on with it no longer replaces the
+ * account.
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN
  */
 export async function update(
@@ -81,7 +81,7 @@ export async function update(
   id: number,
   change: { name?: string; role?: UserRole; addressVerified?: true },
 ): Promise<AccountRow> {
-  const { user } = await findInReach(tx, caller, id, change.role)
+  const { user } = await findChangeable(tx, caller, id, change.role)
   const role = change.role ?? user.role
   if (role !== 'super_admin') await requireOtherSuperAdmin(tx, user)
   await updateUser(tx, id, { displayName: change.name ?? user.displayName, role })
@@ -98,21 +98,21 @@ export async function update(
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, CANNOT_DELETE_SELF, LAST_SUPER_ADMIN
  */
 export async function remove(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
-  const { user, actor } = await findInReach(tx, caller, id)
+  const { user, actor } = await findChangeable(tx, caller, id)
   if (actor.id === id) throw new Problem('CANNOT_DELETE_SELF')
   await requireOtherSuperAdmin(tx, user)
-  const heir = actor.role === 'super_admin' ? actor : (await readFirstSuperAdmin(tx))!
-  await passOnTemplates(tx, id, heir.id)
-  await erase(identity, tx, id, heir.id)
+  const newOwner = actor.role === 'super_admin' ? actor : (await readFirstSuperAdmin(tx))!
+  await reassignTemplates(tx, id, newOwner.id)
+  await erase(identity, tx, id, newOwner.id)
 }
 
 /**
- * Ends an account with everything that is its own: password, sign-ins, keys, agent tokens, credentials, settings, memberships. Its
- * projects and the organizations that only it managed pass to the heir.
+ * Deletes an account with its password, sign-ins, keys, agent tokens, credentials, settings and memberships. Its projects and the
+ * organizations that only it managed pass to the new owner.
  */
-export async function erase(identity: Identity, tx: Transaction, id: number, heirId: number): Promise<void> {
-  await projects.passOn(tx, id, heirId)
-  await organizations.passOn(tx, id, heirId)
+export async function erase(identity: Identity, tx: Transaction, id: number, newOwnerId: number): Promise<void> {
+  await projects.reassign(tx, id, newOwnerId)
+  await organizations.reassign(tx, id, newOwnerId)
   await revokeAgentTokens(identity, tx, { userId: id })
   await deleteUser(tx, id)
   await identity.announce(tx, { userId: id })
@@ -126,7 +126,7 @@ export async function resetPassword({ db, identity }: Realm, caller: Caller, id:
   const generatedPassword = generatePassword()
   const passwordHash = await identity.hashQueue(() => hashPassword(generatedPassword))
   await db.transaction(async tx => {
-    const { user } = await findInReach(tx, caller, id)
+    const { user } = await findChangeable(tx, caller, id)
     if (user.authProvider !== 'local') throw new Problem('NOT_LOCAL_AUTH')
     await setPasswordHash(tx, id, passwordHash)
     await deleteSignInTokensOf(tx, id)
@@ -135,7 +135,7 @@ export async function resetPassword({ db, identity }: Realm, caller: Caller, id:
   return generatedPassword
 }
 
-/** How many projects would pass on with an account. @throws Problem USER_NOT_FOUND */
+/** How many projects would get a new owner if the account were deleted. @throws Problem USER_NOT_FOUND */
 export async function countOwned(db: Reader, id: number): Promise<number> {
   return countOwnedProjects(db, (await find(db, id)).id)
 }
@@ -146,8 +146,8 @@ async function find(db: Reader, id: number): Promise<AccountRow> {
   return user
 }
 
-/** An account that the caller may change, also into one with that role. */
-async function findInReach(
+/** An account that the caller may change and may give the role `newRole`. */
+async function findChangeable(
   tx: Transaction,
   caller: Caller,
   id: number,
@@ -155,11 +155,11 @@ async function findInReach(
 ): Promise<{ user: AccountRow; actor: Actor }> {
   const user = await find(tx, id)
   const actor = await actorOf(tx, caller)
-  requireReach(actor, user.role, newRole)
+  requireRank(actor, user.role, newRole)
   return { user, actor }
 }
 
-/** Somebody may have deleted or demoted the caller since the request came in. */
+/** Reads the caller again: another administrator may have deleted or demoted them since the request came in. */
 async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
   const actor = caller.userId === localOperator ? await readFirstSuperAdmin(tx) : await readAccount(tx, caller.userId)
   if (!actor) throw new Problem('UNAUTHENTICATED', 'Your account is gone.')
@@ -167,7 +167,7 @@ async function actorOf(tx: Transaction, caller: Caller): Promise<Actor> {
   return actor
 }
 
-function requireReach(actor: Actor, ...roles: Array<UserRole | undefined>): void {
+function requireRank(actor: Actor, ...roles: Array<UserRole | undefined>): void {
   if (actor.role !== 'super_admin' && roles.includes('super_admin'))
     throw new Problem('FORBIDDEN', 'Only a super_admin may create or change a super_admin.')
 }
@@ -176,7 +176,7 @@ async function requireOtherSuperAdmin(tx: Transaction, { id, role }: AccountRow)
   if (role === 'super_admin' && !(await hasOtherSuperAdmin(tx, id))) throw new Problem('LAST_SUPER_ADMIN')
 }
 
-/** Letters and digits that nobody takes for one another. There are 32, so that a byte's five low bits choose one evenly. */
+/** Letters and digits that are not mistaken for one another; 32 of them, so that five bits of a byte choose evenly. */
 const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** 100 random bits in four groups that can be read out: `k7mqd-x2w9h-…`. */

@@ -1,6 +1,6 @@
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
-import { clockFollower } from '../config/clock.ts'
+import { createClockJumpCheck } from '../config/clock.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import { throttle } from '../async/throttle.ts'
 import type { Outbox } from '../events/outbox.ts'
@@ -41,14 +41,14 @@ export function createMonitors({ db, outbox, config }: Parts): Monitors {
     () => reconciler.wake(),
   )
   // Times of the wall clock are for show and for the next server.
-  const followClock = clockFollower(config, () =>
+  const checkClock = createClockJumpCheck(config, () =>
     db.transaction(async tx => {
       for (const id of schedule.ids()) if (!runner.isRunning(id)) await setNextRun(tx, id, wallTime(schedule.inMs(id)!))
     }),
   )
   const reconcile = async () => {
     await compare(db, schedule, runner, config)
-    await followClock()
+    await checkClock()
     runner.startDue()
   }
   const reconciler = createReconciler('Monitors', reconcile)

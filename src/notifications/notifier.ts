@@ -5,7 +5,7 @@ import { startConsumer, type ConsumerHandle } from '../events/consumer.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { newsOf, newsTypes } from './news.ts'
+import { createDraft, notifyingEventTypes } from './notificationDraft.ts'
 
 interface Parts {
   db: Database
@@ -13,7 +13,7 @@ interface Parts {
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
 }
 
-/** Tells people what they want to hear of: on their sockets, and by their webhooks. */
+/** Sends notifications to people: over their sockets and to their webhooks. */
 export interface Notifier {
   start(log: Log): void
   stop(): Promise<void>
@@ -22,17 +22,17 @@ export interface Notifier {
 export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
   let reader: ConsumerHandle | undefined
   const take = async (tx: Transaction, events: StoredEvent[]) => {
-    for (const event of events) await tell(tx, event)
+    for (const event of events) await notify(tx, event)
   }
-  const tell = async (tx: Transaction, event: StoredEvent) => {
-    const news = await newsOf(tx, event)
-    if (!news) return
-    for (const { userId, desktop, sound } of await recipientsOf(tx, news.projectId, news.kind)) {
+  const notify = async (tx: Transaction, event: StoredEvent) => {
+    const draft = await createDraft(tx, event)
+    if (!draft) return
+    for (const { userId, desktop, sound } of await recipientsOf(tx, draft.projectId, draft.kind)) {
       const data = {
-        ...news,
+        ...draft,
         userId: String(userId),
-        projectId: String(news.projectId),
-        cardId: String(news.cardId),
+        projectId: String(draft.projectId),
+        cardId: String(draft.cardId),
         desktop,
         sound,
       }
@@ -46,7 +46,7 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
       reader = startConsumer(
         { db, outbox },
         'notifications',
-        { find: (from, seq, limit) => readEventsOfTypes(from, newsTypes, seq, limit), take },
+        { find: (from, seq, limit) => readEventsOfTypes(from, notifyingEventTypes, seq, limit), take },
         onFailure,
       )
     },

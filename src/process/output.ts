@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** The last of an output. */
+/** The last part of an output. */
 export interface Tail {
   add(bytes: Buffer): void
   /** At most the tail's size in bytes, in whole characters. */
@@ -29,27 +29,27 @@ export function createTail(maxBytes: number): Tail {
   }
 }
 
-/** Reads a stream to its end into its tail, so that its writer never waits. */
+/** Reads a stream to its end and keeps its tail. Reading on means that the writer never blocks on a full pipe. */
 export function tailOf(stream: Readable, maxBytes: number): Tail {
   const tail = createTail(maxBytes)
   stream.on('data', tail.add)
   return tail
 }
 
-/** Without the rest of a character at the start, and the beginning of one at the end. Bytes that are no UTF-8 are replaced. */
+/** Decodes UTF-8 without the cut characters at both ends; bytes that are not UTF-8 become U+FFFD. */
 function wholeCharacters(bytes: Buffer): string {
   let start = 0
   while (start < 3 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start), { stream: true })
 }
 
-/** A line without its end. `isCut` tells that it was longer than is kept. */
+/** A line without its line ending. `isCut`: only its first bytes were kept. */
 export interface Line {
   text: string
   isCut: boolean
 }
 
-/** The lines of a stream, as fast as they are taken. Of a longer line only the first `maxLineBytes` are kept. A last line may lack its end. */
+/** The lines of a stream, read as fast as the caller takes them. Longer lines are cut to `maxLineBytes`. The last line needs no line ending. */
 export async function* linesOf(stream: Readable, maxLineBytes: number): AsyncGenerator<Line> {
   let kept: Buffer[] = []
   let size = 0

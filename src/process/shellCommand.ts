@@ -1,5 +1,5 @@
-/** What it prints to stdout and stderr comes in the order in which it was printed, as on a terminal, and the shell's own messages too. */
-const inOneStream = 'exec sh -c -- "$1" 2>&1'
+/** Merging stderr into stdout keeps the order in which both were printed. The outer shell's redirection also catches the inner one's own messages. */
+const mergeStreams = 'exec sh -c -- "$1" 2>&1'
 
-/** A shell's command as a program and its arguments. All that it prints comes by stdout. */
-export const shellCommand = (command: string): string[] => ['sh', '-c', inOneStream, 'sh', command]
+/** The argv that runs a shell command with all of its output on stdout. */
+export const shellCommand = (command: string): string[] => ['sh', '-c', mergeStreams, 'sh', command]

@@ -13,8 +13,8 @@ export const listPanelStates = (db: Reader, userId: number, projectId: number): 
     [userId, projectId],
   )
 
-/** Those of the ids that name cards of the project. */
-export const idsOfCards = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> =>
+/** Filters ids: those of cards that the project has. */
+export const findCardIds = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> =>
   new Set(
     (
       await db.all<{ id: number }>(
@@ -36,7 +36,7 @@ export const writePanelState = async (
   )
 }
 
-/** Tells whether there was one. */
+/** Returns whether there was one. */
 export const deletePanelState = async (
   tx: Transaction,
   userId: number,

@@ -18,11 +18,11 @@ export interface NamedHit {
   title: string
 }
 
-/** Whether there are cards whose words have not been taken up yet. */
+/** Whether there are cards that the full-text index has not caught up with. */
 export const hasUnindexed = async (db: Reader): Promise<boolean> =>
   (await db.get('SELECT card_id FROM unindexed_cards LIMIT 1')) !== undefined
 
-/** Takes up the words of at most `limit` cards that are new or have changed, and tells how many. */
+/** Indexes at most `limit` new or changed cards and returns how many it did. */
 export async function indexCards(tx: Transaction, limit: number): Promise<number> {
   const pending = await tx.all<{ id: number }>('SELECT card_id AS id FROM unindexed_cards ORDER BY card_id LIMIT ?', [
     limit,
@@ -43,14 +43,14 @@ export async function indexCards(tx: Transaction, limit: number): Promise<number
   return pending.length
 }
 
-/** The words of titles, and those of titles, prompts and labels. Either holds a card's project too, in `scope`. */
-export type Words = 'card_titles' | 'card_texts'
+/** The full-text table of titles, or that of titles, prompts and labels. Both have the card's project in `scope`. */
+export type SearchTable = 'card_titles' | 'card_texts'
 
 /** Cards whose words match a full-text expression, newest first. */
-export const findCards = (db: Reader, words: Words, expression: string, limit: number): Promise<CardHit[]> =>
+export const findCards = (db: Reader, table: SearchTable, expression: string, limit: number): Promise<CardHit[]> =>
   db.all(
     `SELECT c.id, c.project_id AS projectId, p.name AS projectName, c.title, c.prompt, l.name AS columnName, c.status, c.archived_at AS archivedAt
-   FROM (SELECT rowid FROM ${words} WHERE ${words} MATCH ? ORDER BY rowid DESC LIMIT ?) f
+   FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ?) f
    JOIN cards c ON c.id = f.rowid JOIN columns l ON l.id = c.column_id JOIN projects p ON p.id = c.project_id WHERE c.deleted_at IS NULL ORDER BY c.id DESC`,
     [expression, limit],
   )

@@ -52,7 +52,7 @@ export const updateTemplate = async (
   ])
 }
 /** Gives an account's templates to another account. */
-export const passOnTemplates = async (tx: Transaction, from: number, to: number): Promise<void> => {
+export const reassignTemplates = async (tx: Transaction, from: number, to: number): Promise<void> => {
   await tx.run('UPDATE board_templates SET user_id = ? WHERE user_id = ?', [to, from])
 }
 export const deleteTemplate = async (tx: Transaction, id: number): Promise<void> => {

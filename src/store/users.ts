@@ -16,7 +16,7 @@ export interface AccountRow extends UserRow {
   authProvider: 'local' | 'oidc'
   avatarUrl: string | null
   createdAt: string
-  /** 1 while nobody has vouched that the address is the account's. */
+  /** 1 for an account that registered itself, until somebody confirms its address. */
   selfRegistered: number
 }
 
@@ -29,11 +29,11 @@ export const hasUsers = async (db: Reader): Promise<boolean> =>
 export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> =>
   db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
 
-/** Whose something is that an account makes: the first user may have taken over from the local operator since the request came in. */
+/** The owner of what an account creates: the first user may have replaced the local operator since the request came in. */
 export const ownerFor = async (tx: Transaction, userId: number): Promise<number> =>
   userId === localOperator ? ((await readFirstSuperAdmin(tx))?.id ?? localOperator) : userId
 
-/** The account with an email, upper or lower case, and its password's hash: null when it signs in elsewhere. */
+/** The account with an email, whatever its case. `passwordHash` is null when it signs in with an identity provider. */
 export const findUserByEmail = (
   db: Reader,
   email: string,
@@ -43,13 +43,13 @@ export const findUserByEmail = (
     [email],
   )
 
-const holdsText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
-const patternOf = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+const matchesText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
+const likePattern = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Accounts whose name or email holds the text, by name. */
 export const searchUsers = (db: Reader, text: string, limit: number): Promise<UserRow[]> =>
-  db.all(`SELECT ${fields} FROM users WHERE ${holdsText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
-    patternOf(text),
+  db.all(`SELECT ${fields} FROM users WHERE ${matchesText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
+    likePattern(text),
     limit,
   ])
 
@@ -58,22 +58,22 @@ export const listAccounts = (
   db: Reader,
   { search = '', offset, limit }: { search?: string; offset: number; limit: number },
 ): Promise<AccountRow[]> =>
-  db.all(`SELECT ${accountFields} FROM users WHERE ${holdsText} ORDER BY id LIMIT ?2 OFFSET ?3`, [
-    patternOf(search),
+  db.all(`SELECT ${accountFields} FROM users WHERE ${matchesText} ORDER BY id LIMIT ?2 OFFSET ?3`, [
+    likePattern(search),
     limit,
     offset,
   ])
 export const countAccounts = async (db: Reader, search = ''): Promise<number> =>
-  (await db.get<{ total: number }>(`SELECT count(*) AS total FROM users WHERE ${holdsText}`, [patternOf(search)]))!
+  (await db.get<{ total: number }>(`SELECT count(*) AS total FROM users WHERE ${matchesText}`, [likePattern(search)]))!
     .total
 
 export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> =>
   db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
-/** The first super_admin beside this account. */
+/** The first super_admin other than this account. */
 export const readOtherSuperAdmin = (db: Reader, id: number): Promise<UserRow | undefined> =>
   db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' AND id <> ? ORDER BY id LIMIT 1`, [id])
 
-/** Whether there is a super_admin beside this account. */
+/** Whether there is a super_admin other than this account. */
 export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> =>
   (await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id])) !== undefined
 
@@ -96,14 +96,15 @@ export const updateUser = async (
   await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
   await noteRightsChanged(tx, id)
 }
-/** Replaces the hash of an account's password, and tells whether it still had this one. */
+/** Replaces an account's password hash if it still is `from`; returns whether it was. */
 export const replacePasswordHash = async (tx: Transaction, id: number, from: string, to: string): Promise<boolean> =>
   (await tx.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [to, id, from])).changes === 1
 export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => {
   await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id])
 }
 
-const owned = [
+/** Tables whose rows belong to the account in `user_id`. */
+const ownedTables = [
   'organization_members',
   'project_members',
   'project_visits',
@@ -116,14 +117,14 @@ const owned = [
 ]
 
 /** Gives everything that one account owns to another one, which owns nothing yet. */
-export async function passOn(tx: Transaction, from: number, to: number): Promise<void> {
+export async function reassignOwned(tx: Transaction, from: number, to: number): Promise<void> {
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
   await tx.run('UPDATE webhooks SET maker_user_id = ? WHERE maker_user_id = ?', [to, from])
-  for (const table of owned) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
+  for (const table of ownedTables) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
 }
 
-/** Deletes an account with its sign-ins and everything that is its own; what others use of it was passed on before. */
+/** Deletes an account with everything that it owns. Reassign before what others use of it. */
 export async function deleteUser(tx: Transaction, id: number): Promise<void> {
-  for (const table of owned) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
+  for (const table of ownedTables) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
   await tx.run('DELETE FROM users WHERE id = ?', [id])
 }

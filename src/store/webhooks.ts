@@ -60,7 +60,7 @@ export const disableWebhooks = async (tx: Transaction, projectId: number): Promi
 }
 
 /** Gives the webhooks that an API key made to the one that takes its place. */
-export const passOnWebhooks = async (tx: Transaction, fromKeyId: number, toKeyId: number): Promise<void> => {
+export const reassignWebhooks = async (tx: Transaction, fromKeyId: number, toKeyId: number): Promise<void> => {
   await tx.run('UPDATE webhooks SET maker_key_id = ? WHERE maker_key_id = ?', [toKeyId, fromKeyId])
 }
 

@@ -51,7 +51,10 @@ export const messages = part({
     known.find('sessions', record.sessionId, 'sessionId')
     if (record.waitingSessionId !== null) known.find('sessions', record.waitingSessionId, 'waitingSessionId')
     if ((record.role === 'tool') !== (record.tool !== null))
-      known.fault('tool', record.role === 'tool' ? "is required for a tool's message" : "is for a tool's message only")
+      known.addError(
+        'tool',
+        record.role === 'tool' ? "is required for a tool's message" : "is for a tool's message only",
+      )
   },
   write: async (tx, record, made) => {
     const session = made.rows.sessions.get(record.sessionId)

@@ -48,9 +48,9 @@ export const attachments = part({
       digest: undefined,
     })
     if (known.count(`attachments of card ${cardId}`) === maxPerCard + 1)
-      known.fault('cardId', `names a card with more than ${maxPerCard} attachments`)
+      known.addError('cardId', `names a card with more than ${maxPerCard} attachments`)
     if (size > known.maxAttachmentBytes)
-      known.fault('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
+      known.addError('size', `must be at most ${known.maxAttachmentBytes}: this server takes no larger attachments`)
   },
   write: async (tx, { id, cardId, createdAt }, made) => {
     const [card, file] = [made.rows.cards.get(cardId), made.files.get(id)]
@@ -83,7 +83,7 @@ export const contents = part({
     if (!attachment) return
     if (known.latest !== attachmentId) begin(attachmentId, known)
     if (attachment.digest !== undefined)
-      known.fault('attachmentId', 'must stand beside the other pieces of its attachment')
+      known.addError('attachmentId', 'must stand beside the other pieces of its attachment')
     const bytes = Buffer.from(content, 'base64')
     attachment.bytes += bytes.length
     attachment.hash = (attachment.hash ?? createHash('sha256')).update(bytes)
@@ -109,7 +109,7 @@ function checkBytes(
     known.warnings.push(
       `The attachment "${filename}" has no content in the file${machine ? `: it was on the machine ${machine}, which could not be reached or had it no more` : ''}; it is left out.`,
     )
-  else if (bytes !== size) known.faultAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
+  else if (bytes !== size) known.addErrorAt(`${place}.size`, `is ${size}, but its content has ${bytes} bytes`)
   else if ((digest ?? createHash('sha256').digest('hex')) !== sha256)
-    known.faultAt(`${place}.sha256`, 'is not the hash of its content')
+    known.addErrorAt(`${place}.sha256`, 'is not the hash of its content')
 }

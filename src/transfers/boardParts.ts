@@ -30,7 +30,7 @@ export const projects = part({
   },
   check: (record, known) => known.add('projects', record.id, record),
   checkEnd: known => {
-    if (known.all('projects').size === 0) known.fault('', 'must hold a project')
+    if (known.all('projects').size === 0) known.addError('', 'must hold a project')
   },
   write: async (tx, { id, path: _, copiedFiles, ...project }, made) => {
     if (made.rows.projects.has(id)) return
@@ -58,13 +58,13 @@ export const boards = part({
   check: (record, known) => {
     known.add('boards', record.id, record.projectId)
     if (known.find('projects', record.projectId, 'projectId'))
-      known.take(`project ${record.projectId}`, record.position)
+      known.takePosition(`project ${record.projectId}`, record.position)
   },
   checkEnd: known => {
     known.requireDense()
     const used = new Set(known.all<number>('boards').values())
     for (const id of known.all('projects').keys())
-      if (!used.has(id)) known.fault('', `must hold a board of project ${id}`)
+      if (!used.has(id)) known.addError('', `must hold a board of project ${id}`)
   },
   write: async (tx, { id, name, position, createdAt, ...record }, made) => {
     if (made.rows.boards.has(id)) return
@@ -88,7 +88,7 @@ export const columns = part({
   check: (record, known) => {
     const projectId = known.find<number>('boards', record.boardId, 'boardId')
     known.add('columns', record.id, { projectId, columnType: record.columnType })
-    if (projectId !== undefined) known.take(`board ${record.boardId}`, record.position)
+    if (projectId !== undefined) known.takePosition(`board ${record.boardId}`, record.position)
   },
   checkEnd: known => known.requireDense(),
   write: async (tx, { id, boardId, ...record }, made) => {
@@ -132,23 +132,26 @@ function checkCard(card: CardRecord, known: RecordIndex): void {
   for (const [index, step] of card.pipeline.entries()) {
     const stepColumn = known.find<KnownColumn>('columns', step.columnId, `pipeline.${index}.columnId`)
     if (stepColumn && column && stepColumn.projectId !== column.projectId)
-      known.fault(`pipeline.${index}.columnId`, "must be a column of the card's project")
+      known.addError(`pipeline.${index}.columnId`, "must be a column of the card's project")
   }
   if ((card.kind === 'terminal') !== (card.command !== null))
-    known.fault('command', card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only')
+    known.addError(
+      'command',
+      card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
+    )
   if (!column) return
   checkPlace(card, column, known)
-  if (card.kind === 'assistant') known.take(`project ${column.projectId}`, 0, 'kind')
+  if (card.kind === 'assistant') known.takePosition(`project ${column.projectId}`, 0, 'kind')
 }
 
 /** Kanban cards have a place in their column unless they are archived elsewhere than in an archive column. */
 function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: RecordIndex): void {
   if (columnType === 'archive' && card.archivedAt === null)
-    known.fault('archivedAt', 'is required in an archive column')
+    known.addError('archivedAt', 'is required in an archive column')
   const isOrdered = card.kind === 'kanban' && (card.archivedAt === null || columnType === 'archive')
   if (isOrdered !== (card.position !== null))
-    known.fault('position', isOrdered ? 'is required' : "must be null: the card is in no column's order")
-  else if (card.position !== null) known.take(`column ${card.columnId}`, card.position)
+    known.addError('position', isOrdered ? 'is required' : "must be null: the card is in no column's order")
+  else if (card.position !== null) known.takePosition(`column ${card.columnId}`, card.position)
 }
 
 /** A card that was at work is interrupted, as when a server stops. A project has one assistant: that of a file is left out where there may be one. */

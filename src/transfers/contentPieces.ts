@@ -7,13 +7,13 @@ export interface ContentFile {
   path: string
 }
 
-/** Base64 makes a mebibyte of so many bytes, without padding between pieces. */
+/** 1 MiB in base64. A multiple of 3, so that only an attachment's last piece has padding. */
 const pieceBytes = 786_432
-const between = ',\n'
-const before = (id: number, isFirst: boolean) => `${isFirst ? '\n' : between}{"attachmentId":${id},"content":"`
+const separator = ',\n'
+const before = (id: number, isFirst: boolean) => `${isFirst ? '\n' : separator}{"attachmentId":${id},"content":"`
 const after = '"}'
 
-/** How long `piecesOf` is. */
+/** The length of what `piecesOf` yields, so that Content-Length is known before any file is read. */
 export function lengthOfPieces(files: readonly ContentFile[]): number {
   let length = 0
   for (const { id, size } of files)
@@ -22,7 +22,7 @@ export function lengthOfPieces(files: readonly ContentFile[]): number {
   return length
 }
 
-/** Files as records of the part `contents`, piece by piece. @throws Error when a file has become shorter */
+/** Yields the files as records of the part `contents`, piece by piece. @throws Error when a file has become shorter */
 export async function* piecesOf(files: readonly ContentFile[]): AsyncGenerator<string> {
   let isFirst = true
   for (const { id, size, path } of files) {

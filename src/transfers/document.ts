@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Faults, unimportable } from './faults.ts'
+import { ImportErrors, importError } from './importErrors.ts'
 import { openJson, type Placed } from './jsonFile.ts'
 import { RecordIndex } from './recordIndex.ts'
 import { parts } from './parts.ts'
@@ -26,19 +26,19 @@ export async function openDocument(path: string): Promise<Document> {
   const file = await openJson(path)
   try {
     const heads = Object.keys(Head.entries)
-    if (!file.names.includes('format')) throw unimportable('format', 'is required: this is no export of a board')
+    if (!file.names.includes('format')) throw importError('format', 'is required: this is no export of a board')
     const values = Object.fromEntries(
       await Promise.all(
         file.names.filter(name => heads.includes(name)).map(async name => [name, await file.small(name)]),
       ),
     )
-    const faults = new Faults()
+    const errors = new ImportErrors()
     for (const name of file.names)
       if (!heads.includes(name) && !parts.some(part => part.name === name))
-        faults.add(name.slice(0, 100), 'is not a known part')
+        errors.add(name.slice(0, 100), 'is not a known part')
     const head = v.safeParse(Head, values)
-    if (!head.success) faults.addIssues('', head.issues)
-    faults.require()
+    if (!head.success) errors.addIssues('', head.issues)
+    errors.throwIfAny()
     const { exportedAt, organization } = head.output as v.InferOutput<typeof Head>
     return { exportedAt, organization, records: name => file.entries(name), warnings: [], close: file.close }
   } catch (error) {
@@ -49,32 +49,32 @@ export async function openDocument(path: string): Promise<Document> {
 
 /**
  * Checks every record of a document by itself and against the others, and writes nothing.
- * @throws Problem INVALID_IMPORT with the first 20 faults, each by its place, or the signal's reason
+ * @throws Problem INVALID_IMPORT with the first 20 errors, each by its place, or the signal's reason
  */
 export async function check(
   document: Document,
   limits: { maxAttachmentBytes: number },
   signal: AbortSignal,
 ): Promise<Checked> {
-  const faults = new Faults()
-  const known = new RecordIndex(faults, limits)
+  const errors = new ImportErrors()
+  const known = new RecordIndex(errors, limits)
   const counts: Record<string, number> = {}
   for (const { name, schema, maxRecords, check, checkEnd } of parts) {
     counts[name] = 0
     for await (const { place, value } of document.records(name)) {
       signal.throwIfAborted()
       known.place = place
-      if (++counts[name] > maxRecords) throw unimportable(name, `must have at most ${maxRecords} records`)
+      if (++counts[name] > maxRecords) throw importError(name, `must have at most ${maxRecords} records`)
       const result = v.safeParse(schema, value, { abortPipeEarly: true })
       if (result.success) check?.(result.output, known)
       else {
-        faults.addIssues(place, result.issues)
+        errors.addIssues(place, result.issues)
         known.tolerate(name, value)
       }
     }
     known.place = name
     checkEnd?.(known)
   }
-  faults.require()
+  errors.throwIfAny()
   return { counts, known }
 }

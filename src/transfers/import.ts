@@ -14,7 +14,7 @@ import { abandonedProjects, deleteSomeOfHidden, raiseProjectTokens, revealProjec
 import { deleteProject, readProject } from '../store/projects.ts'
 import { ownerFor } from '../store/users.ts'
 import { board as boardView } from '../views/boards.ts'
-import { projectNews } from '../views/projects.ts'
+import { projectEvent } from '../views/projects.ts'
 import type { Checked, Document } from './document.ts'
 import type { Made, Part } from './part.ts'
 import { parts } from './parts.ts'
@@ -228,7 +228,7 @@ async function showProjects(
     const { id } = made.rows.projects.get(idInFile)!
     if (tokens && tokens.sessions > 0) await raiseProjectTokens(tx, id, tokens)
     await revealProject(tx, id, wanted ?? ownOrganization)
-    await append(tx, 'project.created', id, projectNews((await readProject(tx, id))!))
+    await append(tx, 'project.created', id, projectEvent((await readProject(tx, id))!))
     for (const board of await listBoards(tx, id)) await append(tx, 'board.created', id, boardView(board))
   }
   return ownOrganization

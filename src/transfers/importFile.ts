@@ -11,7 +11,7 @@ import { listColumns } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { KnownAttachment } from './attachmentParts.ts'
 import { check, openDocument, type Checked, type Document } from './document.ts'
-import { unimportable } from './faults.ts'
+import { importError } from './importErrors.ts'
 import type { Draft } from './formats/draft.ts'
 import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
@@ -104,7 +104,7 @@ function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: Imp
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
   const maxRecords = maxIntoExisting(db)
   if (projectId !== undefined && total > maxRecords)
-    throw unimportable(
+    throw importError(
       '',
       `the file has ${total} records, and at most ${maxRecords} go into a project that is there; without projectId they make projects of their own, as many as there are`,
     )

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { unimportable } from './faults.ts'
+import { importError } from './importErrors.ts'
 import { BrokenJson, firstByte, membersAt, parse } from './json.ts'
 
 /** A value of a file, and its place there. */
@@ -28,7 +28,7 @@ export async function openJson(path: string): Promise<JsonFile> {
   const file = await open(path, 'r')
   try {
     const first = await firstByte(file)
-    if (first?.char !== '{' && first?.char !== '[') throw unimportable('', 'the file must be JSON: an object or a list')
+    if (first?.char !== '{' && first?.char !== '[') throw importError('', 'the file must be JSON: an object or a list')
     const members =
       first.char === '{' ? await told(() => look(file, first.at)) : new Map<string, { start: number; end: number }>()
     return {
@@ -53,7 +53,7 @@ async function look(file: FileHandle, start: number): Promise<Map<string, { star
       if (await firstByte(file, value)) throw new BrokenJson('goes on behind its end', value)
       return members
     }
-    if (members.has(value.key!)) throw unimportable(value.key!.slice(0, 100), 'stands there more than once')
+    if (members.has(value.key!)) throw importError(value.key!.slice(0, 100), 'stands there more than once')
     members.set(value.key!, value)
   }
 }
@@ -63,7 +63,7 @@ async function readSmall(
   name: string,
   { start, end }: { start: number; end: number },
 ): Promise<unknown> {
-  if (end - start > maxBytes) throw unimportable(name, `must have at most ${maxBytes} bytes`)
+  if (end - start > maxBytes) throw importError(name, `must have at most ${maxBytes} bytes`)
   const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
   return parse(buffer.toString(), start)
 }
@@ -74,14 +74,14 @@ async function* entriesOf(
   name: string | undefined,
 ): AsyncGenerator<Placed> {
   if (start === undefined) return
-  if ((await firstByte(file, start))?.char !== '[') throw unimportable(name ?? '', 'must be a list')
+  if ((await firstByte(file, start))?.char !== '[') throw importError(name ?? '', 'must be a list')
   const members = membersAt(file, start, maxBytes)
   for (let index = 0; ; index++) {
     const place = name === undefined ? String(index) : `${name}.${index}`
     const next = await told(() => members.next(), place)
     if (next.done) {
       if (name === undefined && (await firstByte(file, next.value)))
-        throw unimportable('', 'the file goes on behind its end')
+        throw importError('', 'the file goes on behind its end')
       return
     }
     const { text, start: at } = next.value
@@ -95,7 +95,7 @@ async function told<T>(read: () => Promise<T>, place = ''): Promise<T> {
     return await read()
   } catch (error) {
     throw error instanceof BrokenJson
-      ? unimportable(place, `${place === '' ? 'the file ' : ''}${error.message} (byte ${error.at})`)
+      ? importError(place, `${place === '' ? 'the file ' : ''}${error.message} (byte ${error.at})`)
       : error
   }
 }

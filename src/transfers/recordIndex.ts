@@ -1,46 +1,46 @@
-import type { Faults } from './faults.ts'
+import type { ImportErrors } from './importErrors.ts'
 
-/** What a check knows of the records so far: their ids, what each says of itself, and which places are taken. */
+/** What the check of an import file knows of the records read so far: ids, records by id, and taken positions. */
 export class RecordIndex {
-  readonly #faults: Faults
+  readonly #errors: ImportErrors
   readonly #parts = new Map<string, Map<number, unknown>>()
   readonly #taken = new Map<string, Set<number>>()
   readonly #counts = new Map<string, number>()
   readonly maxAttachmentBytes: number
   readonly warnings: string[] = []
-  /** Where the record stands that is being checked, like `cards.12`; at the end of a part, the part. */
+  /** The path of the record that is being checked, like `cards.12`; at the end of a part, the part's name. */
   place = ''
-  /** The attachment whose bytes came last. */
+  /** The attachment that the latest piece of content belongs to. */
   latest = 0
 
-  constructor(faults: Faults, { maxAttachmentBytes }: { maxAttachmentBytes: number }) {
-    this.#faults = faults
+  constructor(errors: ImportErrors, { maxAttachmentBytes }: { maxAttachmentBytes: number }) {
+    this.#errors = errors
     this.maxAttachmentBytes = maxAttachmentBytes
   }
 
-  /** Faults a field of the record that is being checked, or all of it. */
-  fault(field: string, rule: string): void {
-    this.#faults.add(field === '' ? this.place : `${this.place}.${field}`, rule)
+  /** Reports a field of the record that is being checked, or with an empty name the whole record. */
+  addError(field: string, rule: string): void {
+    this.#errors.add(field === '' ? this.place : `${this.place}.${field}`, rule)
   }
-  faultAt(place: string, rule: string): void {
-    this.#faults.add(place, rule)
+  addErrorAt(place: string, rule: string): void {
+    this.#errors.add(place, rule)
   }
 
-  /** Takes note of a record; its id must be new in its part. */
+  /** Adds a record; an id that its part already has is an error. */
   add<T>(part: string, id: number, record: T): void {
     const known = this.all<T>(part)
-    if (known.has(id)) this.fault('id', 'stands there more than once')
+    if (known.has(id)) this.addError('id', 'stands there more than once')
     known.set(id, record)
   }
 
-  /** The record that a field names; one that is not there is a fault. */
+  /** The record that a field refers to; a missing one is an error. */
   find<T>(part: string, id: number, field: string): T | undefined {
     const known = this.all<T>(part)
-    if (!known.has(id)) this.fault(field, `names nothing in ${part}`)
+    if (!known.has(id)) this.addError(field, `names nothing in ${part}`)
     return known.get(id)
   }
 
-  /** Lets others name a record that is wrong: that is one fault, not many. */
+  /** Lets other records refer to an invalid one, so that it is reported once and not for each reference. */
   tolerate(part: string, record: unknown): void {
     const id = (record as { id?: unknown } | null)?.id
     if (typeof id === 'number' && !this.all(part).has(id)) this.all(part).set(id, undefined)
@@ -52,27 +52,27 @@ export class RecordIndex {
     return known as Map<number, T>
   }
 
-  /** Counts one more of something, and tells how many there are now. */
+  /** Counts one more of `what` and returns the new count. */
   count(what: string): number {
     const count = (this.#counts.get(what) ?? 0) + 1
     this.#counts.set(what, count)
     return count
   }
 
-  /** Takes a place of a list, which is named by what it is a list of ("column 3"). */
-  take(list: string, position: number, field = 'position'): void {
+  /** Takes a position of a list, which is named by its owner ("column 3"). A taken position is an error. */
+  takePosition(list: string, position: number, field = 'position'): void {
     const taken = this.#taken.get(list) ?? new Set()
     this.#taken.set(list, taken)
-    if (taken.has(position)) this.fault(field, `is taken already in ${list}`)
+    if (taken.has(position)) this.addError(field, `is taken already in ${list}`)
     taken.add(position)
   }
 
-  /** Faults every list whose places do not run from 0 without holes. */
+  /** Reports every list whose positions do not run from 0 without a hole. */
   requireDense(): void {
     for (const [list, taken] of this.#taken) {
       let first = 0
       while (taken.has(first)) first++
-      if (first < taken.size) this.fault('', `must leave no hole in ${list}: nothing has the position ${first}`)
+      if (first < taken.size) this.addError('', `must leave no hole in ${list}: nothing has the position ${first}`)
     }
     this.#taken.clear()
   }

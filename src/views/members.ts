@@ -27,7 +27,7 @@ const invitation = ({ email, role, createdAt, expiresAt }: InvitationRow): Infer
 export const memberOrInvitation = (row: MemberRow | InvitationRow): Member | InferOutput<typeof Invitation> =>
   'userId' in row ? member(row) : invitation(row)
 
-/** An invitation with its link. The token stands behind `#`, which browsers tell no server. */
+/** An invitation with its link. The token is in the fragment, which browsers do not send to a server. */
 export const newInvitation = (
   row: InvitationRow & { token: string },
   url: string,

@@ -9,8 +9,8 @@ import { localOperator } from '../store/users.ts'
 
 const idOrNull = (id: number | null) => (id === null ? null : String(id))
 
-/** A project as everybody who may see it gets it in an event. */
-export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
+/** A project as its events show it: without the fields that differ between callers. */
+export const projectEvent = (row: ProjectRow): EventData<'project.created'> => ({
   id: String(row.id),
   name: row.name,
   path: row.path,
@@ -22,7 +22,7 @@ export const projectNews = (row: ProjectRow): EventData<'project.created'> => ({
 
 /** A project as one caller sees it. */
 export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({
-  ...projectNews(row),
+  ...projectEvent(row),
   credentialId: idOrNull(row.credentialId),
   agent: row.agent,
   copiedFiles: JSON.parse(row.copiedFiles),

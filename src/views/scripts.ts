@@ -29,7 +29,7 @@ export function scriptStatus(row: ScriptRunRow, since = 0): InferOutput<typeof S
 }
 
 /** The same for an event. */
-export const scriptNews = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> =>
+export const scriptEvent = (row: ScriptRunRow): InferOutput<typeof ScriptStatus> =>
   scriptStatus(row, row.outputStart + Math.max(0, row.output.length - maxInEvents))
 
 /** Half a character is not begun with. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** The header webhook-id of a new message: the same at each attempt, so that a receiver knows what it has had already. */
+/** The `webhook-id` header of a new message. All attempts share it, so that a receiver can drop duplicates. */
 export const newMessageId = (): string => `msg_${randomBytes(16).toString('base64url')}`
 
-/** What a message tells. `data` is JSON text; an event of a project has a seq, by which a receiver can put them in order. */
+/** A message to a webhook. `data` is JSON text. Events of a project have a `seq`, by which a receiver can sort them. */
 export interface WebhookMessage {
   type: string
   timestamp: string
@@ -12,6 +12,6 @@ export interface WebhookMessage {
   data: string
 }
 
-/** The body of a message (Standard Webhooks 1.0: type, timestamp, data), as it is signed. */
+/** The body of a message (Standard Webhooks 1.0: type, timestamp, data), exactly as it is signed. */
 export const bodyOf = ({ type, timestamp, projectId, seq, data }: WebhookMessage): string =>
   `${JSON.stringify({ type, timestamp, ...(projectId !== undefined && { projectId: String(projectId) }), ...(seq !== undefined && { seq }) }).slice(0, -1)},"data":${data}}`

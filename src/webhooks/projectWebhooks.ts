@@ -59,13 +59,13 @@ export function createProjectWebhooks(
     rotate: shown,
     test: async (tx, ref) => {
       const { id } = await rules.findEnabled(tx, ref)
-      const told = {
+      const message = {
         type: 'webhook.test',
         timestamp: tx.now,
         projectId: ref.projectId,
         data: JSON.stringify({ webhookId: String(id) }),
       }
-      return rules.findDelivery(tx, ref, await queue.tell(tx, id, told, true))
+      return rules.findDelivery(tx, ref, await queue.enqueue(tx, id, message, true))
     },
     redeliver: async (tx, ref, deliveryId) => {
       const before = await rules.findDelivery(tx, ref, deliveryId)

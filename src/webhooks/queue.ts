@@ -5,11 +5,11 @@ import type { Sender } from './sender.ts'
 
 type Message = Pick<DeliveryRow, 'messageId' | 'type' | 'body'>
 
-/** Puts messages where the sender finds them; it is woken after the commit. */
+/** Queues messages as deliveries and wakes the sender after the commit. */
 export interface Queue {
-  /** A new message. `asked`: a person waits for it. Returns its delivery's id. */
-  tell(tx: Transaction, webhookId: number, told: WebhookMessage, asked?: boolean): Promise<number>
-  /** A message once more that a person asked for. Returns the new delivery's id. */
+  /** Queues a new message. `asked`: a person waits for it. Returns its delivery's id. */
+  enqueue(tx: Transaction, webhookId: number, message: WebhookMessage, asked?: boolean): Promise<number>
+  /** Queues a message once more because a person asked for it. Returns the new delivery's id. */
   repeat(tx: Transaction, webhookId: number, message: Message): Promise<number>
   wakeAfter(tx: Transaction, webhookId: number): void
 }
@@ -22,8 +22,8 @@ export function createQueue(sender: Pick<Sender, 'wake'>): Queue {
     return id
   }
   return {
-    tell: (tx, webhookId, told, asked = false) =>
-      add(tx, webhookId, { messageId: newMessageId(), type: told.type, body: bodyOf(told) }, asked),
+    enqueue: (tx, webhookId, message, asked = false) =>
+      add(tx, webhookId, { messageId: newMessageId(), type: message.type, body: bodyOf(message) }, asked),
     repeat: (tx, webhookId, message) => add(tx, webhookId, message, true),
     wakeAfter,
   }

@@ -4,16 +4,16 @@ import { deleteWebhook, insertWebhook, readUserWebhook } from '../store/webhooks
 import type { Queue } from './queue.ts'
 import { giveSecret } from './secrets.ts'
 
-/** Where accounts have their notifications sent to. */
+/** The webhooks that accounts have for their own notifications. */
 export interface UserWebhooks {
-  /** Where an account's notifications go; null for nowhere, also after the receiver has answered 410 Gone. */
+  /** The URL that an account's notifications go to; null when there is none or the receiver has answered 410 Gone. */
   userUrl(db: Reader, userId: number): Promise<string | null>
   /**
-   * Sends an account's notifications to a URL that requireTarget has let pass, or nowhere. Another URL than before gets a new
-   * secret, which is returned to be shown once.
+   * Sets or, with null, removes the URL of an account's notifications; requireTarget must have accepted it. A changed URL gets
+   * a new secret, which is returned to be shown once.
    */
   setUserUrl(tx: Transaction, userId: number, url: string | null): Promise<string | undefined>
-  /** Queues a message to where the account's notifications go; nothing when they go nowhere. `data` becomes the message's data. */
+  /** Queues a message with this `data` for the account's webhook, if it has one. */
   queueUserDelivery(tx: Transaction, userId: number, type: string, data: object): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function createUserWebhooks({ seal, queue }: { seal: Seal; queue: Queue }
     },
     queueUserDelivery: async (tx, userId, type, data) => {
       const webhook = await find(tx, userId)
-      if (webhook) await queue.tell(tx, webhook.id, { type, timestamp: tx.now, data: JSON.stringify(data) })
+      if (webhook) await queue.enqueue(tx, webhook.id, { type, timestamp: tx.now, data: JSON.stringify(data) })
     },
   }
 }

@@ -1,4 +1,4 @@
-import { clockFollower } from '../config/clock.ts'
+import { createClockJumpCheck } from '../config/clock.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { giveUpSome } from '../domain/webhooks.ts'
@@ -39,14 +39,20 @@ export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Web
     /* Nobody listens before the start. */
   }
   let reader: ConsumerHandle | undefined
-  const told = (message: string) => (error: unknown) => logFailure(log, message, error)
-  const sender = createSender({ db, seal, config, egress, onFailure: told('A webhook could not be attended to.') })
+  const failureLogger = (message: string) => (error: unknown) => logFailure(log, message, error)
+  const sender = createSender({
+    db,
+    seal,
+    config,
+    egress,
+    onFailure: failureLogger('A webhook could not be attended to.'),
+  })
   const queue = createQueue(sender)
-  const followClock = clockFollower(config, () => db.transaction(hastenAttemptedLater), false)
+  const checkClock = createClockJumpCheck(config, () => db.transaction(hastenAttemptedLater), false)
   const take = async (tx: Transaction, events: StoredEvent[]) => {
     for (const { seq, projectId, type, data, at } of events) {
       for (const { id } of await webhooksFor(tx, projectId!, type))
-        await queue.tell(tx, id, { type, timestamp: at, projectId: projectId!, seq, data })
+        await queue.enqueue(tx, id, { type, timestamp: at, projectId: projectId!, seq, data })
     }
   }
   return {
@@ -60,7 +66,7 @@ export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Web
         { db, outbox },
         'webhooks',
         { find: readEventsForWebhooks, take },
-        told('Events could not be queued for webhooks.'),
+        failureLogger('Events could not be queued for webhooks.'),
       )
     },
     stop: async () => {
@@ -68,7 +74,7 @@ export function createWebhooks({ db, outbox, seal, config, egress }: Parts): Web
       await sender.stop()
     },
     sendDue: async () => {
-      await followClock()
+      await checkClock()
       await sender.wakeDue()
       for (const webhookId of await disabledWithDeliveries(db))
         while (await db.transaction(tx => giveUpSome(tx, webhookId)));

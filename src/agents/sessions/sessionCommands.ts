@@ -19,8 +19,8 @@ const summaryRequest =
   'Summarize in at most five sentences, for somebody who has not followed: what you have done so far, what is left, and what to look at. Answer with nothing else, and use no tools.'
 
 /**
- * Sends a message to a card's agent. During a turn it waits for the turn's end. It reopens an ended session where the agent can
- * resume; else it begins a new one.
+ * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
+ * agent can resume it; otherwise a new one begins.
  * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
  */
 export async function send(
@@ -94,8 +94,8 @@ export async function approvePlan(
 /** A summary of the work on a card: by its agent while one runs, else the agent's last message. Empty when there is none. @throws Problem CARD_NOT_FOUND */
 export async function summarizeWork(db: Database, supervisor: Supervisor, ref: cards.CardRef): Promise<string> {
   const run = await findRun(db, supervisor, ref)
-  const asked = run && run.purpose !== 'terminal' ? await answerInTime(run.ask(summaryRequest)) : undefined
-  if (asked) return asked
+  const answered = run && run.purpose !== 'terminal' ? await answerInTime(run.ask(summaryRequest)) : undefined
+  if (answered) return answered
   const latest = await readLatestSession(db, ref.cardId)
   return latest ? summarize(await readLastMessage(db, latest)) || latest.summary || '' : ''
 }

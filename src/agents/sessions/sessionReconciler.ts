@@ -8,7 +8,7 @@ import { interrupted, lost } from './sessionEndings.ts'
 import { createSessionQueue } from './sessionQueue.ts'
 import { SessionRun } from './sessionRun.ts'
 
-/** A libSQL server does not end hundreds of sessions within its time for one transaction. */
+/** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
@@ -17,7 +17,7 @@ export interface SessionReconciler {
   runOf(sessionId: number): SessionRun | undefined
   /** Whether processes of an agent may run on a card here. */
   isAtWork(cardId: number): boolean
-  /** Starts a reconciliation, or another one after the one that is under way. */
+  /** Starts a reconciliation; one that is running is followed by another. */
   wake(): void
   /** Begins to reconcile. Agents reach the server at this address. */
   start(url: string, log: Log): void
@@ -57,12 +57,12 @@ export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     stop: async () => {
       await reconciler.end()
-      // The next start of the server interrupts what cannot be written now, on a full disk say.
+      // What cannot be written now (full disk) is interrupted at the server's next start.
       await interruptOpen(db, agents).catch(
         (error: unknown) =>
           reconciler.at && logFailure(reconciler.at.log, 'Open sessions could not be interrupted.', error),
       )
-      // A run that makes its worktree cannot be stopped before Git has ended.
+      // A run that is creating its worktree cannot be stopped before Git has ended.
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },
   }

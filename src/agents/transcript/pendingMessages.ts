@@ -5,7 +5,7 @@ import { maxMessageLength, type ParsedUpdate } from '../acp/parseUpdate.ts'
 const maxOpenCalls = 10_000
 const minWriteIntervalMs = 50
 const maxWriteIntervalMs = 1000
-/** Each event carries its whole message, so a longer message is written less often while it grows. */
+/** Each event carries its whole message, so the write interval grows by 1 ms per 16 characters. */
 const charsPerIntervalMs = 16
 
 /** A message that still grows: `unwritten` waits to be written, `writing` is being written. It has an id after its first write. */
@@ -13,7 +13,7 @@ export interface PendingMessage {
   role: TranscriptRole
   callId: string | null
   label: string | undefined
-  /** Whether this continues a message of an earlier turn, if there is one: a tool call that did not begin in this turn. */
+  /** A tool call that did not begin in this turn: it continues the message of an earlier turn, if there is one. */
   mayContinue: boolean
   id: number | undefined
   unwritten: string | ToolPiece | undefined

@@ -1,4 +1,4 @@
-import { unimportable } from '../faults.ts'
+import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
 import {
   clean,
@@ -44,13 +44,13 @@ const known = new Set([
  * @throws Problem INVALID_IMPORT
  */
 export async function readGithub(file: JsonFile, withPullRequests: boolean): Promise<Draft> {
-  if (!file.isList) throw unimportable('', 'the file must be a list of issues, as gh issue list --json prints it')
+  if (!file.isList) throw importError('', 'the file must be a list of issues, as gh issue list --json prints it')
   const warnings = new Warnings()
   const cards: Array<{ number: number; card: DraftCard }> = []
   let name: string | undefined
   for await (const { place, value } of file.entries()) {
     const issue = record(value)
-    if (typeof issue.title !== 'string') throw unimportable(`${place}.title`, 'is required: ask gh for the field title')
+    if (typeof issue.title !== 'string') throw importError(`${place}.title`, 'is required: ask gh for the field title')
     name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/(?:issues|pull)\//.exec(clean(issue.url))?.[1]
     if (!withPullRequests && isPullRequest(issue)) {
       warnings.count('Pull requests, left out unless they are asked for')

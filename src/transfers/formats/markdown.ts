@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { unimportable } from '../faults.ts'
+import { importError } from '../importErrors.ts'
 import { clean, fit, typeOf, Warnings, type Draft, type DraftCard, type Source } from './draft.ts'
 
 const task = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[([ xX])\](?:\s+(.*))?$/
@@ -41,7 +41,7 @@ export async function readMarkdown(path: string): Promise<Draft> {
     take(state, ++lines === 1 ? line.replace(/^\ufeff/, '') : line)
     if (lines % 2000 === 0) await breathe()
   }
-  if (state.tasks.length === 0) throw unimportable('', 'the file must hold tasks: lines like "- [ ] Something to do"')
+  if (state.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
   const warnings = new Warnings()
   warnings.count('Lines of text outside of tasks, left out', state.stray)
   const used = new Set(state.tasks.map(({ heading }) => heading))

@@ -1,4 +1,4 @@
-import { unimportable } from '../faults.ts'
+import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
 import {
   clean,
@@ -29,7 +29,7 @@ interface Trello {
 /** Reads a board as Trello exports it to JSON. @throws Problem INVALID_IMPORT */
 export async function readTrello(file: JsonFile): Promise<Draft> {
   for (const name of ['lists', 'cards'])
-    if (!file.names.includes(name)) throw unimportable(name, 'is required: this is no board that Trello has exported')
+    if (!file.names.includes(name)) throw importError(name, 'is required: this is no board that Trello has exported')
   const warnings = new Warnings()
   const board = await readParts(file, warnings)
   const sources = sourcesOf(board.lists)
@@ -58,7 +58,7 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
   const read = async (name: string) => {
     const entries: Entry[] = []
     for await (const { place, value } of file.entries(name)) {
-      if (Object.keys(record(value)).length === 0) throw unimportable(place, 'must be an object')
+      if (Object.keys(record(value)).length === 0) throw importError(place, 'must be an object')
       entries.push(keepUseful(name, record(value)))
     }
     return entries

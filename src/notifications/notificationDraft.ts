@@ -9,8 +9,8 @@ import { readSession, type SessionRow } from '../store/sessions.ts'
 type Session = EventData<'agent.status'>
 type Monitor = EventData<'monitor.updated'>
 
-/** Something that people want to hear of. */
-export interface News {
+/** A notification before its recipients are known. */
+export interface NotificationDraft {
   kind: NotificationKind
   projectId: number
   cardId: number
@@ -19,8 +19,8 @@ export interface News {
   at: string
 }
 
-/** The events in which there may be news. */
-export const newsTypes = ['agent.status', 'monitor.updated'] as const
+/** The event types that can lead to a notification. */
+export const notifyingEventTypes = ['agent.status', 'monitor.updated'] as const
 
 const maxMessageLength = 300
 const kinds: Partial<Record<Session['status'], NotificationKind>> = {
@@ -28,29 +28,32 @@ const kinds: Partial<Record<Session['status'], NotificationKind>> = {
   failed: 'agentFailed',
   waiting: 'agentWaiting',
 }
-/** Talks: who asks is there and sees the answer. */
-const talks: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
+/** Sessions that notify nobody: the person who asks is present and sees the answer. */
+const conversationPurposes: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
 
-/** What an event has for people, if anything. Of a session that goes on waiting it is told once, and nothing of cards that are gone. */
-export async function newsOf(tx: Transaction, event: StoredEvent): Promise<News | undefined> {
+/** The notification that an event leads to, if any. A session that keeps waiting notifies once; events of deleted cards notify nobody. */
+export async function createDraft(tx: Transaction, event: StoredEvent): Promise<NotificationDraft | undefined> {
   if (event.projectId === null) return undefined
   const data = JSON.parse(event.data) as Session | Monitor
-  const found = event.type === 'agent.status' ? await ofSession(tx, data as Session) : ofMonitor(data as Monitor)
-  return found && about(tx, event, Number(data.cardId), found)
+  const content =
+    event.type === 'agent.status' ? await sessionContent(tx, data as Session) : monitorContent(data as Monitor)
+  return content && withCard(tx, event, Number(data.cardId), content)
 }
 
-type Found = Pick<News, 'kind' | 'message'>
+type Content = Pick<NotificationDraft, 'kind' | 'message'>
 
-async function ofSession(tx: Transaction, told: Session): Promise<Found | undefined> {
-  const id = Number(told.sessionId)
-  const kind = kinds[told.status]
-  if (told.status !== 'waiting') await forgetWaiting(tx, id)
-  if (!kind || (told.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
+async function sessionContent(tx: Transaction, data: Session): Promise<Content | undefined> {
+  const id = Number(data.sessionId)
+  const kind = kinds[data.status]
+  if (data.status !== 'waiting') await forgetWaiting(tx, id)
+  if (!kind || (data.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
   const session = await readSession(tx, id)
-  return session && !talks.includes(session.purpose) ? { kind, message: sessionMessage(told, session) } : undefined
+  return session && !conversationPurposes.includes(session.purpose)
+    ? { kind, message: sessionMessage(data, session) }
+    : undefined
 }
 
-/** The row may have gone on since: it tells more only of the status that it still has. */
+/** The row may have a newer status than the event: its details count only while the statuses agree. */
 function sessionMessage({ status, statusReason, summary }: Session, row: SessionRow): string {
   const who = row.purpose === 'terminal' ? 'The command' : 'The agent'
   if (status === 'completed')
@@ -64,7 +67,7 @@ function sessionMessage({ status, statusReason, summary }: Session, row: Session
 const titleOf = ({ waitingFor }: SessionRow): string | null =>
   waitingFor === null ? null : ((JSON.parse(waitingFor) as Array<{ title: string }>)[0]?.title ?? null)
 
-function ofMonitor({ status, description, command, exitCode, error }: Monitor): Found | undefined {
+function monitorContent({ status, description, command, exitCode, error }: Monitor): Content | undefined {
   const name = `The monitor "${cut(description ?? command, 100)}"`
   if (status === 'failing')
     return {
@@ -77,12 +80,12 @@ function ofMonitor({ status, description, command, exitCode, error }: Monitor): 
     : undefined
 }
 
-async function about(
+async function withCard(
   db: Reader,
   { projectId, at }: StoredEvent,
   cardId: number,
-  { kind, message }: Found,
-): Promise<News | undefined> {
+  { kind, message }: Content,
+): Promise<NotificationDraft | undefined> {
   const card = await readCard(db, projectId!, cardId)
   return (
     card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, maxMessageLength), at }

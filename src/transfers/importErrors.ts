@@ -1,16 +1,16 @@
 import type { BaseIssue } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
 
-const maxFaults = 20
+const maxErrors = 20
 
-/** What is wrong with a file, by its place there: the first 20 things are told, and the rest is not looked for. */
-export class Faults {
+/** What is wrong with an import file, by path. The check stops at the 20th error. */
+export class ImportErrors {
   readonly #details: Detail[] = []
 
-  /** @throws Problem INVALID_IMPORT with all faults once there are enough of them */
+  /** @throws Problem INVALID_IMPORT with all errors once there are 20 */
   add(path: string, message: string): void {
     this.#details.push({ path: path.slice(0, 200), message })
-    if (this.#details.length === maxFaults) this.require()
+    if (this.#details.length === maxErrors) this.throwIfAny()
   }
 
   /** Adds what a schema finds wrong with a record. */
@@ -19,16 +19,16 @@ export class Faults {
       this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), ruleOf(issue))
   }
 
-  /** @throws Problem INVALID_IMPORT when there is a fault */
-  require(): void {
+  /** @throws Problem INVALID_IMPORT when there is an error */
+  throwIfAny(): void {
     if (this.#details.length === 0) return
-    const told = this.#details.map(({ path, message }) => `${path} ${message}`.trim()).join('; ')
-    throw new Problem('INVALID_IMPORT', `Nothing was imported: ${told}`.slice(0, 4000), { details: this.#details })
+    const reasons = this.#details.map(({ path, message }) => `${path} ${message}`.trim()).join('; ')
+    throw new Problem('INVALID_IMPORT', `Nothing was imported: ${reasons}`.slice(0, 4000), { details: this.#details })
   }
 }
 
-/** A file that cannot be imported for one reason. */
-export const unimportable = (path: string, message: string): Problem =>
+/** The Problem of a file that one error makes impossible to import. */
+export const importError = (path: string, message: string): Problem =>
   new Problem('INVALID_IMPORT', `Nothing was imported: ${path} ${message}`.replace('  ', ' '), {
     details: [{ path, message }],
   })
