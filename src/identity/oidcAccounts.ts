@@ -95,7 +95,7 @@ async function endRegistrant(
   await erase(identity, tx, id, newOwner.id)
   insertAuditRow(tx, {
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
-    detail: JSON.stringify({ email, newOwnerId: newOwner.id, reason: 'its address was shown to be of somebody else' }),
+    detail: JSON.stringify({ email, heirId: newOwner.id, reason: 'its address was shown to be of somebody else' }),
   })
   return { userId: id, email, newOwnerId: newOwner.id, projectIds }
 }
