@@ -25,7 +25,8 @@ function load(name) {
 
 /** A program as V8 has it, which can tell its code for the next time. */
 function compile(name, cachedData) {
-  const source = readFileSync(fileOf(name), 'utf8')
+  // The build leaves nothing but ASCII in it.
+  const source = readFileSync(fileOf(name), 'latin1')
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: fileOf(name),
     cachedData,

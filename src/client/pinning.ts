@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { Agent } from 'node:https'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Agent, request, type RequestOptions } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 
 /**
@@ -25,3 +26,9 @@ export function agentOf(certificate: string): Agent {
   agents.set(certificate, agent)
   return agent
 }
+
+/** Sends requests by HTTPS, and takes only this certificate for the server's if one is given. */
+export const requestPinned =
+  (certificate: string | undefined) =>
+  (url: URL, options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest =>
+    request(url, { ...options, agent: certificate === undefined ? undefined : agentOf(certificate) }, answered)

@@ -4,7 +4,6 @@ import { errors, type ErrorCode } from '../contract/errors.ts'
 import type { ClientMessage, EventMessage } from '../contract/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
-import { pinnedTo } from './pinning.ts'
 import { renewPlace, type Place } from './place.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
@@ -79,6 +78,7 @@ export class Live {
   async #connect(): Promise<void> {
     this.#options.onState?.({ name: 'connecting' })
     const { Agent, WebSocket } = await import('./undici.ts')
+    const { pinnedTo } = await import('./pinning.ts')
     if (this.#closed) return
     const { url, token, certificate } = this.#connection
     const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
