@@ -17,7 +17,7 @@ import { erase } from './users.ts'
 interface Replaced {
   userId: number
   email: string
-  newOwnerId: number
+  heirId: number
   projectIds: number[]
 }
 export interface Recognized {
@@ -97,7 +97,7 @@ async function endRegistrant(
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
     detail: JSON.stringify({ email, heirId: newOwner.id, reason: 'its address was shown to be of somebody else' }),
   })
-  return { userId: id, email, newOwnerId: newOwner.id, projectIds }
+  return { userId: id, email, heirId: newOwner.id, projectIds }
 }
 
 /** Links an account that an administrator made, or that was linked at another provider before. */
