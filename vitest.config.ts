@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { leftOutFiles } from './test/support/run/leftOut.ts'
+import { skippedFiles } from './test/support/run/skippedOnLibsql.ts'
 
 /** What goes through many cases of what a quick test shows already, kills servers, or needs every shell. */
 const thorough = [
@@ -41,7 +41,7 @@ const every = {
 /** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
 const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
 const beside = onLibsqlServers
-  ? { setup: ['test/support/run/leftOut.ts'], exclude: leftOutFiles, workers: 3 }
+  ? { setup: ['test/support/run/skippedOnLibsql.ts'], exclude: skippedFiles, workers: 3 }
   : { setup: [], exclude: [], workers: 4 }
 /** Most tests wait for others most of the time. */
 const atOnce = { maxWorkers: beside.workers, sequence: { groupOrder: 0 } }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import type { ServerProgram } from '../src/config/serverProgram.ts'
 
-/** What `bin/board.js` hands to the command line, which itself imports neither the server nor ink. */
+/** Loaders that `bin/board.js` passes to the command line, so that most commands load neither the server nor ink. */
 export interface Programs {
-  /** The file that starts `board`: for services, and for servers in the background. */
+  /** The file that starts `board`. Services and background servers are started with it. */
   path: string
   server(): Promise<ServerProgram>
   /** The lists of `--watch`, which ink draws. */
@@ -20,9 +20,9 @@ export class RootCommand extends Command {
   }
 }
 
-/** The programs that the root of a command's tree was made with. */
+/** The programs that the root of a command was created with. */
 export function programsOf(command: Command): Programs {
   if (command instanceof RootCommand) return command.programs
   if (command.parent) return programsOf(command.parent)
-  throw new Error(`${command.name()} hangs on no tree.`)
+  throw new Error(`${command.name()} has no root command.`)
 }

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { count, moment } from '../parsing/arguments.ts'
+import { count, messageBound } from '../parsing/arguments.ts'
 import { inItsProject, placeOf, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { followMessages } from '../agents/followMessages.ts'
@@ -44,9 +44,11 @@ export const settingsApply =
 export const addMessageOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('--since <when>', "what came after a message's id, a time, or so long ago: 15m").argParser(moment),
+      new Option('--since <when>', "what came after a message's id, a time, or so long ago: 15m").argParser(
+        messageBound,
+      ),
     )
-    .addOption(new Option('--before <when>', 'what came before that').argParser(moment))
+    .addOption(new Option('--before <when>', 'what came before that').argParser(messageBound))
     .addOption(
       new Option('--limit <number>', 'how many at most: the last ones, or with --since the first ones')
         .argParser(count)

@@ -3,7 +3,7 @@ import { ApiFailure } from '../../src/client/failures.ts'
 import { send, type Answer } from '../../src/client/http.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Route } from '../../src/contract/route.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -36,13 +36,13 @@ export function register(command: Command): void {
         "Call any route of the API. It prints the answer's data; the document of all routes is at /api/openapi.json.",
       )
       .option('-X, --method <method>', 'GET, or POST when fields are given')
-      .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', several)
+      .option('-f, --raw-field <key=value>', 'a text field of the body, or of the query with GET (repeat it)', collect)
       .option(
         '-F, --field <key=value>',
         "the same, where true, false, null and numbers are themselves and @file is a file's text",
-        several,
+        collect,
       )
-      .option('-H, --header <name: value>', 'a header (repeat it)', several)
+      .option('-H, --header <name: value>', 'a header (repeat it)', collect)
       .option('--input <file>', 'the body from a file, - for stdin')
       .option('--paginate', 'fetch all pages and print them as one list')
       .option('-i, --include', 'print the status, the headers and the body as they came')

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { chosenAgent } from '../agents/agentOption.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardBrief } from '../cards/cardColumns.ts'
 import { createCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
@@ -35,7 +35,7 @@ export function registerVerbs(cards: Command): void {
       .description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'),
   )
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
-    .option('-l, --label <label>', 'a label; may be given several times', several)
+    .option('-l, --label <label>', 'a label; may be given several times', collect)
     .option('--agent <agent>', "the agent that works on it (default: its column's, else its project's)")
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
     .option('--no-worktree', "let the agent work in the project's own folder")

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { chosenAgent } from '../agents/agentOption.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
@@ -29,8 +29,8 @@ export function registerVerbs(cards: Command): void {
     cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'),
   )
     .option('-t, --title <title>', 'the new title')
-    .option('--add-label <label>', 'a label to add; may be given several times', several)
-    .option('--remove-label <label>', 'a label to take away; may be given several times', several)
+    .option('--add-label <label>', 'a label to add; may be given several times', collect)
+    .option('--remove-label <label>', 'a label to take away; may be given several times', collect)
     .option('--agent <agent>', "the agent that works on them; none for their column's or project's")
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([

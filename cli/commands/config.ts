@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { offering } from '../parsing/arguments.ts'
+import { offerWords } from '../parsing/arguments.ts'
 import { usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
@@ -42,13 +42,13 @@ ${ownCommands}`,
     'board config list',
   ).action(() => list(command))
   example(
-    offering(keys, command.command('get [key]'))
+    offerWords(keys, command.command('get [key]'))
       .summary('Show a setting, or all')
       .description('Show a setting of this command line, or all of them.'),
     'board config get pager',
   ).action((key?: string) => get(command, key))
   example(
-    offering(keys, command.command('set <key> <value>'))
+    offerWords(keys, command.command('set <key> <value>'))
       .summary('Change a setting')
       .description('Change a setting of this command line. An empty value unsets it.'),
     'board config set editor "code --wait"',

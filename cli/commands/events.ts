@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import { events, type EventData } from '../../src/contract/events.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { createBell } from '../output/bell.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
@@ -41,7 +41,7 @@ export function register(command: Command): void {
       .description(
         'Follow what happens in the project, until it is interrupted. In a pipe, each event is a line of JSON. On a terminal, notifications are told as your settings say: board settings get notifications.',
       )
-      .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', several)
+      .option('--type <types>', 'only these, with commas or *: card.*,board.created (repeat it)', collect)
       .option('--since <seq>', 'first everything after this event')
       .option(
         '--exec <command>',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { resolve as absolute } from 'node:path'
 import { chosenAgent } from '../agents/agentOption.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -30,7 +30,7 @@ export function registerEdit(projects: Command): void {
     .option(
       '--copy <pattern>',
       'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
-      several,
+      collect,
     )
     .action(async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { LogLevel } from '../../src/contract/logs.ts'
 import type { Output, Sent } from '../../src/contract/route.ts'
-import { several } from '../parsing/arguments.ts'
+import { collect } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -55,7 +55,7 @@ export function registerLogExport(settings: Command): void {
     .addOption(new Option('--min-level <level>', 'send entries of this level and above').choices(LogLevel.options))
     .addOption(new Option('--compression <kind>', 'how requests are compressed').choices(['none', 'gzip']))
     .option('--header-stdin <name>', 'a header that goes with each request; its value is read from stdin')
-    .option('--remove-header <name>', 'a header that goes with them no more (repeat it)', several)
+    .option('--remove-header <name>', 'a header that goes with them no more (repeat it)', collect)
     .option('-F, --file <file>', 'a JSON object with enabled, endpoint, headers, minLevel, compression; - for stdin')
     .addOption(new Option('--test', 'send one entry, and tell what came back').conflicts(setters))
     .action(async (options: Options) => {

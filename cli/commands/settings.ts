@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { offering, several } from '../parsing/arguments.ts'
+import { offerWords, collect } from '../parsing/arguments.ts'
 import { openContext, requireUser, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -56,20 +56,20 @@ export function register(command: Command): void {
       .join('\n')}`,
   )
   example(
-    offering(Object.keys(groups), command.command('get [group]'))
+    offerWords(Object.keys(groups), command.command('get [group]'))
       .summary('Show settings')
       .description('Show the settings of a group, or of all groups.'),
     'board settings get user',
     'board settings get shortcuts --json quit',
   ).action((name?: string) => get(command, name))
   example(
-    offering(Object.keys(groups), command.command('set <group>'))
+    offerWords(Object.keys(groups), command.command('set <group>'))
       .summary('Change settings')
       .description('Change some settings of a group. What is not named stays.')
       .option(
         '-f, --field <key=value>',
         'a setting; true, false, numbers and JSON are understood (repeat it for more)',
-        several,
+        collect,
       )
       .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
     'board settings set user -f theme=dark -f highContrast=true',

@@ -1,8 +1,8 @@
 import type { GenericSchema } from 'valibot'
 import { contract } from '../../src/contract/index.ts'
 
-/** Whose rows commands print with `--json`: the route -> the commands. */
-const ofRoutes: Record<string, string> = {
+/** The commands that print a route's rows with `--json`, by route. */
+const commandsByRoute: Record<string, string> = {
   'agents.active': 'agents list',
   'agents.diff': 'cards diff',
   'agents.get': 'agents view',
@@ -53,8 +53,8 @@ const ofRoutes: Record<string, string> = {
   'webhooks.deliveries': 'webhooks deliveries, webhooks test',
   'webhooks.list': 'webhooks list, webhooks edit',
 }
-/** What commands print that make rows of their own, or add to a route's. */
-const ofCommands: Record<string, { route?: string; fields: string }> = {
+/** Commands whose `--json` rows have fields of their own, besides or instead of a route's. */
+const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'auth status': {
     fields:
       'url urlFrom profile profileFrom tokenKind tokenFrom project projectFrom signedIn email role authEnabled hasUsers',
@@ -82,26 +82,28 @@ const ofCommands: Record<string, { route?: string; fields: string }> = {
   'users create': { route: 'users.update', fields: 'generatedPassword' },
   'users delete': { fields: 'id projects' },
   'users reset-password': { fields: 'id email generatedPassword' },
-  ...each('id result error', [
+  ...sameFields('id result error', [
     'agents retry, agents relay, agents relaunch, agents approve, webhooks redeliver, monitors delete',
     'cards read, cards edit, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
     'cards complete, cards archive, cards unarchive, cards delete',
   ]),
-  ...each('path size', ['cards download, projects export, export, backups download']),
+  ...sameFields('path size', ['cards download, projects export, export, backups download']),
 }
 
-/** The fields of what a command prints with `--json`, by its name (`cards list`). None where that is no record. */
+/** The names of the fields that a command (`cards list`) prints with `--json`. Empty where it prints no record. */
 export function fieldNames(command: string): string[] {
-  const own = Object.hasOwn(ofCommands, command) ? ofCommands[command] : undefined
-  const route = own ? own.route : Object.keys(ofRoutes).find(name => ofRoutes[name]!.split(', ').includes(command))
+  const own = Object.hasOwn(ownFieldsByCommand, command) ? ownFieldsByCommand[command] : undefined
+  const route = own
+    ? own.route
+    : Object.keys(commandsByRoute).find(name => commandsByRoute[name]!.split(', ').includes(command))
   return [...(route === undefined ? [] : entriesOf(outputOf(route))), ...(own?.fields.split(' ').filter(Boolean) ?? [])]
 }
 
-function each(fields: string, commands: readonly string[]): Record<string, { fields: string }> {
+function sameFields(fields: string, commands: readonly string[]): Record<string, { fields: string }> {
   return Object.fromEntries(commands.flatMap(line => line.split(', ')).map(command => [command, { fields }]))
 }
 
-/** A schema's parts, as far as they lead to the fields of a row. */
+/** The parts of a Valibot schema that lead to the fields of a row. */
 interface Part extends GenericSchema {
   entries?: Record<string, Part>
   item?: Part

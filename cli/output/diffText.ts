@@ -21,7 +21,7 @@ const colours: Record<Kind, Colour | undefined> = {
   same: undefined,
 }
 
-/** A unified diff for a terminal, of which nothing can steer it. */
+/** A unified diff in colours for a terminal, with its control characters escaped. */
 export const colouredDiff = (diff: string, paint: (text: string, colour: Colour) => string): string =>
   [...diffLines(diff)]
     .map(({ text, kind }) => {
@@ -31,7 +31,7 @@ export const colouredDiff = (diff: string, paint: (text: string, colour: Colour)
     })
     .join('')
 
-/** What a diff made by Git changes in each file. A file of which Git shows no lines counts 0. */
+/** The files that a diff of Git changes, with their line counts; binary files count 0. */
 export function changesOf(diff: string): FileChange[] {
   const changes: FileChange[] = []
   for (const { text, kind } of diffLines(diff)) {
@@ -45,12 +45,12 @@ export function changesOf(diff: string): FileChange[] {
   return changes
 }
 
-/** Tells the lines of hunks, which the hunk's head counts, from those around them, which may look the same. */
+/** Classifies the lines of a diff. The counts in a hunk's header say where it ends: a removed line `-- a` looks like the header `--- a`. */
 export function* diffLines(diff: string): Generator<DiffLine> {
   let before = 0
   let after = 0
   for (const text of diff.replace(/\n$/, '').split('\n')) {
-    const kind = before > 0 || after > 0 ? inHunk(text) : outside(text)
+    const kind = before > 0 || after > 0 ? kindInHunk(text) : kindOutsideHunk(text)
     if (kind === 'hunk') [before, after] = countsOf(text)
     if (kind === 'removed' || (kind === 'same' && !text.startsWith('\\'))) before--
     if (kind === 'added' || (kind === 'same' && !text.startsWith('\\'))) after--
@@ -58,8 +58,8 @@ export function* diffLines(diff: string): Generator<DiffLine> {
   }
 }
 
-const inHunk = (text: string): Kind => (text.startsWith('+') ? 'added' : text.startsWith('-') ? 'removed' : 'same')
-const outside = (text: string): Kind =>
+const kindInHunk = (text: string): Kind => (text.startsWith('+') ? 'added' : text.startsWith('-') ? 'removed' : 'same')
+const kindOutsideHunk = (text: string): Kind =>
   text.startsWith('diff --git ') ? 'file' : text.startsWith('@@ ') ? 'hunk' : text.startsWith('\\') ? 'same' : 'head'
 
 function countsOf(text: string): [number, number] {
@@ -67,7 +67,7 @@ function countsOf(text: string): [number, number] {
   return [Number(before ?? 1), Number(after ?? 1)]
 }
 
-/** `diff --git a/x b/x` names the same path twice, unless a later line knows better. */
+/** The path in `diff --git a/x b/x`, assuming that both are the same; the lines of a rename correct it. */
 function pathOfBoth(text: string): string {
   const names = text.slice('diff --git '.length)
   return unprefixed(names.slice((names.length + 1) / 2))

@@ -17,14 +17,14 @@ export function place(text: string): number {
 
 const unitSecs: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** A length of time as seconds: `90`, `90s`, `1.5`, `15m`, `2h`, `7d`. */
+/** Parses a duration into seconds: `90`, `90s`, `1.5`, `15m`, `2h`, `7d`. */
 export function durationSecs(text: string): number {
   const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/.exec(text) ?? []
   if (digits === undefined) throw new InvalidArgumentError('must be a length of time like 90s, 15m, 2h or 7d.')
   return Number(digits) * unitSecs[unit || 's']!
 }
 
-/** When something ends: a date or time in ISO 8601, local where it names no zone, or so many days from now (`30d`, `30`). */
+/** Parses an expiry: a date or time in ISO 8601, local without a zone, or a number of days from now (`30d`, `30`). */
 export function expiry(text: string): { expiresAt: string } | { expiresInDays: number } {
   const days = /^(\d{1,4})d?$/.exec(text)
   if (days) return { expiresInDays: Number(days[1]) }
@@ -33,25 +33,25 @@ export function expiry(text: string): { expiresAt: string } | { expiresInDays: n
   throw new InvalidArgumentError('must be a number of days like 30d, or a date like 2030-01-31.')
 }
 
-/** Since when or until when: a message's id, a date or time, or so long ago (`15m`, `2h`). Gives an id or a time in ISO 8601. */
-export function moment(text: string): string {
+/** Parses a bound of a list of messages: a message's id, a date or time, or a duration ago (`15m`, `2h`). Returns an id or a time in ISO 8601. */
+export function messageBound(text: string): string {
   return /^\d{1,15}$/.test(text)
     ? text
     : (timeOf(text) ?? refuse("must be a message's id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m."))
 }
 
-/** A date or time, or so long ago (`15m`), in ISO 8601. */
+/** Parses a date or time, or a duration ago (`15m`), into ISO 8601. */
 export const pastTime = (text: string): string =>
   timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
 
-/** So long ago (`15m`), in ISO 8601. */
+/** The time a duration ago (`15m`), in ISO 8601. */
 export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
 
 function timeOf(text: string): string | undefined {
   return /^\d{1,9}[smhd]$/.test(text) ? ago(text) : writtenTime(text)
 }
 
-/** A date or time as ISO 8601 writes it. Without a zone it is a local one, which JavaScript believes of a time and not of a date. */
+/** A written date or time in ISO 8601, local without a zone. `T00:00` is appended since JavaScript reads a bare date as UTC. */
 function writtenTime(text: string): string | undefined {
   if (!/^\d{4}-\d\d-\d\d/.test(text)) return undefined
   const time = new Date(text.length === 10 ? `${text}T00:00` : text)
@@ -62,7 +62,7 @@ function refuse(message: string): never {
   throw new InvalidArgumentError(message)
 }
 
-/** Statuses of cards, several with commas or by naming the option again. */
+/** Collects card statuses, separated by commas or from a repeated option. */
 export function statuses(text: string, before: readonly CardStatus[] | undefined): CardStatus[] {
   const known: readonly string[] = CardStatus.options
   const wanted = text
@@ -74,11 +74,11 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
   return [...(before ?? []), ...(wanted as CardStatus[])]
 }
 
-/** Collects an option that may be given several times. */
-export const several = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
+/** Collects the values of a repeatable option. */
+export const collect = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
 
-/** Words that help and completion offer for the first argument, of a command that says itself what is wrong with others. */
-export function offering(words: readonly string[], command: Command): Command {
+/** Sets the words that help and completion offer for the first argument. The command itself reports other words. */
+export function offerWords(words: readonly string[], command: Command): Command {
   command.registeredArguments[0]!.argChoices = [...words]
   return command
 }

@@ -20,7 +20,7 @@ export interface Globals {
   timeout?: number
 }
 
-/** Those that were typed for a command. One that it has an option of its own by that name for is not meant. */
+/** The global options that were typed, without those that the command redefines with an option of its own. */
 export function globalsOf(command: Command): Globals {
   const own = (command.parent ? command.options : []).map(option => option.attributeName())
   return Object.fromEntries(Object.entries(root(command).opts<Globals>()).filter(([name]) => !own.includes(name)))

@@ -6,7 +6,7 @@ import { harmless } from '../output/text.ts'
 
 export interface Rows<Row> {
   rows: readonly Row[]
-  /** There are more than these. */
+  /** Whether there are more rows than these. */
   more: boolean
 }
 export interface RowListProps<Row> extends Rows<Row> {
@@ -14,13 +14,13 @@ export interface RowListProps<Row> extends Rows<Row> {
   /** What one row is called: `card`. */
   noun: string
   columns: readonly Column<Row>[]
-  /** Changes arrive. False while the connection is broken. */
+  /** False while the connection is broken and no changes arrive. */
   live: boolean
   terminal: Terminal
 }
 
-/** The lines around the table: title, head, an empty line, foot. */
-const aroundLines = 4
+/** The lines that are not rows: title, table head, an empty line, footer. */
+const frameLines = 4
 
 /** A table as high as the terminal. `q` ends it. */
 export function RowList<Row>({ title, noun, columns, rows, more, live, terminal }: RowListProps<Row>) {
@@ -31,7 +31,7 @@ export function RowList<Row>({ title, noun, columns, rows, more, live, terminal 
     },
     { isActive: terminal.stdin },
   )
-  const shown = rows.slice(0, Math.max(1, terminal.height - aroundLines))
+  const shown = rows.slice(0, Math.max(1, terminal.height - frameLines))
   const hidden = rows.length - shown.length
   return (
     <Box flexDirection="column" width={terminal.width}>

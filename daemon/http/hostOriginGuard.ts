@@ -2,33 +2,33 @@ import type { IncomingMessage } from 'node:http'
 import { isLoopbackHost, type ServerConfig } from '../../src/config/server.ts'
 import { Problem } from '../../src/contract/errors.ts'
 
-/** What a server answers to, made once. `accepted` remembers Host headers that have passed. */
+/** The hosts and origins that a server accepts, made once per server. `accepted` caches Host headers that have passed. */
 interface Rules {
   names: ReadonlySet<string>
   publicOrigin: string | undefined
-  /** The schemes of its own pages: before a server without TLS there may be a proxy with it. */
+  /** The schemes of its own pages. A server without TLS may have a proxy with TLS in front of it, hence both. */
   schemes: readonly string[]
   accepted: Set<string>
 }
 
 const rulesOf = new WeakMap<ServerConfig, Rules>()
-const maxRemembered = 100
+const maxCachedHosts = 100
 
 /**
- * Refuses requests that a foreign page may have caused: one whose name points at this machine (Host), or one that calls
- * across origins (Origin). The port of Host does not count, since proxies and containers change it.
+ * Refuses requests that a foreign page may have caused: by DNS rebinding (Host) or from another origin (Origin). The port of
+ * Host is ignored, since proxies and containers change it.
  * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
 export function hostOriginGuard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
   const { headers } = request
   requireOneHost(request)
-  const rules = rulesOf.get(config) ?? prepare(config)
+  const rules = rulesOf.get(config) ?? createRules(config)
   const host = headers.host ?? ''
   if (!rules.accepted.has(host)) requireHost(rules, host)
   if (headers.origin !== undefined && !isOwnOrigin(rules, headers.origin, host)) throw new Problem('ORIGIN_NOT_ALLOWED')
 }
 
-/** Whoever stands before the server may read the other one of two (RFC 9112, 3.2). Node keeps the first and tells of no second. */
+/** Requires exactly one Host (RFC 9112, 3.2): of two, a proxy may read the second, while Node keeps the first and hides the second in `rawHeaders`. */
 function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -39,11 +39,11 @@ function requireOneHost({ rawHeaders, httpVersion }: IncomingMessage): void {
   if (hosts === 0 && httpVersion === '1.1') throw new Problem('BAD_REQUEST', 'A request names its Host.')
 }
 
-function prepare(config: ServerConfig): Rules {
+function createRules(config: ServerConfig): Rules {
   const publicUrl = config.publicUrl === undefined ? undefined : new URL(config.publicUrl)
   const names = [
     config.host.includes(':') && !config.host.startsWith('[') ? `[${config.host}]` : config.host,
-    ...config.allowHosts.map(host => split(host)?.name ?? host),
+    ...config.allowHosts.map(host => splitHostPort(host)?.name ?? host),
     ...[publicUrl?.hostname, config.database?.advertise && new URL(config.database.advertise).hostname].filter(
       name => name !== undefined,
     ),
@@ -59,17 +59,17 @@ function prepare(config: ServerConfig): Rules {
 }
 
 function requireHost({ names, accepted }: Rules, host: string): void {
-  const name = split(host)?.name
+  const name = splitHostPort(host)?.name
   if (name === undefined || !(names.has(name) || isLoopbackHost(name))) throw new Problem('HOST_NOT_ALLOWED')
-  if (accepted.size < maxRemembered) accepted.add(host)
+  if (accepted.size < maxCachedHosts) accepted.add(host)
 }
 
-/** A page of this server's own: by the name that the request uses, by the public one, or by another name for this machine. */
+/** Whether the origin is the public one, that of the Host header, or the same port under another loopback name. */
 function isOwnOrigin({ publicOrigin, schemes }: Rules, origin: string, host: string): boolean {
   if (origin === publicOrigin) return true
   const [, scheme, rest] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? []
-  const from = rest === undefined ? undefined : split(rest)
-  const to = split(host)
+  const from = rest === undefined ? undefined : splitHostPort(rest)
+  const to = splitHostPort(host)
   if (!from || !to || !schemes.includes(scheme!)) return false
   const usualPort = scheme === 'https' ? '443' : '80'
   return (
@@ -79,7 +79,7 @@ function isOwnOrigin({ publicOrigin, schemes }: Rules, origin: string, host: str
 }
 
 /** Splits `name:port`, `[address]:port` or a bare one; undefined for what is neither. */
-function split(host: string): { name: string; port: string | undefined } | undefined {
+function splitHostPort(host: string): { name: string; port: string | undefined } | undefined {
   const [, name, port] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i.exec(host) ?? []
   return name === undefined ? undefined : { name: name.toLowerCase(), port }
 }

@@ -1,5 +1,5 @@
 const started = Date.now().toString(36)
 let requests = 0
 
-/** What an answer carries as `X-Request-Id`, and the log with it. */
+/** A new id for a request: its response has it as `X-Request-Id`, and its log entries as `requestId`. */
 export const nextRequestId = (): string => `${started}-${(++requests).toString(36)}`

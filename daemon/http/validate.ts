@@ -3,7 +3,7 @@ import { invalid, Problem, type Detail } from '../../src/contract/errors.ts'
 import { issueText } from './issueText.ts'
 
 /**
- * Reads a query string; each name may stand once.
+ * Reads a query string. Each name may occur once.
  * @throws Problem VALIDATION_FAILED
  */
 export function readQuery(url: string): Record<string, string> {
@@ -21,7 +21,7 @@ export function readQuery(url: string): Record<string, string> {
  * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
  */
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
-  // An object schema takes a list for an object without fields.
+  // Valibot's object schemas accept an array as an object without fields.
   if (Array.isArray(value))
     throw new Problem('VALIDATION_FAILED', 'body must be an object', {
       details: [{ path: '', message: 'must be an object' }],
@@ -42,7 +42,7 @@ export function validate(schema: v.GenericSchema, value: unknown): unknown {
 
 const maxItems = 10_000
 
-/** Checked before the schema, which makes an issue of each item before it counts them: half a million would block the server for seconds. */
+/** Runs before the schema, which would make an issue for each item before it counts them: half a million items block the server for seconds. */
 function requireBounds(value: unknown): void {
   if (value === null || typeof value !== 'object') return
   for (const [name, field] of Object.entries(value)) {

@@ -12,7 +12,7 @@ import { Json, type Call, type Handlers } from '../http/handlers.ts'
 import { claimOf } from '../http/idempotency.ts'
 import { receiveFile } from '../files/multipartUpload.ts'
 
-const stalledMs = 60_000
+const stallTimeoutMs = 60_000
 
 export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> => ({
   listProject: async ({ projectId, limit, cursor }) =>
@@ -37,7 +37,7 @@ const receive = ({ attachmentsDir, config }: App, { request }: Call) =>
     discard: file => removeFile(attachmentsDir, file.storedAs),
   })
 
-/** Gives a saved file its row. A file that gets none, because that fails or because the same request came before, is removed. */
+/** Inserts the row of a saved file. Removes the file when that fails, or when the request repeats one with the same Idempotency-Key. */
 async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
@@ -57,13 +57,13 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
   }
 }
 
-/** A client that takes nothing for a minute is cut off. @throws Problem ATTACHMENT_NOT_FOUND also when the file is gone from disk */
+/** Sends an attachment; the timeout drops a client that reads nothing for a minute. @throws Problem ATTACHMENT_NOT_FOUND also when the file is gone from disk */
 async function download(app: App, row: AttachmentRow, { request, response }: Call): Promise<Response> {
   const answer = await sendFile(request, { ...row, path: join(app.attachmentsDir, row.storedAs) })
   if (!answer) {
     app.logs.log('error', "An attachment's file is missing or has another size.", { attachmentId: row.id })
     throw new Problem('ATTACHMENT_NOT_FOUND')
   }
-  response.setTimeout(stalledMs)
+  response.setTimeout(stallTimeoutMs)
   return answer
 }

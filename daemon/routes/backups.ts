@@ -6,7 +6,7 @@ import { sendFile } from '../files/download.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 import { receiveFile } from '../files/multipartUpload.ts'
 
-const stalledMs = 60_000
+const stallTimeoutMs = 60_000
 
 export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
   create: ({ withKey }) => app.backups.create('request', withKey),
@@ -18,7 +18,7 @@ export const backupsRoutes = (app: App): Handlers<Contract['backups']> => ({
   download: async ({ filename }, { request, response }) => {
     const answer = await sendFile(request, { contentType: 'application/gzip', ...(await app.backups.find(filename)) })
     if (!answer) throw new Problem('BACKUP_NOT_FOUND')
-    response.setTimeout(stalledMs)
+    response.setTimeout(stallTimeoutMs)
     return answer
   },
   delete: ({ filename }) => app.backups.remove(filename),

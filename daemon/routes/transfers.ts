@@ -16,7 +16,7 @@ import { machineOf } from '../peers/peers.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../limits/concurrencyLimit.ts'
 import { receiveFile } from '../files/multipartUpload.ts'
 
-const stalledMs = 60_000
+const stallTimeoutMs = 60_000
 
 export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   const limits = { maxUnderWay: app.config.maxTransfers, maxAtWork: 2 }
@@ -126,7 +126,7 @@ async function send(
     }
     if (body && !signal.aborted) signal.addEventListener('abort', end, { once: true })
     else end()
-    response.setTimeout(stalledMs)
+    response.setTimeout(stallTimeoutMs)
     return new Response(body && (Readable.toWeb(body) as ReadableStream), { headers: headersOf(made, name) })
   } catch (error) {
     leave()

@@ -7,7 +7,7 @@ import { listDeliveries, type DeliveryRow } from '../../src/store/deliveries.ts'
 import { delivery, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-/** Answers that hold a secret go past `call.write`: an Idempotency-Key would store them in clear. */
+/** Responses with a secret bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain text. */
 export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhooks']> => ({
   list: async ({ projectId }) => (await list(db, projectId)).map(webhook),
   create: async ({ projectId, ...input }, { caller, db }) => {
@@ -34,11 +34,11 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
     ),
 })
 
-/** A delivery; its body only for those who may read what it tells. */
+/** A delivery. Its body is empty for callers who may not read the event in it. */
 const readable = (row: DeliveryRow, audience: Audience) =>
   delivery(row.type === 'webhook.test' || audience.hearsWhole(row.type as EventType) ? row : { ...row, body: '' })
 
-/** A page of deliveries, with where the next one begins if there may be one. */
+/** A page of deliveries with the cursor of the next one, if there may be one. */
 const deliveryPage = (rows: readonly DeliveryRow[], limit: number, audience: Audience) => ({
   items: rows.map(row => readable(row, audience)),
   nextCursor: rows.length === limit ? String(rows.at(-1)!.id) : null,

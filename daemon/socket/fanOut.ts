@@ -3,17 +3,17 @@ import type { Audience } from '../../src/domain/hearing.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
-/** Somebody who follows a project. */
+/** A subscriber to a project's events. */
 export interface Follower {
   readonly projectId: number
-  /** Takes an event of the project. Its frame is made once for each audience that takes it. */
+  /** Gets an event of the project. Its frame is made once per audience. */
   offer(event: StoredEvent, frameFor: FrameFor): void
 }
 
 /** An event's frame for an audience; undefined when it may not hear the event. */
 export type FrameFor = (audience: Audience) => Frame | undefined
 
-/** Takes every notification, to whomever it is. Its frame is made once for each audience that takes it. */
+/** Gets every notification, whoever its recipient is. Its frame is made once per audience. */
 export type NotificationConsumer = (notification: EventData<'notification'>, frameFor: FrameFor) => void
 
 /** Hands each new event to those who follow its project, and each notification to whoever is there. */
@@ -22,7 +22,7 @@ export interface FanOut {
   join(follower: Follower, after: number): void
   leave(follower: Follower): void
   /** Hands over each notification from now on. Returns the function that ends it. */
-  attach(taker: NotificationConsumer): () => void
+  attach(consumer: NotificationConsumer): () => void
 }
 
 /**
@@ -37,18 +37,18 @@ export function createFanOut(
   onFailure: (error: unknown) => void,
 ): FanOut {
   const followers: Followers = new Map()
-  const takers = new Set<NotificationConsumer>()
+  const consumers = new Set<NotificationConsumer>()
   let stopListening: (() => void) | undefined
 
   /** The seq is one that was the newest before: what follows is read from the database or handed over. */
   const listen = (after: number) => {
     stopListening ??= outbox.subscribe(events => {
-      for (const event of events) publish(event, followers, takers, onProjectChanged)
+      for (const event of events) publish(event, followers, consumers, onProjectChanged)
       onPublished(events[0]!.at)
     }, after)
   }
-  const rest = () => {
-    if (followers.size + takers.size > 0) return
+  const stopIfIdle = () => {
+    if (followers.size + consumers.size > 0) return
     stopListening?.()
     stopListening = undefined
   }
@@ -60,16 +60,16 @@ export function createFanOut(
     },
     leave: follower => {
       remove(followers, follower)
-      rest()
+      stopIfIdle()
     },
-    attach: taker => {
-      takers.add(taker)
+    attach: consumer => {
+      consumers.add(consumer)
       void outbox.lastSeq().then(last => {
-        if (takers.has(taker)) listen(last)
+        if (consumers.has(consumer)) listen(last)
       }, onFailure)
       return () => {
-        takers.delete(taker)
-        rest()
+        consumers.delete(consumer)
+        stopIfIdle()
       }
     },
   }
@@ -81,13 +81,13 @@ type Followers = Map<number, Set<Follower>>
 function publish(
   event: StoredEvent,
   followers: Followers,
-  takers: ReadonlySet<NotificationConsumer>,
+  consumers: ReadonlySet<NotificationConsumer>,
   onProjectChanged: () => void,
 ): void {
   const frameFor = framesOf(event)
   if (event.type === 'notification') {
     const notification = JSON.parse(event.data) as EventData<'notification'>
-    for (const take of takers) take(notification, frameFor)
+    for (const consume of consumers) consume(notification, frameFor)
   }
   const following = event.projectId === null ? undefined : followers.get(event.projectId)
   if (!following) return

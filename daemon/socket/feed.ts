@@ -4,12 +4,12 @@ import type { Log } from '../process/stderrLog.ts'
 import { closeCodes, type Connection } from './connection.ts'
 import type { FanOut, Follower, FrameFor } from './fanOut.ts'
 import { resyncFrame, subscribedFrame } from './frame.ts'
-import { firstPageSize, pageSize, type Pages } from './pages.ts'
+import { firstPageSize, pageSize, type ReplayPages } from './replayPages.ts'
 
-/** Where feeds come from. `turn` is waited for before what is not the first. */
-export interface Source {
+/** What feeds are made of. A feed awaits `turn` between the parts of a long replay. */
+export interface FeedDependencies {
   outbox: Outbox
-  pages: Pages
+  pages: ReplayPages
   fanOut: FanOut
   turn: () => Promise<void>
   now: () => string
@@ -19,43 +19,43 @@ export interface Source {
 /** How far one socket has got in one project. */
 interface Cursor extends Follower {
   audience: Audience
-  /** The connection's version of its caller's rights when they were last looked up here. With another one nothing is sent. */
+  /** The connection's `rightsVersion` when access to this project was last checked. While they differ, nothing is sent. */
   rightsVersion: number
-  /** Every event of the project up to here was sent, or may not be heard. */
+  /** Every event of the project up to this seq was sent, or may not be heard. */
   seq: number
-  /** What is missing is read from the database; else each new event is sent as it comes. */
+  /** True while missed events are read from the database; then new events are not sent directly. */
   behind: boolean
-  /** The newest event that came while the cursor was behind, and the size of all of them. */
+  /** The seq of the newest event that came while the cursor was behind, and the bytes of all such events. */
   newest: number
   owedBytes: number
-  /** How many events it is sent next at most. */
+  /** The size of the next page. */
   pageSize: number
-  /** Whether the client waits to be told that it follows the project. */
+  /** Whether the client still waits for the `subscribed` message. */
   announce: boolean
 }
 
-/** The projects that one socket follows. It gets each of their events that it may hear, in order, none twice and none left out. */
+/** The projects that one socket follows. It gets every event that it may hear, in order and exactly once. */
 export class Feed {
   readonly #connection: Connection
-  readonly #source: Source
+  readonly #dependencies: FeedDependencies
   readonly #cursors = new Map<number, Cursor>()
   #catchingUp = false
 
-  constructor(connection: Connection, source: Source) {
+  constructor(connection: Connection, dependencies: FeedDependencies) {
     this.#connection = connection
-    this.#source = source
+    this.#dependencies = dependencies
   }
 
   /**
-   * Sends every event of the project after the seq `since`, or after now, then tells that it is followed.
-   * @param rightsVersion the connection's before its caller's right to hear the project was looked up
+   * Follows a project: sends its events after the seq `since`, or from now on, and then `subscribed`.
+   * @param rightsVersion the connection's before the caller's access to the project was checked
    */
   async subscribe(projectId: number, rightsVersion: number, since?: number): Promise<void> {
     const present = this.#cursors.get(projectId)
     if (present && since === undefined)
       return this.#fallBehind(Object.assign(present, { announce: true, rightsVersion }))
     this.unsubscribe(projectId)
-    const { outbox, fanOut, now } = this.#source
+    const { outbox, fanOut, now } = this.#dependencies
     const last = await outbox.lastSeq()
     if (this.#connection.ended) return
     if (since !== undefined && since > last) this.#connection.send(resyncFrame(projectId, last, now()))
@@ -69,7 +69,7 @@ export class Feed {
       owedBytes: 0,
       pageSize: firstPageSize,
       announce: true,
-      offer: (event, frameFor) => this.#take(cursor, event, frameFor),
+      offer: (event, frameFor) => this.#receive(cursor, event, frameFor),
     }
     this.#cursors.set(projectId, cursor)
     fanOut.join(cursor, last)
@@ -79,11 +79,11 @@ export class Feed {
   unsubscribe(projectId: number): void {
     const cursor = this.#cursors.get(projectId)
     if (!cursor) return
-    this.#source.fanOut.leave(cursor)
+    this.#dependencies.fanOut.leave(cursor)
     this.#cursors.delete(projectId)
   }
 
-  /** Goes on with a project: the caller may hear it as of this version of its rights. */
+  /** Continues a project: with this version of its rights the caller has access. */
   confirm(projectId: number, rightsVersion: number): void {
     const cursor = this.#cursors.get(projectId)
     if (!cursor || cursor.rightsVersion >= rightsVersion) return
@@ -95,7 +95,7 @@ export class Feed {
     return [...this.#cursors.keys()]
   }
 
-  /** How many bytes of new events the client has not been sent because it reads slowly. */
+  /** The bytes of new events that are held back because the client reads slowly. */
   get owedBytes(): number {
     let total = 0
     for (const cursor of this.#cursors.values()) total += cursor.owedBytes
@@ -106,7 +106,7 @@ export class Feed {
     for (const projectId of this.projects) this.unsubscribe(projectId)
   }
 
-  #take(cursor: Cursor, event: StoredEvent, frameFor: FrameFor): void {
+  #receive(cursor: Cursor, event: StoredEvent, frameFor: FrameFor): void {
     if (cursor.behind || this.#connection.isCongested || !this.#isConfirmed(cursor)) {
       cursor.newest = event.seq
       cursor.owedBytes += event.data.length
@@ -123,14 +123,14 @@ export class Feed {
     if (!this.#catchingUp) void this.#catchUp()
   }
 
-  /** Sends what is missing, page by page, and never more than the socket takes. */
+  /** Sends missed events page by page, and waits while the socket is congested. */
   async #catchUp(): Promise<void> {
     this.#catchingUp = true
     try {
       for (let behind = this.#behind(); behind.length > 0; behind = this.#behind())
         for (const cursor of behind) await this.#advance(cursor)
     } catch (error) {
-      this.#source.log('error', 'Events could not be read for a socket.', { cause: String(error) })
+      this.#dependencies.log('error', 'Events could not be read for a socket.', { cause: String(error) })
       this.#connection.end(closeCodes.failed, 'The server could not read its events.')
     }
     this.#catchingUp = false
@@ -142,9 +142,9 @@ export class Feed {
       : [...this.#cursors.values()].filter(cursor => cursor.behind && this.#isConfirmed(cursor))
   }
 
-  /** Sends a page, each part in its turn: who misses much does not keep others waiting for their first event. */
+  /** Sends a page. Each part waits for its turn, so that a long replay does not delay the first events of others. */
   async #advance(cursor: Cursor): Promise<void> {
-    const { pages, now } = this.#source
+    const { pages, now } = this.#dependencies
     const { parts, seq: readUpTo, isFull, hasLost, last } = await pages.read(cursor, cursor.pageSize)
     cursor.pageSize = pageSize
     for (const [index, { frames, seq }] of parts.entries()) {
@@ -152,13 +152,13 @@ export class Feed {
       if (!this.#isFollowed(cursor) || !this.#isConfirmed(cursor)) return
       this.#connection.send(frames)
       cursor.seq = seq
-      if (isFull || index < parts.length - 1) await this.#source.turn()
+      if (isFull || index < parts.length - 1) await this.#dependencies.turn()
     }
     if (!this.#isFollowed(cursor) || !this.#isConfirmed(cursor)) return
     cursor.seq = Math.max(cursor.seq, readUpTo)
     if (isFull) return
     if (hasLost) this.#connection.send(resyncFrame(cursor.projectId, last, now()))
-    this.#arrive(cursor, last)
+    this.#finishPage(cursor, last)
   }
 
   #isFollowed(cursor: Cursor): boolean {
@@ -169,8 +169,8 @@ export class Feed {
     return cursor.rightsVersion === this.#connection.rightsVersion
   }
 
-  /** Everything up to `seq` was sent; what came since then is read next. */
-  #arrive(cursor: Cursor, seq: number): void {
+  /** Everything up to `seq` was sent. Newer events that came meanwhile are read next. */
+  #finishPage(cursor: Cursor, seq: number): void {
     cursor.seq = Math.max(cursor.seq, seq)
     if (cursor.announce) this.#connection.send(subscribedFrame(cursor.projectId, cursor.seq))
     cursor.announce = false

@@ -6,7 +6,7 @@ import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Admission } from './admission.ts'
 import { closeCodes, closePeer, Connection } from './connection.ts'
-import { Feed, type Source } from './feed.ts'
+import { Feed, type FeedDependencies } from './feed.ts'
 import { handleMessage } from './messages.ts'
 import { createNotificationConsumer } from './notifications.ts'
 
@@ -29,14 +29,14 @@ export interface SocketSession {
 export class SocketSessions implements Iterable<SocketSession> {
   readonly #byPeer = new Map<Peer, SocketSession>()
   readonly #db: Reader
-  readonly #source: Source
+  readonly #dependencies: FeedDependencies
   readonly #log: Log
   #goodbye: ShutdownCode | undefined
 
-  constructor(db: Reader, source: Source) {
+  constructor(db: Reader, dependencies: FeedDependencies) {
     this.#db = db
-    this.#source = source
-    this.#log = source.log
+    this.#dependencies = dependencies
+    this.#log = dependencies.log
   }
 
   get size(): number {
@@ -51,10 +51,12 @@ export class SocketSessions implements Iterable<SocketSession> {
     if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, socket, admission, this.#log)
-    const endNotifications = this.#source.fanOut.attach(createNotificationConsumer(this.#db, connection, this.#log))
+    const endNotifications = this.#dependencies.fanOut.attach(
+      createNotificationConsumer(this.#db, connection, this.#log),
+    )
     this.#byPeer.set(peer, {
       connection,
-      feed: new Feed(connection, this.#source),
+      feed: new Feed(connection, this.#dependencies),
       done: Promise.resolve(),
       endNotifications,
     })

@@ -15,22 +15,22 @@ import { admit, type Admission } from './admission.ts'
 import { declineUpgrade } from './declineUpgrade.ts'
 import { createFanOut } from './fanOut.ts'
 import { closeCodes } from './connection.ts'
-import { createPages } from './pages.ts'
+import { createReplayPages } from './replayPages.ts'
 import { SocketSessions, type ShutdownCode } from './sessions.ts'
-import { createFairQueue } from './fairTurns.ts'
+import { createFairQueue } from './fairQueue.ts'
 import { startWatch } from './watch.ts'
 
 const maxMessageBytes = 64 * 1024
 const heartbeatSecs = 30
-/** Of what sockets have missed, about half a millisecond's worth is sent before others are heard. */
+/** About half a millisecond of replay per tick of the event loop, so that it does not delay requests. */
 const partsPerTick = 16
 const closeTimeoutMs = 2000
 
 /** The live events of one server: `GET /api/ws` (specification "Events"). */
 export interface SocketServer {
-  /** Takes a request of the node server's 'upgrade' event, and always answers it: with a socket, or as if no upgrade had been asked for. */
+  /** Handles Node's 'upgrade' event and always answers it: with a socket, with an error, or as a plain request where another protocol was asked for. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Closes every socket with 1001 or another code, and after two seconds those that have not gone. Later ones are refused. */
+  /** Closes every socket with 1001 or another code and refuses new ones. Sockets that are still open after 2 s are destroyed. */
   close(code?: ShutdownCode): Promise<void>
   /** How many sockets are open. */
   count(): number
@@ -39,13 +39,13 @@ export interface SocketServer {
 export function createSocketServer(app: App, log: Log): SocketServer {
   const fanOut = createFanOut(
     app.outbox,
-    () => watch.look(),
+    () => watch.check(),
     lagObserver(app),
     error => log('error', 'Notifications cannot be told.', { cause: String(error) }),
   )
   const sessions = new SocketSessions(cachedReader(app.db), {
     outbox: app.outbox,
-    pages: createPages(app.outbox, app.db),
+    pages: createReplayPages(app.outbox, app.db),
     fanOut,
     turn: createFairQueue(partsPerTick),
     now: () => app.config.clock().toISOString(),
@@ -55,7 +55,7 @@ export function createSocketServer(app: App, log: Log): SocketServer {
   const stopHearing = app.identity.onRevoked(ended => {
     if (!('rightsOf' in ended)) return sessions.endMatching(caller => isOf(caller, ended))
     sessions.recheckRights(ended.rightsOf)
-    watch.look()
+    watch.check()
   })
   const adapter = createAdapter(sessions)
   let closing = false
@@ -97,7 +97,7 @@ export function createSocketServer(app: App, log: Log): SocketServer {
   }
 }
 
-/** Measures how late events are. */
+/** Observes the lag from an event's commit to its sockets. */
 function lagObserver({ metrics, config }: App): (at: string) => void {
   const lag = metrics.timing({
     name: 'board_event_lag_seconds',

@@ -9,20 +9,20 @@ import type { SocketSession, SocketSessions } from './sessions.ts'
 
 const roundMs = 500
 
-/** Looks twice a second whether open sockets may stay open and follow what they follow. */
+/** Checks twice a second whether open sockets may stay open and may still follow their projects. */
 export interface Watch {
-  /** Looks at once as well. */
-  look(): void
+  /** Checks now as well. */
+  check(): void
   stop(): void
 }
 
 export function startWatch(db: Reader, sessions: SocketSessions, log: Log): Watch {
-  let looking = false
+  let checking = false
   let again = false
-  const look = async () => {
-    again = looking
-    if (looking || sessions.size === 0) return
-    looking = true
+  const check = async () => {
+    again = checking
+    if (checking || sessions.size === 0) return
+    checking = true
     do {
       again = false
       const round = createRound(db, sessions)
@@ -31,15 +31,15 @@ export function startWatch(db: Reader, sessions: SocketSessions, log: Log): Watc
           log('warn', 'A socket could not be checked.', { cause: String(error) }),
         )
     } while (again)
-    looking = false
+    checking = false
   }
-  const timer = setInterval(() => void look(), roundMs).unref()
-  return { look: () => void look(), stop: () => clearInterval(timer) }
+  const timer = setInterval(() => void check(), roundMs).unref()
+  return { check: () => void check(), stop: () => clearInterval(timer) }
 }
 
 /**
- * One look at all sockets. A token, and an account in a project, is looked up once however many sockets it has: what changes
- * after the first look counts in the next round.
+ * One check of all sockets. A token, and an account's access to a project, is looked up once however many sockets it has: a change
+ * after that lookup counts in the next round.
  */
 function createRound(db: Reader, sessions: SocketSessions): (session: SocketSession) => Promise<void> {
   const versions = new Map([...sessions].map(({ connection }) => [connection, connection.rightsVersion]))

@@ -4,7 +4,7 @@ import { boardOf, chosenCards, cursorIn, withCursor, type ShownColumn } from './
 import { open, select, turnPage, unordered } from './boardKeys.ts'
 import type { Card } from './cardCache.ts'
 import { scroll } from './cardKeys.ts'
-import { dismissed } from './dialogs.ts'
+import { dismissDialog } from './dialogs.ts'
 import { updated, type Drag, type Model, type PickDialog, type Place, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
 import { pickItems } from './pickItems.ts'
@@ -39,7 +39,7 @@ function onDialogMouse(model: Model, mouse: Mouse, step: number): Update {
 
 function clickInPick(model: Model, dialog: PickDialog, { x, y }: Mouse): Update {
   const at = pickItemAt(model, dialog, x, y)
-  if (at === 'outside') return dismissed(model, dialog)
+  if (at === 'outside') return dismissDialog(model, dialog)
   const item = at === undefined ? undefined : pickItems(model, dialog)[at]
   return item ? picked(model, { ...dialog, at: at as number }, item) : updated(model)
 }

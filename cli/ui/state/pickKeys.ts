@@ -13,7 +13,7 @@ import { emptyField, textIn, typeInto } from './textField.ts'
 const searchAfterMs = 150
 
 /** What a key does in a list to pick from. */
-export function inPick(model: Model, dialog: PickDialog, key: Key): Update {
+export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
   const items = pickItems(model, dialog)
   const item = items[Math.min(dialog.at, items.length - 1)]
   const to = (at: number) =>

@@ -11,7 +11,7 @@ import { searchWhenDue } from './pickKeys.ts'
 import { followCursor, onPreviewed } from './preview.ts'
 import { withNotice, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
 import { merged, messagesAtOnce, withLiveEvents, withRead } from './opened.ts'
-import { readSettings, settingsEveryMs, settingsOnReturnMs, withSettings } from './settings.ts'
+import { readSettings, settingsPollMs, minSettingsAgeOnReturnMs, withSettings } from './settings.ts'
 import { textIn } from './textField.ts'
 import { asStale, withColumns, withEvents, withPage, type Page } from './cardCache.ts'
 
@@ -57,7 +57,7 @@ function apply(model: Model, msg: Msg): Update {
     case 'tick':
       return onTick(model)
     case 'returned':
-      return readSettings(model, settingsOnReturnMs)
+      return readSettings(model, minSettingsAgeOnReturnMs)
     case 'settings':
       return updated(withSettings(model, msg))
     case 'events':
@@ -81,7 +81,7 @@ function apply(model: Model, msg: Msg): Update {
       )
     case 'live':
       return msg.state === 'open' && model.live === 'waiting'
-        ? readSettings({ ...model, live: msg.state }, settingsOnReturnMs)
+        ? readSettings({ ...model, live: msg.state }, minSettingsAgeOnReturnMs)
         : updated({ ...model, live: msg.state })
     case 'columns':
       return updated(onColumns(model, msg))
@@ -110,7 +110,7 @@ function apply(model: Model, msg: Msg): Update {
 function onTick(model: Model): Update {
   const notice = model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined
   const searching = searchWhenDue({ ...model, notice })
-  const { model: next, cmds } = readSettings(searching.model, settingsEveryMs)
+  const { model: next, cmds } = readSettings(searching.model, settingsPollMs)
   return updated(next, ...searching.cmds, ...cmds)
 }
 

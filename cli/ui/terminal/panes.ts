@@ -15,7 +15,7 @@ export interface Pane {
 
 const rows = new WeakMap<Line, Row>()
 
-/** Panes as one picture; later ones lie over earlier ones. */
+/** Draws panes into one frame; later panes cover earlier ones. */
 export function paint(panes: readonly Pane[], { width, height }: Size): Frame {
   const frame: PaintedFrame = { width, height, rows: Array.from({ length: height }, () => blankRow(width)) }
   for (const pane of panes) put(frame, pane)
@@ -33,7 +33,7 @@ function put(frame: PaintedFrame, { x, y, width, height, lines, caret }: Pane): 
   if (caret && x + caret.x < frame.width && y + caret.y < frame.height) frame.caret = { x: x + caret.x, y: y + caret.y }
 }
 
-/** Writes cells over others of a row. A sign of two cells that loses one becomes blank. */
+/** Overwrites cells of a row. A wide character of which one cell is overwritten becomes blank. */
 function putCells(row: Row, { signs, styles }: Row, x: number, width: number): void {
   if (row.signs[x] === '' && x > 0) row.signs[x - 1] = ' '
   for (let at = 0; at < width; at++) {
@@ -44,7 +44,7 @@ function putCells(row: Row, { signs, styles }: Row, x: number, width: number): v
   if (row.signs[x + width] === '') row.signs[x + width] = ' '
 }
 
-/** A line's cells. The same line is taken apart once. */
+/** A line's cells, cached for as long as the same line object is drawn with the same width. */
 function cellsOf(line: Line, width: number): Row {
   const known = rows.get(line)
   if (known?.signs.length === width) return known

@@ -2,7 +2,7 @@ import { vi } from 'vitest'
 import { type TestBoard } from './testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 
-/** Sends requests that write so that every one of them has been let in before the first one writes. */
+/** Sends writing requests so that all of them wait for their transaction before the first one gets it. */
 export async function atOnce<T>({ server }: TestBoard, requests: ReadonlyArray<() => Promise<T>>): Promise<T[]> {
   const { db } = server.app
   const writers = vi.spyOn(db, 'transaction')

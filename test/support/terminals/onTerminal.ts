@@ -2,50 +2,50 @@ import { spawn } from '@lydell/node-pty'
 import { resolve } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
 
-export interface Surroundings {
+export interface ProgramEnvironment {
   cwd: string
   env: Record<string, string>
 }
-/** A question that is awaited, and what is typed then. */
+/** A question to wait for, and the answer that is then typed. */
 export type Answer = readonly [question: string, answer: string]
 
-/** A program on a terminal of its own: what that was told so far, and its exit code once it has ended. */
+/** A program on a pseudo-terminal: what it has printed so far, and its exit code once it has ended. */
 export interface OnTerminal {
   readonly text: string
   readonly code: number | undefined
   type(text: string): void
-  /** Takes the terminal away, and ends what is on it. */
+  /** Closes the terminal and kills the program. */
   close(): void
 }
 
-/** Tells how the program has ended and goes on to hold the terminal: where nobody does, the last words on it may be lost (libuv takes a hangup for the end while more waits in the system). */
-const outlive = 'trap : INT; "$@"; printf "\\036%d\\036" "$?"; exec sleep 300'
-const told = /\x1e(\d+)\x1e$/
+/** Prints the program's exit code between markers and then keeps the terminal open: libuv treats the hangup of a closed one as its end and can lose output that the kernel still buffers. */
+const holdOpen = 'trap : INT; "$@"; printf "\\036%d\\036" "$?"; exec sleep 300'
+const exitMarker = /\x1e(\d+)\x1e$/
 
-export function startOnTerminal(file: string, args: readonly string[], { cwd, env }: Surroundings): OnTerminal {
-  const terminal = spawn('/bin/sh', ['-c', outlive, 'sh', file, ...args], { cols: 200, rows: 30, cwd, env })
+export function startOnTerminal(file: string, args: readonly string[], { cwd, env }: ProgramEnvironment): OnTerminal {
+  const terminal = spawn('/bin/sh', ['-c', holdOpen, 'sh', file, ...args], { cols: 200, rows: 30, cwd, env })
   let text = ''
   terminal.onData(data => {
     text += data
   })
   return {
     get text() {
-      return text.replace(told, '')
+      return text.replace(exitMarker, '')
     },
     get code() {
-      return told.test(text) ? Number(told.exec(text)![1]) : undefined
+      return exitMarker.test(text) ? Number(exitMarker.exec(text)![1]) : undefined
     },
     type: answer => terminal.write(answer),
     close: () => terminal.kill('SIGKILL'),
   }
 }
 
-/** Runs `board` on a terminal to its end, and answers what it asks. @returns its exit code and what the terminal was told, lines ended by \n */
+/** Runs `board` on a terminal to its end, and answers what it asks. @returns its exit code and its output, lines ended by \n */
 export async function onTerminal(
   args: readonly string[],
-  { answers = [], ...surroundings }: Surroundings & { answers?: readonly Answer[] },
+  { answers = [], ...environment }: ProgramEnvironment & { answers?: readonly Answer[] },
 ): Promise<{ code: number; text: string }> {
-  const terminal = startOnTerminal(process.execPath, [resolve('bin/board.js'), ...args], surroundings)
+  const terminal = startOnTerminal(process.execPath, [resolve('bin/board.js'), ...args], environment)
   try {
     for (const [question, answer] of answers) {
       await eventually(question, () => terminal.text.includes(question), 10_000)

@@ -1,7 +1,7 @@
 import { noLibsqlServer } from '../servers/libsqlServer.ts'
 
-/** The test files that do not run once more on a libSQL server, by the reason. */
-export const leftOut: Readonly<Record<string, readonly string[]>> = {
+/** The test files that are skipped when the tests run on a libSQL server, by reason. */
+export const skippedOnLibsql: Readonly<Record<string, readonly string[]>> = {
   'They start no board: no database is in them, or a store of their own.': [
     'sources/*',
     'agents/{acpFailures,command,failures,launch,providers}',
@@ -29,15 +29,15 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     ['backups/damage', 'e2e/{backupsKilled,diskFull,importCrash}'],
 }
 
-/** As patterns of paths. */
-export const leftOutFiles: readonly string[] = Object.values(leftOut)
+/** Their paths as globs, for `exclude`. */
+export const skippedFiles: readonly string[] = Object.values(skippedOnLibsql)
   .flat()
   .map(pattern => `test/${pattern}.test.ts`)
 
-/** Says before a run on libSQL servers what is not in it. */
+/** Prints what a run on libSQL servers skips. */
 export default (): void => {
   if (noLibsqlServer !== undefined) throw new Error(`There is no libSQL server here. ${noLibsqlServer}`)
-  for (const [reason, patterns] of Object.entries(leftOut))
+  for (const [reason, patterns] of Object.entries(skippedOnLibsql))
     process.stdout.write(`LEFT OUT: ${patterns.join(', ')}. ${reason}\n`)
   process.stdout.write('LEFT OUT: what measures time or memory, and test/daemons, which is on libSQL servers anyway.\n')
 }

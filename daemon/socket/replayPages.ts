@@ -3,19 +3,23 @@ import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Database, Reader } from '../../src/store/database.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
-/** Who has missed much gets a few events at once, and the rest in turn with others. */
-export const [firstPageSize, pageSize] = [4, 32]
-/** Frames are put together up to so many bytes: one write costs little more than one of a single event. */
-const partBytes = 32 * 1024
+/** The first page is small, so that nobody waits long for a first event; the rest follows in turn with other sockets. */
+export const firstPageSize = 4
+export const pageSize = 32
+/** Frames are joined until they have this size: one write of 32 KiB costs little more than one of a single event. */
+const minPartBytes = 32 * 1024
 const maxCachedBytes = 4 * 1024 * 1024
 const maxCachedPages = 64
 
-/** Some frames together, and the seq of the last event in them. */
+/** Joined frames, and the seq of the last event in them. */
 interface Part {
   frames: Frame
   seq: number
 }
-/** Events of a project in order, read up to `seq`. More follow a full page. `hasLost`: some of them are not kept any more. `last` was the newest seq of all before it was read. */
+/**
+ * Events of a project in order, read up to `seq`. `isFull`: more may follow. `hasLost`: some events were deleted before they were
+ * read. `last` is the newest seq of the outbox before the page was read.
+ */
 interface Page {
   parts: readonly Part[]
   seq: number
@@ -24,21 +28,21 @@ interface Page {
   last: number
 }
 
-/** Whose turn it is to be told what. */
-interface Place {
+/** Where a socket's replay continues, and for which audience. */
+interface ReplayPosition {
   projectId: number
   seq: number
   audience: Audience
 }
 
-/** What sockets missed, read from the database. */
-export interface Pages {
-  /** The events of a project after the seq, at most so many: of those what the audience may hear. */
-  read(place: Place, maxEvents: number): Promise<Page>
+/** Reads the events that sockets missed, from the database. */
+export interface ReplayPages {
+  /** Reads at most `maxEvents` events of the project after the seq, and keeps those that the audience may hear. */
+  read(position: ReplayPosition, maxEvents: number): Promise<Page>
 }
 
-/** Keeps the latest pages: clients that come back together, as after a restart, have all missed the same. */
-export function createPages(outbox: Outbox, db: Database): Pages {
+/** Caches the latest pages: clients that reconnect together, as after a restart, have all missed the same events. */
+export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
   const kept = new Map<string, { page: Promise<Page>; bytes: number }>()
   let keptBytes = 0
   const drop = (key: string) => {
@@ -73,7 +77,7 @@ export function createPages(outbox: Outbox, db: Database): Pages {
 async function readPage(
   outbox: Outbox,
   db: Reader,
-  { projectId, seq, audience, maxEvents, last }: Place & { maxEvents: number; last: number },
+  { projectId, seq, audience, maxEvents, last }: ReplayPosition & { maxEvents: number; last: number },
 ): Promise<Page> {
   const events = await outbox.replay(projectId, seq, maxEvents)
   const hasLost = seq < (await outbox.oldestSeq()) - 1
@@ -95,7 +99,7 @@ function toParts(events: readonly StoredEvent[]): Part[] {
     const frame = eventFrame(event)
     waiting.push(frame)
     bytes += frame.length
-    if (bytes < partBytes && index < events.length - 1) continue
+    if (bytes < minPartBytes && index < events.length - 1) continue
     parts.push({ frames: Buffer.concat(waiting, bytes), seq: event.seq })
     waiting = []
     bytes = 0
