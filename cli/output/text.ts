@@ -52,19 +52,19 @@ export function fit(text: string, width: number): string {
   return width > 0 ? `${taken}…` : ''
 }
 
-/** A text's signs as a reader sees them, each with how many cells of a terminal it takes. */
-export function* signsOf(text: string): Generator<{ sign: string; width: number }> {
-  for (const { segment } of segments(text)) yield { sign: segment, width: widthOfSegment(segment) }
+/** The graphemes of a text, each with the number of terminal cells that it takes. */
+export function* graphemesOf(text: string): Generator<{ grapheme: string; width: number }> {
+  for (const { segment } of segments(text)) yield { grapheme: segment, width: widthOfSegment(segment) }
 }
 
 let segmenter: Intl.Segmenter | undefined
 const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text)
 
-/** Flags, and signs that a variation selector makes a picture. Other pictures are wide in Unicode's own table. */
+/** Flags, and graphemes that a variation selector turns into an emoji. Unicode's width table has the other emoji. */
 const emoji = /^(?:\p{RI}|\p{Emoji}.*\ufe0f)/u
 const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
 
-/** string-width does all of this, at 9 µs a sign instead of 0.3: 10 ms more for a picture of the terminal board. */
+/** string-width does all of this, at 9 µs a grapheme instead of 0.3: 10 ms more for a frame of the terminal board. */
 const widthOfSegment = (segment: string): number =>
   zero.test(segment) ? 0 : emoji.test(segment) ? 2 : eastAsianWidth(segment.codePointAt(0)!)
 

@@ -62,7 +62,7 @@ describe('frames', () => {
         expect(
           diffFrames(frame, {
             ...frame,
-            rows: frame.rows.map(({ signs, styles }) => ({ signs: [...signs], styles: [...styles] })),
+            rows: frame.rows.map(({ graphemes, styles }) => ({ graphemes: [...graphemes], styles: [...styles] })),
           }),
         ).toBe('')
       }),
@@ -73,8 +73,8 @@ describe('frames', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), texts => {
         const row = rowOf({ spans: texts.map(text => ({ text })) }, width)
-        expect(row.signs).toHaveLength(width)
-        expect(row.signs.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+        expect(row.graphemes).toHaveLength(width)
+        expect(row.graphemes.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
       }),
     )
   })

@@ -1,4 +1,4 @@
-import { fit, signsOf } from '../../output/text.ts'
+import { fit, graphemesOf } from '../../output/text.ts'
 
 const plain = /^[\x20-\x7e]*$/
 
@@ -21,15 +21,15 @@ function endOfLine(text: string, width: number): number {
   return space > end / 3 ? space : end
 }
 
-/** How much of a text fits, in code units; at least one sign. */
+/** How much of a text fits, in code units; at least one grapheme. */
 function fitting(text: string, width: number): number {
   if (plain.test(text.slice(0, width + 1))) return Math.min(text.length, Math.max(1, width))
   let end = 0
   let used = 0
-  for (const { sign, width: cells } of signsOf(text)) {
+  for (const { grapheme, width: cells } of graphemesOf(text)) {
     used += cells
     if (used > width && end > 0) break
-    end += sign.length
+    end += grapheme.length
   }
   return end
 }

@@ -1,4 +1,4 @@
-import { harmless, signsOf } from '../../output/text.ts'
+import { harmless, graphemesOf } from '../../output/text.ts'
 
 /** A piece of text and how it looks: the parameters of the terminal's SGR sequence, `1;36`. */
 export interface Span {
@@ -11,14 +11,14 @@ export interface Line {
   style?: string
 }
 
-/** One line in cells. A sign of two cells is followed by an empty one. */
+/** One line in cells. A grapheme of two cells is followed by an empty one. */
 export interface Row {
-  signs: string[]
+  graphemes: string[]
   styles: string[]
 }
 
 export const blankRow = (width: number): Row => ({
-  signs: Array<string>(width).fill(' '),
+  graphemes: Array<string>(width).fill(' '),
   styles: Array<string>(width).fill(''),
 })
 
@@ -34,30 +34,30 @@ export function rowOf({ spans, style: under = '' }: Line, width: number): Row {
   let at = 0
   for (const { text, style } of spans) {
     const look = styled(under, style)
-    at = plain.test(text) ? putPlain(row, at, text, look) : putSigns(row, at, harmless(text), look)
+    at = plain.test(text) ? putPlain(row, at, text, look) : putGraphemes(row, at, harmless(text), look)
     if (at >= width) break
   }
   return row
 }
 
-function putPlain({ signs, styles }: Row, from: number, text: string, style: string): number {
-  const end = Math.min(from + text.length, signs.length)
+function putPlain({ graphemes, styles }: Row, from: number, text: string, style: string): number {
+  const end = Math.min(from + text.length, graphemes.length)
   for (let at = from; at < end; at++) {
-    signs[at] = text[at - from]!
+    graphemes[at] = text[at - from]!
     styles[at] = style
   }
   return end
 }
 
-function putSigns({ signs, styles }: Row, from: number, text: string, style: string): number {
+function putGraphemes({ graphemes, styles }: Row, from: number, text: string, style: string): number {
   let at = from
-  for (const { sign, width } of signsOf(text)) {
+  for (const { grapheme, width } of graphemesOf(text)) {
     if (width === 0) continue
-    if (at + width > signs.length) return signs.length
-    signs[at] = sign
+    if (at + width > graphemes.length) return graphemes.length
+    graphemes[at] = grapheme
     styles[at] = style
     if (width === 2) {
-      signs[at + 1] = ''
+      graphemes[at + 1] = ''
       styles[at + 1] = style
     }
     at += width

@@ -33,41 +33,43 @@ export function diffFrames(before: Frame | undefined, after: Frame): string {
 
 function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void {
   if (before === after) return
-  const { signs, styles } = after
+  const { graphemes, styles } = after
   const changed = (x: number) =>
-    before ? before.signs[x] !== signs[x] || before.styles[x] !== styles[x] : signs[x] !== ' ' || styles[x] !== ''
+    before
+      ? before.graphemes[x] !== graphemes[x] || before.styles[x] !== styles[x]
+      : graphemes[x] !== ' ' || styles[x] !== ''
   const rest = endOfText(after)
-  for (let x = 0; x < signs.length; x++) {
+  for (let x = 0; x < graphemes.length; x++) {
     if (!changed(x)) continue
-    const from = signs[x] === '' && x > 0 ? x - 1 : x
+    const from = graphemes[x] === '' && x > 0 ? x - 1 : x
     let to = from + 1
-    for (let next = to, gap = 0; next < signs.length && gap <= shortGap; next++) {
+    for (let next = to, gap = 0; next < graphemes.length && gap <= shortGap; next++) {
       gap = changed(next) ? 0 : gap + 1
       if (gap === 0) to = next + 1
     }
-    while (signs[to] === '') to++
+    while (graphemes[to] === '') to++
     x = drawRun(pen, y, from, to, rest, after)
   }
 }
 
 /** Draws cells and tells the last one. Where only blanks follow, the terminal empties the rest of the line. */
-function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { signs, styles }: Row): number {
+function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { graphemes, styles }: Row): number {
   const isLast = to > rest
   for (let x = from; x < (isLast ? rest : to); x++) {
-    if (signs[x] === '') continue
-    const width = signs[x + 1] === '' ? 2 : 1
-    pen.put(x, y, signs[x]!, width, styles[x]!)
-    // A terminal may draw more cells than the sign has: what follows is drawn again over that.
-    to = Math.min(signs.length, Math.max(to, x + width + overhang(signs[x]!, width)))
+    if (graphemes[x] === '') continue
+    const width = graphemes[x + 1] === '' ? 2 : 1
+    pen.put(x, y, graphemes[x]!, width, styles[x]!)
+    // A terminal may draw more cells than the grapheme has: what follows is drawn again over that.
+    to = Math.min(graphemes.length, Math.max(to, x + width + overhang(graphemes[x]!, width)))
   }
   if (!isLast) return to - 1
   pen.clearFrom(Math.max(from, rest), y)
-  return signs.length
+  return graphemes.length
 }
 
-function endOfText({ signs, styles }: Row): number {
-  let end = signs.length
-  while (end > 0 && signs[end - 1] === ' ' && styles[end - 1] === '') end--
+function endOfText({ graphemes, styles }: Row): number {
+  let end = graphemes.length
+  while (end > 0 && graphemes[end - 1] === ' ' && styles[end - 1] === '') end--
   return end
 }
 
@@ -75,8 +77,8 @@ function endOfText({ signs, styles }: Row): number {
 const sure =
   /^[\u0020-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff\u2713\u2717\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]$/
 
-const overhang = (sign: string, width: number): number =>
-  sure.test(sign) ? 0 : Math.max(0, [...sign].length * 2 - width)
+const overhang = (grapheme: string, width: number): number =>
+  sure.test(grapheme) ? 0 : Math.max(0, [...grapheme].length * 2 - width)
 
 /** Writes cells with as few sequences as it takes. */
 class Pen {
@@ -85,11 +87,11 @@ class Pen {
   #y = -2
   #style = ''
 
-  put(x: number, y: number, sign: string, width: number, style: string): void {
+  put(x: number, y: number, grapheme: string, width: number, style: string): void {
     this.#goTo(x, y)
     this.#use(style)
-    if (sure.test(sign)) {
-      this.text += sign
+    if (sure.test(grapheme)) {
+      this.text += grapheme
       this.#x += width
       return
     }
@@ -97,7 +99,7 @@ class Pen {
     this.text += ' '.repeat(width)
     this.#x = -1
     this.#goTo(x, y)
-    this.text += sign
+    this.text += grapheme
     this.#x = -1
   }
 

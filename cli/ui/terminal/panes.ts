@@ -34,20 +34,20 @@ function put(frame: PaintedFrame, { x, y, width, height, lines, caret }: Pane): 
 }
 
 /** Overwrites cells of a row. A wide character of which one cell is overwritten becomes blank. */
-function putCells(row: Row, { signs, styles }: Row, x: number, width: number): void {
-  if (row.signs[x] === '' && x > 0) row.signs[x - 1] = ' '
+function putCells(row: Row, { graphemes, styles }: Row, x: number, width: number): void {
+  if (row.graphemes[x] === '' && x > 0) row.graphemes[x - 1] = ' '
   for (let at = 0; at < width; at++) {
-    row.signs[x + at] = signs[at]!
+    row.graphemes[x + at] = graphemes[at]!
     row.styles[x + at] = styles[at]!
   }
-  if (width < signs.length && signs[width] === '') row.signs[x + width - 1] = ' '
-  if (row.signs[x + width] === '') row.signs[x + width] = ' '
+  if (width < graphemes.length && graphemes[width] === '') row.graphemes[x + width - 1] = ' '
+  if (row.graphemes[x + width] === '') row.graphemes[x + width] = ' '
 }
 
 /** A line's cells, cached for as long as the same line object is drawn with the same width. */
 function cellsOf(line: Line, width: number): Row {
   const known = rows.get(line)
-  if (known?.signs.length === width) return known
+  if (known?.graphemes.length === width) return known
   const row = rowOf(line, width)
   rows.set(line, row)
   return row
