@@ -408,14 +408,14 @@ const nowhere = (place: Place): Place =>
     ]),
   ) as unknown as Place
 
-/** The whole database, a text a table, save when keys were last used and what the server keeps by itself: the index of words, the days of projects, and which daemons serve. */
+/** The whole database, a text a table, save when keys were last used, what the server keeps by itself (the index of words, the days of projects, which daemons serve), and how often a sign-in failed, which it writes some seconds later. */
 async function everything(): Promise<Record<string, string | null>> {
   const { db } = world.board.server.app
   columnsOfTables ??= db.all<{
     name: string
     row: string
   }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days', 'daemons', 'leases') AND columns.name <> 'last_used_at' GROUP BY tables.name`)
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days', 'daemons', 'leases') AND columns.name <> 'last_used_at' AND (tables.name, columns.name) NOT IN (VALUES ('audit_entries', 'count'), ('audit_entries', 'target_id')) GROUP BY tables.name`)
   return Object.fromEntries(
     await Promise.all(
       (await columnsOfTables).map(
