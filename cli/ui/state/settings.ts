@@ -11,7 +11,7 @@ export const readSettings = (model: Model, withinMs: number): Update =>
     ? updated(model)
     : updated({ ...model, settingsAtMs: model.nowMs }, { type: 'settings' })
 
-/** Applies settings. Unchanged ones keep their objects, so that nothing is drawn anew for them. */
+/** Applies settings. Unchanged ones keep their objects, by which the board sees that nothing changed. */
 export function withSettings(model: Model, { settings, shortcuts }: Extract<Msg, { type: 'settings' }>): Model {
   const keymap = keymapOf(shortcuts, model.commands)
   const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
