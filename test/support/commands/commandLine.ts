@@ -44,7 +44,7 @@ const program = resolve(import.meta.dirname, '../../../bin/board.js')
 
 /** Commands that are servers, end their process themselves or draw the screen, and what Node reads when it starts. */
 const needsProcess = ([noun = '']: readonly string[], env: Record<string, string>) =>
-  /^(__complete|completion|serve|server|ui|browse|mcp)$/.test(noun) ||
+  /^(__complete|completion|serve|server|ui|browse|mcp|database)$/.test(noun) ||
   Object.keys(env).some(name => /^(NODE_|TZ$)/.test(name))
 
 /**
