@@ -2,6 +2,9 @@
  * Makes the program in dist/ of the sources:
  * - board.cjs, the command line, and server.cjs, the server: one file each, of which only runs what was imported, with the code
  *   that V8 made of it beside it (bin/load.js says why);
+ * - watchdog.cjs, which ends what a server that died has left;
+ * - packages/: large packages that both import lazily, so that neither reads them at its start;
+ * - web/, the page, with each of its files packed for who takes that (daemon/files/pageFiles.ts serves them);
  * - watch/, the lists of `--watch`: ES modules, which ink and its layout engine want to be.
  * All packages are bundled but those that package.json names as dependencies, which have native parts or find files beside
  * themselves.
@@ -13,26 +16,48 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import v8 from 'node:v8'
 import loader from './bin/load.js'
+import { buildPage } from './daemon/web/build.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 const folder = 'dist'
 const licenses = join(folder, 'third-party-licenses.txt')
+/** Imported by `import()` only: a server that must not need its disk for them loads them ahead (daemon/main.ts). */
+const lazyPackages = ['undici', 'execa', 'file-type', 'conf']
+const programs = ['board', 'server']
+const keptFiles = [...programs, ...lazyPackages.map(name => `packages/${name}`)]
 const keepsCode = Number(process.versions.node.split('.')[0]) < 22
 
 if (process.argv[2] === 'keep-code') await keepCode()
 else await buildAll()
 
 async function buildAll() {
-  const programs = await build({
+  const commonJs = {
     ...options(),
-    entryPoints: { board: 'cli/main.ts', server: 'daemon/program.ts' },
-    outdir: folder,
     outExtension: { '.js': '.cjs' },
     format: 'cjs',
-    // Code that V8 has kept knows no callback for import(): packages outside of the bundle are required.
+    // Code that V8 has kept knows no callback for import(): what is outside of a file is required.
     supported: { 'dynamic-import': false },
     define: { ...options().define, 'import.meta.url': 'moduleUrl' },
     banner: { js: "const moduleUrl=require('node:url').pathToFileURL(__filename).href;" },
+  }
+  const main = await build({
+    ...commonJs,
+    entryPoints: { board: 'cli/main.ts', server: 'daemon/program.ts' },
+    outdir: folder,
+    plugins: [{ name: 'require-packages', setup: requirePackages }],
+  })
+  // It works when all else is gone, perhaps its folder too.
+  const watchdog = await build({
+    ...commonJs,
+    entryPoints: { watchdog: 'src/process/watchdogProgram.ts' },
+    outdir: folder,
+  })
+  const packages = await build({
+    ...commonJs,
+    entryPoints: lazyPackages,
+    outdir: join(folder, 'packages'),
+    // As Node gives a CommonJS file to who imports it: its exports are the default.
+    footer: { js: 'module.exports=module.exports.default??module.exports;' },
   })
   const lists = await build({
     ...options(),
@@ -46,14 +71,16 @@ async function buildAll() {
       js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
     },
   })
-  for (const name of ['board', 'server']) escapeOtherSigns(join(folder, `${name}.cjs`))
+  const page = await buildPage(join(folder, 'web'))
+  for (const name of [...keptFiles, 'watchdog']) escapeOtherSigns(join(folder, `${name}.cjs`))
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [programs, lists].map(({ metafile }) => metafile)
-  writeFileSync(licenses, licenseTexts(made.flatMap(({ inputs }) => Object.keys(inputs))))
+  const made = [main, watchdog, packages, lists].map(({ metafile }) => metafile)
+  writeFileSync(licenses, licenseTexts([...made.flatMap(({ inputs }) => Object.keys(inputs)), ...page.inputs]))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),
-    ...(keepsCode ? ['board', 'server'].map(name => loader.codeCacheOf(name)) : []),
+    ...(keepsCode ? keptFiles.map(name => loader.codeCacheOf(name)) : []),
     licenses,
+    ...page.paths,
     ...(await writeManPages()),
   ])
 }
@@ -67,10 +94,15 @@ function options() {
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
-    // ink imports its developer tools only under DEV=true; they are not installed.
-    external: [...Object.keys(manifest.dependencies), 'react-devtools-core'],
+    // Never imported: ink's developer tools (DEV=true; they are not installed), and what listhen watches and runs sources with.
+    external: [...Object.keys(manifest.dependencies), 'react-devtools-core', 'jiti', '@parcel/watcher-wasm'],
     define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   }
+}
+
+function requirePackages({ onResolve }) {
+  const filter = new RegExp(`^(${lazyPackages.join('|')})$`)
+  onResolve({ filter }, ({ path }) => ({ path: `./packages/${path}.cjs`, external: true }))
 }
 
 /** V8 holds a text of ASCII in half the memory and reads it in half the time; esbuild leaves other signs in regular expressions. */
@@ -82,25 +114,29 @@ function escapeOtherSigns(path) {
   writeFileSync(path, escaped)
 }
 
-/** Runs both programs in this process, a list of cards on a board of its own, and writes what V8 compiled for that. */
+/** Runs both programs in this process, a list of cards and a completion on a board of its own, and writes what V8 compiled for that. */
 async function keepCode() {
   const dataDir = mkdtempSync(join(tmpdir(), 'board-build-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   for (const name of Object.keys(process.env)) if (name.startsWith('BOARD_')) delete process.env[name]
-  Object.assign(process.env, { BOARD_DATA_DIR: dataDir, XDG_CONFIG_HOME: dataDir })
+  Object.assign(process.env, {
+    BOARD_DATA_DIR: dataDir,
+    XDG_CONFIG_HOME: dataDir,
+    BOARD_COMPLETION_TIMEOUT_MS: '5000',
+  })
   // V8 takes code only under the flags that it was made with, and a server sets some once it runs.
   v8.setFlagsFromString = () => {}
-  const [server, board] = ['server', 'board'].map(name => {
-    const script = loader.compile(name)
-    return { name, script, program: loader.run(script, name) }
-  })
-  const programs = { path: resolve('bin/board.js'), server: async () => server.program }
-  await server.program.runServe({ port: 0, dataDir, logLevel: 'error' }, false)
-  for (const line of ['projects create build --path . -q', 'cards add warm-up -P build -q', 'cards list -P build'])
-    await board.program.main(line.split(' '), programs)
+  const scripts = keptFiles.map(name => [name, loader.compile(name)])
+  const loaded = Object.fromEntries(scripts.map(([name, script]) => [name, loader.run(script, name)]))
+  const starts = { path: resolve('bin/board.js'), server: async () => loaded.server }
+  const lines = ['projects create build --path . -q', 'cards add warm-up -P build -q', 'cards list -P build']
+  for (const line of ['serve --port 0 --log-level error', ...lines]) await loaded.board.main(line.split(' '), starts)
   if (process.exitCode) throw new Error('The commands that warm the code up failed.')
-  for (const { name, script } of [server, board]) writeFileSync(loader.codeCacheOf(name), script.createCachedData())
-  process.exit()
+  process.on('exit', () => {
+    for (const [name, script] of scripts) writeFileSync(loader.codeCacheOf(name), script.createCachedData())
+  })
+  // Ends the process.
+  await loaded.board.main(['__complete', '--', '-P', 'build', 'cards', 'view', ''], starts)
 }
 
 /** Writes the man pages, which the commands' tree makes, and returns their paths. */

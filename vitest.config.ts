@@ -13,7 +13,7 @@ const thorough = [
   'test/store/order.test.ts',
   'test/transfers/roundTrip.test.ts',
 ]
-/** What `npm run test:load` adds: that, and measurements, soaks, crash rounds, several servers, real agents. */
+/** What `npm run test:load` adds: that, and measurements, soaks, crash rounds, several servers. */
 const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts', ...thorough]
 /** What measures time or memory: one after the other, so that it measures the board and not its neighbours. */
 const measuring = [
@@ -25,7 +25,7 @@ const measuring = [
 const sampled = [
   'test/contract/{answers,authorization}.test.ts',
   'test/fuzz/board.test.ts',
-  'test/routes/{attachments,bad-input,hearing,promises,restore}.test.ts',
+  'test/routes/{attachments,bad-input,eventAudience,promises,restore}.test.ts',
 ]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
@@ -34,10 +34,12 @@ const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' 
 const every = {
   testTimeout: hangMs,
   hookTimeout: hangMs,
-  pool: 'forks',
+  pool: 'forks' as const,
+  // A process that starts another is copied with its page tables: at 500 MB that takes 10 ms, and V8 lets the heap grow fourfold.
+  execArgv: ['--heap-growing-percent=50'],
   setupFiles: 'test/support/run/keptOutput.ts',
   env,
-} as const
+}
 /** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
 const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
 const beside = onLibsqlServers
@@ -48,7 +50,12 @@ const atOnce = { maxWorkers: beside.workers, sequence: { groupOrder: 0 } }
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/run/scratch.ts', 'test/support/run/build.ts', ...beside.setup],
+    globalSetup: [
+      'test/support/run/processEnvironment.ts',
+      'test/support/run/scratch.ts',
+      'test/support/run/build.ts',
+      ...beside.setup,
+    ],
     reporters: ['./test/support/run/failuresOnly.ts'],
     silent: 'passed-only',
     projects: [
@@ -59,7 +66,7 @@ export default defineConfig({
           ...atOnce,
           name: 'board',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...load, ...beside.exclude],
+          exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/browser/**', ...load, ...beside.exclude],
           isolate: false,
         },
       },
@@ -75,6 +82,18 @@ export default defineConfig({
         },
       },
       { test: { ...every, ...atOnce, name: 'load', include: load, exclude: [...measuring, ...thorough] } },
+      // npm run test:browser. A browser and a server want a processor each.
+      { test: { ...every, name: 'browser', include: ['test/browser/*.test.ts'], maxWorkers: 2 } },
+      // npm run test:agents. Each of these programs wants a processor for itself when it starts.
+      {
+        test: {
+          ...every,
+          name: 'agents',
+          include: ['test/agents-real/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
       { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },

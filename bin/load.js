@@ -16,12 +16,13 @@ const codeCacheOf = name => `${fileOf(name)}.cache`
  * what another version of Node has made; the program is compiled then. NODE_DEBUG=board tells which it was.
  */
 function load(name) {
-  if (nodeModule.enableCompileCache) {
-    nodeModule.enableCompileCache()
-    return require(fileOf(name))
-  }
-  return run(compile(name, existsSync(codeCacheOf(name)) ? readFileSync(codeCacheOf(name)) : undefined), name)
+  if (!nodeModule.enableCompileCache) return loadKept(name)
+  nodeModule.enableCompileCache()
+  return require(fileOf(name))
 }
+
+const loadKept = name =>
+  run(compile(name, existsSync(codeCacheOf(name)) ? readFileSync(codeCacheOf(name)) : undefined), name)
 
 /** A program as V8 has it, which can tell its code for the next time. */
 function compile(name, cachedData) {
@@ -38,8 +39,21 @@ function compile(name, cachedData) {
 function run(script, name) {
   const loaded = { exports: {} }
   const file = fileOf(name)
-  script.runInThisContext()(loaded.exports, nodeModule.createRequire(file), loaded, file, dirname(file))
+  script.runInThisContext()(loaded.exports, requireFrom(file), loaded, file, dirname(file))
   return loaded.exports
+}
+
+/** A program's `require`, which loads the packages of dist/packages once for it, by the code that is kept of them. */
+function requireFrom(file) {
+  const required = nodeModule.createRequire(file)
+  const packages = new Map()
+  const requirePackage = id => {
+    const [, name] = /^\.\/(packages\/.+)\.cjs$/.exec(id) ?? []
+    if (name === undefined) return required(id)
+    if (!packages.has(name)) packages.set(name, loadKept(name))
+    return packages.get(name)
+  }
+  return Object.assign(requirePackage, required)
 }
 
 module.exports = { load, compile, run, codeCacheOf }

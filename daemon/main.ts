@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
@@ -14,16 +15,20 @@ import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
 const loadAfterMs = 1000
+/** The build puts it beside the server's program. */
+const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))
+
+const webRoot = fileURLToPath(new URL('web', import.meta.url))
 
 /**
  * Runs a server in the foreground until SIGTERM or SIGINT. Resolves to its URL once it answers; the process ends after the drain.
  * @throws Problem SERVER_ALREADY_RUNNING, or the error of listening
  */
 export async function runServe(options: ServeOptions, onTerminal: boolean): Promise<string> {
-  // Whoever reads what the server says may go, or never come: it works on.
+  // The reader of stdout or stderr may close its end: the server keeps running.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', () => {
-      /* Nobody can be told. */
+      /* There is nowhere to report it. */
     })
   const config = configOf(options)
   if (config.backupEvery !== undefined) parseSchedule(config.backupEvery)
@@ -44,9 +49,9 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
 }
 
 /**
- * Loads what nearly every server comes to need, when its start is over: for sign-ins, Git, requests to others, attachments and
- * figures. By itself it would be loaded when it is first needed, and what cannot be loaded then, because somebody holds all
- * descriptors, cannot be loaded later either.
+ * Loads, after the start, what nearly every server will need: for sign-ins, Git, outbound requests, attachments and metrics.
+ * Otherwise each would be loaded at its first use, and a module that cannot be loaded then because no file descriptor is
+ * free cannot be loaded later either.
  */
 function loadAhead(): void {
   void Promise.allSettled([
@@ -61,7 +66,7 @@ function loadAhead(): void {
 function tellSetupCode({ config, identity }: App): void {
   const setupCode = identity.setupCode()
   if (!setupCode) return
-  // On this machine alone "board auth setup" brings the local token; who goes another way needs the code.
+  // On this machine "board auth setup" sends the local token; other ways need the code.
   const who = isLocalOnly(config)
     ? 'The first user, unless made with "board auth setup", needs'
     : 'The first user needs'
@@ -81,6 +86,8 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
     ...serverDefaults,
     ...given,
     dataDir: resolve(given.dataDir ?? dataFolder()),
+    watchdogProgram,
+    webRoot,
     projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),
     browseRoot: resolve(given.browseRoot ?? serverDefaults.browseRoot),
     ...(database !== undefined && {
@@ -95,7 +102,7 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
   }
 }
 
-/** The last word of a process that ends by an error which nobody caught. */
+/** Logs an uncaught error before it ends the process. */
 function noteCrash(server: RunningServer): void {
   process.on('uncaughtExceptionMonitor', error => {
     const { logs } = server.app
@@ -117,7 +124,7 @@ function stopOnSignals(server: RunningServer): void {
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
 }
 
-/** What npx started is not on the path, and is where the board is and not the project. */
+/** Started by npx, the program is not on the PATH, and the working directory is not the project. */
 async function nextSteps(server: RunningServer): Promise<string> {
   const { identity, db } = server.app
   const [hasUsers, hasProjects] = [await identity.hasUsers(), await hasAnyProject(db)]

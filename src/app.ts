@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { makePrivateFolder } from './config/folders.ts'
+import { attachmentsFolder, makePrivateFolder } from './config/folders.ts'
 import { dumpDatabase } from './backups/dumping.ts'
 import { openBackups, type Backups } from './backups/backups.ts'
 import { openData } from './backups/opening.ts'
@@ -10,11 +10,13 @@ import { finishState, removeRubbish } from './backups/swap.ts'
 import { causeOf, from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
+import { createAttachmentFiles, type AttachmentFiles } from './domain/attachmentFiles.ts'
 import { watchOtherDaemons } from './events/otherDaemons.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
 import { createAudit, type Audit } from './identity/audit.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
+import { createBrowserTickets, type BrowserTickets } from './identity/browserTickets.ts'
 import { createOidc, type Oidc } from './identity/oidc.ts'
 import { createSeal, sealingKeyOf, type Seal } from './identity/seal.ts'
 import { requireSharedKey } from './identity/sharedKey.ts'
@@ -42,11 +44,11 @@ export interface App extends Work {
   deviceGrants: DeviceGrants
   outboundDispatcher: OutboundDispatcher
   oidc: Oidc
+  browserTickets: BrowserTickets
   metrics: Metrics
   backups: Backups
   host: Host
-  /** Where attachments are kept. */
-  attachmentsDir: string
+  attachmentFiles: AttachmentFiles
   /** Where exports and imports are while they are under way. */
   transfersDir: string
   peerOf(request: IncomingMessage): Peer
@@ -55,8 +57,8 @@ export interface App extends Work {
   close(): Promise<void>
 }
 
-/** What the board gets from whoever runs it, and from one that it takes the place of. */
-export interface Surroundings {
+/** What the process that serves the board gives it, and the board whose place it takes. */
+export interface AppOptions {
   host?: Host
   localToken?: string
 }
@@ -65,13 +67,13 @@ export interface Surroundings {
 export async function createApp(
   config: ServerConfig,
   logs: Logs,
-  { host = nobody, localToken }: Surroundings = {},
+  { host = noHost, localToken }: AppOptions = {},
 ): Promise<App> {
   makePrivateFolder(config.dataDir)
   await finishState(config.dataDir)
   const tidied = removeLeftovers(config, logs)
   const seal = createSeal(config)
-  const { attachmentsDir, transfersDir } = openFolders(config)
+  const { attachmentFiles, transfersDir } = openFolders(config)
   const db = await openSealed(config, logs, seal)
   await exportLog({ db, seal, logs })
   const outbox = createOutbox(db)
@@ -86,7 +88,7 @@ export async function createApp(
   const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, egress })
   const { supervisor: agents, scripts } = work
   const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: from(logs.log, 'identity') })
-  const backups = await openAppBackups({ config, logs, db, attachmentsDir })
+  const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
     config,
     logs,
@@ -98,12 +100,13 @@ export async function createApp(
     deviceGrants,
     outboundDispatcher,
     oidc,
+    browserTickets: createBrowserTickets({ db, seal }),
     metrics,
     membership,
     ...work,
     backups,
     host,
-    attachmentsDir,
+    attachmentFiles,
     transfersDir,
     peerOf: peerReader(config),
     close: async () => {
@@ -143,33 +146,33 @@ function openAppBackups({
   config,
   logs,
   db,
-  attachmentsDir,
+  attachmentFiles,
 }: {
   config: ServerConfig
   logs: Logs
   db: Database
-  attachmentsDir: string
+  attachmentFiles: AttachmentFiles
 }): Promise<Backups> {
   const source = {
     copyDatabase: (to: string, signal?: AbortSignal) =>
       db.isShared ? dumpDatabase(db, to) : copyDatabase(join(config.dataDir, 'board.db'), to, signal),
-    attachmentsDir,
+    attachmentFiles,
     sealingKey: () => sealingKeyOf(config),
   }
   return openBackups({ dataDir: config.dataDir, source, clock: config.clock, log: from(logs.log, 'backups') })
 }
 
 /** What was under way when an earlier server ended is worth nothing. */
-function openFolders({ dataDir }: ServerConfig): { attachmentsDir: string; transfersDir: string } {
-  const folders = { attachmentsDir: join(dataDir, 'attachments'), transfersDir: join(dataDir, 'transfers') }
-  rmSync(folders.transfersDir, { recursive: true, force: true })
-  makePrivateFolder(folders.attachmentsDir)
-  makePrivateFolder(folders.transfersDir)
-  return folders
+function openFolders({ dataDir }: ServerConfig): Pick<App, 'attachmentFiles' | 'transfersDir'> {
+  const [attachmentsDir, transfersDir] = [attachmentsFolder(dataDir), join(dataDir, 'transfers')]
+  rmSync(transfersDir, { recursive: true, force: true })
+  makePrivateFolder(attachmentsDir)
+  makePrivateFolder(transfersDir)
+  return { attachmentFiles: createAttachmentFiles(attachmentsDir), transfersDir }
 }
 
 /** A board that nobody serves is not replaced while it is open. */
-const nobody: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'The board is not being served.')) }
+const noHost: Host = { replace: () => Promise.reject(new Problem('CONFLICT', 'The board is not being served.')) }
 
 /** Sends the log where the settings say. A header that cannot be opened keeps the export off, not the server. */
 async function exportLog({ db, seal, logs }: Pick<App, 'db' | 'seal' | 'logs'>): Promise<void> {

@@ -1,5 +1,8 @@
+import type { Socket } from 'node:net'
+import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
+import { removeLeftCopies } from './agents/sessions/promptFiles.ts'
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
@@ -11,18 +14,32 @@ import type { Seal } from './identity/seal.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
+import { createGuardedConnect } from './egress/guardedConnect.ts'
 import type { EgressPolicy } from './egress/egressPolicy.ts'
 import { endLeftovers } from './process/leftovers.ts'
+import { createProcessTrees } from './process/spawn.ts'
+import { createWatchdog } from './process/watchdog.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
 import type { Database } from './store/database.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
-/** How soon a daemon looks whether an event of another one is work for it. */
-const gatherMs = 100
+/** How long a daemon gathers events of others before it checks whether they are work for it. */
+const debounceMs = 100
 
-/** What goes on without a request, and tells others of what happens. */
+/** How what runs here reaches the server. */
+export interface Reach {
+  url: string
+  acceptForBoard(socket: Socket): void
+}
+
+/** What runs without a request: agents, monitors, scripts, webhooks and notifications. */
 export interface Work {
   catalogue: Catalogue
+  /** Keeps agents apart. */
+  sandbox: Sandbox
+  /** Starts agents on trial. */
+  agentChecks: AgentChecks
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
   /** Runs monitors. */
@@ -34,11 +51,11 @@ export interface Work {
   /** Tells people what they want to hear of. */
   notifier: Notifier
   /**
-   * Takes up agents, monitors and scripts, which reach the server at this address. With a shared database it does so while this
+   * Takes up agents, monitors and scripts, which reach the server at this address; connections out of a sandbox go to `acceptForBoard`. With a shared database it does so while this
    * daemon has the duty; `onRelieved` is called when another one has taken a duty over.
    */
-  startWork(url: string, onRelieved: () => void): void
-  /** Ends it, and what tells others of events. */
+  startWork(reach: Reach, onRelieved: () => void): void
+  /** Ends it, with webhooks and notifications. */
   stopWork(): Promise<void>
 }
 
@@ -54,45 +71,64 @@ interface Parts {
   egress: EgressPolicy
 }
 
-/** Alone on its database, a daemon ends first what an earlier one left, and tells of every event from the first request on. */
+/** Alone on its database, a daemon first ends what an earlier one left, and notifies of every event from the first request on. */
 export async function createWork(parts: Parts): Promise<Work> {
   const { config, logs, db, membership, outbox, seal, identity, deviceGrants, egress } = parts
   const [machineDb, boardDb] = [membership.databaseFor('machine'), membership.databaseFor('board')]
   const catalogue = createCatalogue(config.dataDir)
-  const supervisor = createSupervisor({ config, db: machineDb, catalogue, deviceGrants, revocations: identity })
-  const monitors = createMonitors({ db: machineDb, outbox, config })
-  const scripts = createScriptRunner(machineDb)
+  const watchdog = openWatchdog(config, logs)
+  const processTrees = createProcessTrees(machineDb, watchdog)
+  const sandbox = createSandbox({ mode: config.sandbox, template: config.sandboxCommand })
+  const connect = createGuardedConnect(config.lookup)
+  const running = { config, db: machineDb, processTrees, catalogue, sandbox, connect, deviceGrants, seal }
+  const supervisor = createSupervisor({ ...running, revocations: identity })
+  const agentChecks = createAgentChecks(running)
+  const monitors = createMonitors({ db: machineDb, processTrees, outbox, config })
+  const scripts = createScriptRunner(machineDb, processTrees)
   const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const notifier = createNotifier({ db: boardDb, outbox, webhooks })
-  const stages = stagesOf({ supervisor, monitors, scripts, webhooks, notifier }, machineDb, logs)
+  const stages = stagesOf({ supervisor, monitors, scripts, webhooks, notifier }, machineDb, config.dataDir, logs)
   if (!db.isShared) {
     await stages.endEarlier()
     // Before the first request, so that no event is committed that its reader does not know of.
     stages.startNotifiers()
   }
-  const onDuty = async (duty: Duty, url: string) => {
+  const onDuty = async (duty: Duty, reach: Reach) => {
     if (duty === 'board') return stages.startNotifiers()
     await stages.endEarlier()
-    stages.startRunners(url)
+    stages.startRunners(reach)
     // What other daemons have committed may be work for this one.
-    outbox.onNews(throttle(supervisor.wake, gatherMs))
+    outbox.onAppended(throttle(supervisor.wake, debounceMs))
   }
   return {
     catalogue,
+    sandbox,
+    agentChecks,
     supervisor,
     monitors,
     scripts,
     webhooks,
     notifier,
-    startWork: (url, onRelieved) =>
+    startWork: (reach, onRelieved) =>
       db.isShared
-        ? membership.start(url, { onDuty: duty => onDuty(duty, url), onRelieved }, from(logs.log, 'daemons'))
-        : stages.startRunners(url),
+        ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, from(logs.log, 'daemons'))
+        : stages.startRunners(reach),
     stopWork: async () => {
-      await Promise.all([supervisor.stop(), monitors.stop(), scripts.stop(), notifier.stop(), webhooks.stop()])
+      await Promise.all([
+        agentChecks.stop(),
+        supervisor.stop(),
+        monitors.stop(),
+        scripts.stop(),
+        notifier.stop(),
+        webhooks.stop(),
+      ])
+      watchdog?.close()
     },
   }
 }
+
+const openWatchdog = ({ watchdogProgram }: ServerConfig, logs: Logs) =>
+  watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, from(logs.log, 'processes'))
 
 const stagesOf = (
   {
@@ -103,6 +139,7 @@ const stagesOf = (
     notifier,
   }: Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'webhooks' | 'notifier'>,
   db: Database,
+  dataDir: string,
   { log }: Logs,
 ) => ({
   endEarlier: async () => {
@@ -111,9 +148,10 @@ const stagesOf = (
     await recoverMonitors(db)
     await recoverScripts(db)
     await endLeftovers(db)
+    await removeLeftCopies(dataDir)
   },
-  startRunners: (url: string) => {
-    supervisor.start(url, from(log, 'agents'))
+  startRunners: ({ url, acceptForBoard }: Reach) => {
+    supervisor.start(url, from(log, 'agents'), acceptForBoard)
     monitors.start(url, from(log, 'monitors'))
     scripts.start(url, from(log, 'scripts'))
   },

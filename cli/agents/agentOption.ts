@@ -1,5 +1,49 @@
+import type { Command } from 'commander'
+import type { AgentChoice } from '../../src/contract/agentChoice.ts'
 import type { Context } from '../context/context.ts'
-import { pickNamed } from '../context/resolve.ts'
+import { pickNamed, resolveAgentProfile } from '../context/resolve.ts'
+
+/** Which agent works, and how, as it was typed. `none` gives a decision back to the next level. */
+export interface ChoiceOptions {
+  agent?: string
+  /** A profile of agents. `--profile` is one of servers. */
+  agentProfile?: string
+  model?: string
+  mode?: string
+  effort?: string
+}
+
+/** The options that choose, for hints. */
+export const choiceFlags = '--agent, --agent-profile, --model, --mode, --effort'
+
+/** Adds the options that choose an agent, its profile, model, mode and effort. */
+export const addChoiceOptions = (command: Command, agent: string): Command =>
+  command
+    .option('--agent <agent>', agent)
+    .option('--agent-profile <agent-profile>', 'a named configuration of an agent (see: board agents profiles)')
+    .option('--model <model>', 'the model that the agent uses; none for its own')
+    .option('--mode <mode>', 'the mode that the agent works in; none for its own')
+    .option('--effort <effort>', 'how much effort the agent makes; none for its own')
+
+export const isChosen = ({ agent, agentProfile, model, mode, effort }: ChoiceOptions): boolean =>
+  [agent, agentProfile, model, mode, effort].some(value => value !== undefined)
+
+/**
+ * What was chosen, as requests say it. Models, modes and efforts are checked by the server, which knows which agent counts.
+ * @throws Failure (not found) for an agent or a profile that is not there
+ */
+export async function chosen(
+  context: Context,
+  { agent, agentProfile, model, mode, effort }: ChoiceOptions,
+): Promise<Partial<AgentChoice>> {
+  return {
+    agent: await chosenAgent(context, agent),
+    profile: await chosenProfile(context, agentProfile),
+    model: orNone(model),
+    mode: orNone(mode),
+    effort: orNone(effort),
+  }
+}
 
 /**
  * The id of an agent to be set: undefined where nothing was said, null for `none`. An API key cannot list the agents, so its word is taken.
@@ -9,8 +53,15 @@ export async function chosenAgent(
   { client, external }: Context,
   wanted: string | undefined,
 ): Promise<string | null | undefined> {
-  if (wanted === undefined || external) return wanted === 'none' ? null : wanted
-  return wanted === 'none'
-    ? null
-    : pickNamed('agent', await client.agents.providers(), wanted, 'board agents providers').id
+  const agent = orNone(wanted)
+  if (external || !agent) return agent
+  return pickNamed('agent', await client.agents.providers(), agent, 'board agents providers').id
 }
+
+async function chosenProfile(context: Context, wanted: string | undefined): Promise<string | null | undefined> {
+  const profile = orNone(wanted)
+  if (context.external || !profile) return profile
+  return (await resolveAgentProfile(context, profile)).name
+}
+
+const orNone = (wanted: string | undefined): string | null | undefined => (wanted === 'none' ? null : wanted)

@@ -1,3 +1,4 @@
+import { questionLines } from './questions.ts'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { EventData } from '../../src/contract/events.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -111,11 +112,11 @@ class Talk {
     if (type === 'resync') return this.#read()
     if (type === 'agent.status') return this.#hearStatus(data as Session)
     if (type === 'agent.permission') {
-      const { sessionId, requestId, title } = data as Permission
-      if (await this.#isOurs(sessionId))
-        this.#printer.say(
-          `The agent waits for you: ${title}. Answer with: board agents approve ${this.#place.cardId} --request ${requestId}`,
-        )
+      const asked = data as Permission
+      if (!(await this.#isOurs(asked.sessionId))) return
+      const [title, ...lines] = questionLines(asked)
+      for (const line of [`The agent waits for you: ${title}`, ...lines]) this.#printer.say(line)
+      this.#printer.say(`Answer with: board agents approve ${this.#place.cardId} --request ${asked.requestId}`)
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
       const message = data as Message
       if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)

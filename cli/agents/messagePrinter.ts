@@ -3,32 +3,32 @@ import { drawMessage, headOf, messageColumns, type Message } from './messages.ts
 import { write } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
 
-/** Prints messages that still grow: each comes again and again, whole, as it is by then. */
+/** Prints streamed messages. Each update carries the whole message so far. */
 export interface MessagePrinter {
   show(message: Message): Promise<void>
-  /** Nothing more comes in a session's messages so far. */
+  /** Marks the messages of a session as complete. */
   end(sessionId: string): Promise<void>
-  /** Says something on stderr, on a line of its own. */
+  /** Prints a line on stderr. */
   say(text: string): void
-  /** The messages up to this id need not be read again. Undefined before the first one. */
+  /** The cursor: messages up to this id are complete. Undefined before the first one. */
   readonly since: string | undefined
 }
 
-/** On a terminal texts appear as they are told; in a pipe each message is one line, once it is complete. */
+/** On a terminal texts are streamed; in a pipe each message is one line, printed once it is complete. */
 export const createPrinter = (context: Context, hides: (message: Message) => boolean): MessagePrinter =>
   context.out.terminal.stdout && !context.out.json && !context.out.quiet
-    ? new Teller(context, hides)
-    : new Recorder(context, hides)
+    ? new StreamingPrinter(context, hides)
+    : new LinePrinter(context, hides)
 
 const hasEnded = ({ tool }: Message): boolean => tool?.status === 'completed' || tool?.status === 'failed'
 const isGreater = (id: string, than: string): boolean => Number(id) > Number(than)
 
-/** Writes what is new of each message below what was written before. */
-class Teller implements MessagePrinter {
+/** Streams messages: prints the part of each update that is new. */
+class StreamingPrinter implements MessagePrinter {
   readonly #context: Context
   readonly #hides: (message: Message) => boolean
-  /** Id -> what of the message has been written. */
-  readonly #told = new Map<string, { length: number; ended: boolean; plan?: string }>()
+  /** Message id -> how much of it has been printed. */
+  readonly #printed = new Map<string, { length: number; ended: boolean; plan?: string }>()
   #last: string | undefined
   #current: string | undefined
   #isInLine = false
@@ -46,10 +46,10 @@ class Teller implements MessagePrinter {
   async show(message: Message): Promise<void> {
     if (this.#last === undefined || isGreater(message.id, this.#last)) this.#last = message.id
     if (this.#hides(message)) return
-    const told = this.#told.get(message.id)
-    if (message.tool) this.#tellTool(message, told)
-    else if (message.role === 'plan') this.#tellPlan(message, told)
-    else this.#tellText(message, told?.length)
+    const printed = this.#printed.get(message.id)
+    if (message.tool) this.#printTool(message, printed)
+    else if (message.role === 'plan') this.#printPlan(message, printed)
+    else this.#printText(message, printed?.length)
   }
 
   async end(): Promise<void> {
@@ -62,27 +62,27 @@ class Teller implements MessagePrinter {
     this.#context.out.done(text)
   }
 
-  #tellTool(message: Message, told: { ended: boolean } | undefined): void {
-    if (told && (told.ended || !hasEnded(message))) return
-    this.#told.set(message.id, { length: 0, ended: hasEnded(message) })
+  #printTool(message: Message, printed: { ended: boolean } | undefined): void {
+    if (printed && (printed.ended || !hasEnded(message))) return
+    this.#printed.set(message.id, { length: 0, ended: hasEnded(message) })
     this.#begin(message)
   }
 
-  #tellPlan(message: Message, told: { plan?: string } | undefined): void {
-    if (told?.plan === message.content) return
-    this.#told.set(message.id, { length: 0, ended: false, plan: message.content })
+  #printPlan(message: Message, printed: { plan?: string } | undefined): void {
+    if (printed?.plan === message.content) return
+    this.#printed.set(message.id, { length: 0, ended: false, plan: message.content })
     this.#breakLine()
     write(drawMessage(this.#context, message))
     this.#current = message.id
   }
 
-  /** Texts only ever go on, so an older version of one is shorter. */
-  #tellText(message: Message, told = -1): void {
+  /** Texts only grow, so a shorter update is an outdated one. */
+  #printText(message: Message, printed = -1): void {
     const { length } = message.content
-    if (length <= told) return
-    this.#told.set(message.id, { length, ended: false })
+    if (length <= printed) return
+    this.#printed.set(message.id, { length, ended: false })
     if (this.#current !== message.id) this.#begin(message)
-    const text = harmless(message.content.slice(Math.max(0, told)), true)
+    const text = harmless(message.content.slice(Math.max(0, printed)), true)
     if (text === '') return
     write(message.role === 'thought' ? this.#context.out.paint(text, 'dim') : text)
     this.#isInLine = !text.endsWith('\n')
@@ -101,7 +101,7 @@ class Teller implements MessagePrinter {
 }
 
 /** Prints each message once, when it is complete. */
-class Recorder implements MessagePrinter {
+class LinePrinter implements MessagePrinter {
   readonly #context: Context
   readonly #hides: (message: Message) => boolean
   readonly #open = new Map<string, Message>()
@@ -123,7 +123,7 @@ class Recorder implements MessagePrinter {
     if (this.#printed.has(message.id)) return
     this.#open.set(message.id, message)
     const { role, sessionId } = message
-    // What the agent says goes on in one place only: with something newer of its, its older texts are complete.
+    // An agent writes one text at a time: a newer message completes its older ones.
     if (role !== 'user' && role !== 'system')
       await this.#print(each => each.sessionId === sessionId && isText(each) && isGreater(message.id, each.id))
     if (role === 'user' || role === 'system' || hasEnded(message)) await this.#print(each => each.id === message.id)

@@ -26,7 +26,12 @@ export const messageColumns: Column<Message>[] = [
   { name: 'status', style: 'status', value: message => message.tool?.status },
   { name: 'content', style: 'text', value: message => message.content },
   { name: 'sessionId', hidden: true, value: message => message.sessionId },
+  { name: 'attachments', hidden: true, value: message => namesOf(message) },
 ]
+
+/** The names of what a person gave with a message, with the ids by which they are downloaded. */
+const namesOf = ({ attachments }: Message): string =>
+  attachments.map(({ id, filename }) => `${filename} (${id})`).join(', ')
 
 /** At most `limit` messages of a card, oldest first: those after `since`, or without it the last ones. */
 export async function readMessages(
@@ -56,7 +61,7 @@ export const hiddenBySettings = async (context: Context): Promise<(message: Mess
   context.out.json ? () => false : hiddenByPerson(context)
 
 /** Whether the person does not want to see a message: thoughts and kinds of tools, as the settings of the user say. */
-export async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
+async function hiddenByPerson({ client, external }: Context): Promise<(message: Message) => boolean> {
   if (external) return () => false
   try {
     const { agentReasoning, hiddenToolTypes } = await client.settings.getUser()
@@ -78,10 +83,12 @@ const colours: Record<Message['role'], Colour | undefined> = {
 }
 
 /** The line above a message on a terminal: who, when, and of a tool which one and how it stands. */
-export function headOf({ out }: Pick<Context, 'out'>, { role, at, tool }: Message): string {
+export function headOf({ out }: Pick<Context, 'out'>, message: Message): string {
+  const { role, at, tool } = message
   const time = new Date(at).toTimeString().slice(0, 8)
   const what = tool ? [tool.name || tool.kind, tool.status].map(text => `  ${harmless(text)}`).join('') : ''
-  return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}\n`
+  const files = message.attachments.length === 0 ? '' : `  ${harmless(`with ${namesOf(message)}`)}`
+  return `${out.paint(role, colours[role] ?? 'bold')}  ${out.paint(time, 'dim')}${what}${files}\n`
 }
 
 /** A message on a terminal. Of a tool only the line: what went in and out is in the JSON. */

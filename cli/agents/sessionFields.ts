@@ -5,6 +5,10 @@ import type { Column } from '../output/output.ts'
 
 type Session = Output<Contract['assistant']['get']>
 
+/** `bubblewrap, network listed`; `none` where nothing keeps its agent apart. */
+const sandboxOf = ({ sandbox }: Pick<Session, 'sandbox'>): string | null =>
+  sandbox && (sandbox.kind === 'none' ? 'none' : `${sandbox.kind}, network ${sandbox.network}`)
+
 /** The fields of an agent's session. The summary stands below them. */
 export const sessionFields: Column<Session>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', align: 'right', value: session => session.sessionId },
@@ -14,9 +18,14 @@ export const sessionFields: Column<Session>[] = [
   { name: 'status', style: 'status', value: session => session.status },
   { name: 'statusReason', header: 'Reason', value: session => session.statusReason },
   { name: 'waitingFor', header: 'Waits for', value: session => session.waitingFor },
+  { name: 'limitEndsAt', header: 'Limit ends', style: 'time', value: session => session.limitEndsAt },
+  { name: 'notBefore', header: 'Waits until', style: 'time', value: session => session.notBefore },
+  { name: 'retrying', header: 'It says', value: session => session.retrying },
+  { name: 'silentSince', header: 'Silent since', style: 'time', value: session => session.silentSince },
   { name: 'startedAt', header: 'Started', style: 'time', value: session => session.startedAt },
   { name: 'endedAt', header: 'Ended', style: 'time', value: session => session.endedAt },
   { name: 'tokens', header: 'Tokens', value: usageOf },
+  { name: 'sandbox', value: sandboxOf },
   { name: 'branch', value: session => session.branch },
   { name: 'baseCommit', header: 'Base', value: session => session.baseCommit },
 ]
@@ -27,12 +36,12 @@ export async function printSession({ out }: Context, session: Session): Promise<
   await out.record(session, out.json ? sessionFields : known, { body: session.summary ?? undefined })
 }
 
-/** `120 (100 in, 20 out), context 1%, $0.01`. */
-export function usageOf({ usage }: Pick<Session, 'usage'>): string | null {
+/** `120 (100 in, 20 out), context 1%, $0.01`; `at least 120` where the agent does not tell of all its tokens. */
+function usageOf({ usage }: Pick<Session, 'usage'>): string | null {
   if (!usage) return null
-  const { inputTokens, outputTokens, contextUsed, contextSize, costUsd } = usage
+  const { inputTokens, outputTokens, exact, contextUsed, contextSize, costUsd } = usage
   return [
-    `${inputTokens + outputTokens} (${inputTokens} in, ${outputTokens} out)`,
+    `${exact ? '' : 'at least '}${inputTokens + outputTokens} (${inputTokens} in, ${outputTokens} out)`,
     ...(contextUsed !== null && contextSize ? [`context ${Math.round((contextUsed / contextSize) * 100)}%`] : []),
     ...(costUsd === null ? [] : [`$${costUsd.toFixed(2)}`]),
   ].join(', ')

@@ -6,9 +6,11 @@ import type { AddressInfo } from 'node:net'
 export interface Visit {
   query: URLSearchParams
   answer(title: string, text: string): Promise<void>
+  /** Sends the browser on. The address is in no history but the browser's own. */
+  sendTo(location: string): Promise<void>
 }
 
-/** A page on this machine, under an address that nobody can guess. */
+/** A single-use page on this machine with an unguessable address. */
 export interface Loopback {
   url: string
   /** The first visit; whatever else is asked for is not found. */
@@ -29,6 +31,13 @@ export async function listenOnLoopback(): Promise<Loopback> {
         query: new URLSearchParams(query),
         answer: (title, text) =>
           new Promise(done => response.writeHead(200, headers).once('close', done).end(page(title, text))),
+        sendTo: location =>
+          new Promise(done =>
+            response
+              .writeHead(302, { ...headers, location })
+              .once('close', done)
+              .end(),
+          ),
       })
     })
   })

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 
 /**
- * Opens a page in the person's browser: with the command in BROWSER (`%s` in it stands for the URL), else with the platform's.
- * Tells whether something could be started. The URL is an argument that others on the machine can see.
+ * Opens a URL in the user's browser: with the command in BROWSER (`%s` stands for the URL), else with the platform's.
+ * The URL is an argument that others on the machine can see.
+ * @returns whether a program could be started
  */
 export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
   const [file, ...args] = opener(url, env)

@@ -1,4 +1,5 @@
 import type { ApiFailure, Client } from '../../src/client/index.ts'
+import type { AgentChoice } from '../../src/contract/agentChoice.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
@@ -28,6 +29,13 @@ export interface CardFilter {
   search?: string
   archived?: boolean
 }
+/** Which cards are listed: `withColumns` adds the names and types of their columns where the route leaves them out. */
+export interface CardQuery {
+  projectId: string
+  filter?: CardFilter
+  limit: number
+  withColumns?: boolean
+}
 export interface CardPage {
   cards: Card[]
   more: boolean
@@ -44,9 +52,22 @@ export interface CardPlace {
  */
 export async function listCards(
   context: Context,
-  projectId: string,
-  filter: CardFilter,
-  limit: number,
+  { withColumns = false, ...query }: CardQuery,
+  onPage?: (count: number) => void,
+): Promise<CardPage> {
+  const listing = readCards(context, query, onPage)
+  if (!withColumns) return listing
+  const cards = await withColumnNames(
+    context,
+    query.projectId,
+    listing.then(page => page.cards),
+  )
+  return { ...(await listing), cards }
+}
+
+async function readCards(
+  context: Context,
+  { projectId, filter = {}, limit }: CardQuery,
   onPage?: (count: number) => void,
 ): Promise<CardPage> {
   const cards: Card[] = []
@@ -79,13 +100,12 @@ export async function getCard({ client, external }: Context, { projectId, cardId
     : client.cards.get({ projectId, cardId })
 }
 
-export interface NewCard {
+export interface NewCard extends Partial<AgentChoice> {
   title: string
   prompt?: string
   column?: { id: string }
   labels: string[]
   useWorktree: boolean
-  agent?: string | null
   command?: string
   /** Start it in its column, which is an active one, or make nothing. */
   start?: boolean
@@ -95,10 +115,11 @@ export interface NewCard {
 export async function createCard(
   { client, external }: Context,
   projectId: string,
-  { title, prompt, column, labels, useWorktree, agent, command, start = false }: NewCard,
+  { title, prompt, column, labels, useWorktree, command, start = false, ...choice }: NewCard,
   idempotencyKey?: string,
 ): Promise<Card> {
-  if (external && labels.length === 0 && agent === undefined && command === undefined && !start)
+  const isChosen = Object.values(choice).some(value => value !== undefined)
+  if (external && labels.length === 0 && !isChosen && command === undefined && !start)
     return fromExternal(
       await client.external.create(
         { projectId, title, prompt, columnId: column && Number(column.id), useWorktree },
@@ -115,7 +136,7 @@ export async function createCard(
       useWorktree,
       deferred: !start,
       mustStart: start,
-      agent,
+      ...choice,
       command,
       ...(command !== undefined && { kind: 'terminal' }),
     },
@@ -203,11 +224,7 @@ export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
   })
 
 /** Adds the names of the columns to cards that came without. */
-export async function withColumnNames(
-  context: Context,
-  projectId: string,
-  coming: Card[] | Promise<Card[]>,
-): Promise<Card[]> {
+async function withColumnNames(context: Context, projectId: string, coming: Card[] | Promise<Card[]>): Promise<Card[]> {
   const [cards, columns] = await Promise.all([coming, columnsOf(context, projectId)])
   const byId = new Map(columns.map(column => [column.id, column]))
   return cards.map(card => ({

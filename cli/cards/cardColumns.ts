@@ -11,6 +11,18 @@ export const cardColumns: Column<Card>[] = [
   { name: 'updatedAt', header: 'UPDATED', style: 'time', value: card => card.updatedAt },
 ]
 
+/** What the last review said of a card, if there was one. */
+export function reviewWords({
+  reviewState,
+  reviewRound,
+}: Partial<Pick<Card, 'reviewState' | 'reviewRound'>>): string | undefined {
+  if (!reviewState) return undefined
+  const words = { pending: 'awaits a review', changes_requested: 'changes requested', approved: 'approved' }[
+    reviewState
+  ]
+  return reviewRound ? `${words} (round ${reviewRound})` : words
+}
+
 /** The fields of a card on its own. */
 export const cardFields: Column<Card>[] = [
   { name: 'id', style: 'id', value: card => card.id },
@@ -20,6 +32,8 @@ export const cardFields: Column<Card>[] = [
   { name: 'status', style: 'status', value: card => card.status },
   { name: 'statusReason', value: card => card.statusReason },
   { name: 'labels', value: card => card.labels },
+  { name: 'reviewState', header: 'Review', value: reviewWords },
+  { name: 'reviewRound', hidden: true, value: card => card.reviewRound },
   {
     name: 'lastAction',
     header: 'Last action',
@@ -33,6 +47,10 @@ export const cardFields: Column<Card>[] = [
   { name: 'autoMode', value: card => card.autoMode },
   { name: 'useWorktree', value: card => card.useWorktree },
   { name: 'agent', value: card => card.agent },
+  { name: 'profile', value: card => card.profile },
+  { name: 'model', value: card => card.model },
+  { name: 'mode', value: card => card.mode },
+  { name: 'effort', value: card => card.effort },
   { name: 'command', value: card => card.command },
   { name: 'gitBranch', value: card => card.gitBranch },
   { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
@@ -41,6 +59,8 @@ export const cardFields: Column<Card>[] = [
     header: 'Last action',
     value: card => card.lastAgentAction && (card.lastAgentAction.detail ?? card.lastAgentAction.type),
   },
+  { name: 'attachmentCount', header: 'Attachments', value: card => card.attachmentCount },
+  { name: 'creatorName', header: 'Creator', value: card => card.creatorName },
   { name: 'createdAt', header: 'Created', style: 'time', value: card => card.createdAt },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: card => card.updatedAt },
   { name: 'archivedAt', header: 'Archived', style: 'time', value: card => card.archivedAt },

@@ -3,9 +3,8 @@ import type { Context } from '../context/context.ts'
 import { sentence } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { columnsOf } from '../context/resolve.ts'
+import { startIn } from '../../src/client/startCard.ts'
 import { warnOfFolder } from './startWarnings.ts'
-
-const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
 
 /**
  * Has a card's agent started (see startCard).
@@ -32,16 +31,9 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
  */
 export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
   const { client } = context
-  const { boardId, columnId, deferred, status } = await getCard(context, place)
-  const active = await activeColumn(context, { projectId: place.projectId, boardId, columnId })
-  // A run that cannot start moves nothing.
-  if (active.id !== columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true })
-  else if (deferred) await client.cards.activate(place)
-  else if (brokenOff.has(status)) {
-    await client.agents.retry(place)
-    return 'goes on'
-  } else await client.agents.relaunch(place)
-  return 'starts'
+  const card = await getCard(context, place)
+  const active = await activeColumn(context, card)
+  return startIn(client, card, active)
 }
 
 /**

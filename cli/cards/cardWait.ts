@@ -6,7 +6,7 @@ import type { Context } from '../context/context.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
 import { createRefresher } from '../requests/refresher.ts'
 
-/** How waiting for one card ended: with the card as it was then, or with what went wrong. */
+/** The result of waiting for one card: the card at that time, or an error. */
 export type Outcome = { id: string; card: Card } | { id: string; error: unknown }
 export interface WaitOptions {
   /** Told of each card once, as it gets there. */
@@ -17,17 +17,17 @@ export interface WaitOptions {
   bell?: Bell
 }
 
-/** Statuses that an agent passes through: an event that tells of one is enough, for it may be over when the card is read. */
+/** Transient statuses: an event with one of them suffices, because it may be over when the card is read. */
 const passing: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
 
-/** With events, the cards are read again this often only for what no event told. */
+/** The polling interval beside events, in case one is missed. */
 const safetyNetMs = 10_000
-/** How often they are read where no events can be had. */
+/** The polling interval without events. */
 const pollMs = 2000
 
 /**
- * Waits until each card has one of the statuses. The server's events tell when to look; without them it is asked every two
- * seconds. A server that is away for a while is waited for.
+ * Waits until each card has one of the statuses, by live events, or without them by polling. Waits through an outage
+ * of the server.
  * @returns in the order of `places`
  * @throws Failure (timed out) after `--timeout`, and the signal's reason
  */
@@ -105,7 +105,7 @@ class Pending {
   readonly #wanted: ReadonlySet<CardStatus>
   readonly #onReached: (outcome: Outcome) => void
   readonly #places: ReadonlyMap<string, CardPlace>
-  /** Card id -> the status that it was last seen in. */
+  /** Card id -> its last known status. */
   readonly #left: Map<string, CardStatus | undefined>
   readonly #marked = new Set<string>()
   readonly #outcomes = new Map<string, Outcome>()
@@ -158,7 +158,7 @@ class Pending {
     await this.readMarked()
   }
 
-  /** Reads the cards that something was heard of. */
+  /** Reads the cards that events have marked. */
   async readMarked(): Promise<void> {
     for (const id of this.#marked) {
       this.#marked.delete(id)
@@ -166,7 +166,10 @@ class Pending {
     }
   }
 
-  /** Takes an event in; says whether a card has to be read. Where an agent goes on by itself, its end is a passing one, so what is at rest is read. */
+  /**
+   * Handles an event. @returns whether a card must be read. While an agent continues by itself its end is transient,
+   * so cards at rest are read
+   */
   heard({ type, data }: LiveMessage): boolean {
     if (type === 'resync') this.markAll()
     const card = type.startsWith('card.') ? (data as Card) : undefined

@@ -7,6 +7,10 @@ export interface CardText {
   column?: string
   labels?: string[]
   agent?: string
+  profile?: string
+  model?: string
+  mode?: string
+  effort?: string
   useWorktree?: boolean
 }
 
@@ -16,6 +20,10 @@ const kinds: Record<keyof CardText, (value: unknown) => boolean> = {
   column: value => isText(value) || typeof value === 'number',
   labels: value => Array.isArray(value) && value.every(isText),
   agent: isText,
+  profile: isText,
+  model: isText,
+  mode: isText,
+  effort: isText,
   useWorktree: value => typeof value === 'boolean',
 }
 const described: Record<keyof CardText, string> = {
@@ -24,11 +32,16 @@ const described: Record<keyof CardText, string> = {
   column: 'a name or an id',
   labels: 'a list of texts',
   agent: 'text',
+  profile: 'text',
+  model: 'text',
+  mode: 'text',
+  effort: 'text',
   useWorktree: 'true or false',
 }
 
 /**
- * A card from Markdown. Lines between two `---` at its head say `column`, `labels` (with commas), `agent`, `useWorktree` and `title`;
+ * A card from Markdown. Lines between two `---` at its head say `column`, `labels` (with commas), `agent`, `profile`,
+ * `model`, `mode`, `effort`, `useWorktree` and `title`;
  * else the first line, or first heading, is the title. What follows is the prompt.
  * @throws Failure (usage)
  */

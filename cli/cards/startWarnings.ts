@@ -1,3 +1,4 @@
+import { whyNotStarted } from '../../src/client/agentStarts.ts'
 import type { ApiFailure } from '../../src/client/failures.ts'
 import type { Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
@@ -8,11 +9,12 @@ const known = new WeakMap<Context, Set<string>>()
 
 /** Says after a move that no agent was started by it, and why. */
 export async function warnOfStart(context: Context, card: Card): Promise<void> {
-  const { id, columnType, lastAgentAction, updatedAt, status } = card
+  const { id, columnType, status } = card
   if (columnType !== 'active') return
-  if (lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt)
+  const reason = whyNotStarted(card)
+  if (reason !== undefined)
     return context.out.warn(
-      `card ${id} was moved, and no agent started: ${sentence(lastAgentAction.detail ?? 'nothing is known')} (see: board agents providers)`,
+      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: board agents providers)`,
     )
   if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
 }

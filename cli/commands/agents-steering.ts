@@ -2,10 +2,12 @@ import type { Command } from 'commander'
 import type { Client } from '../../src/client/index.ts'
 import { untilDone } from '../agents/waitForAgents.ts'
 import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Message } from '../agents/messages.ts'
+import { answerTo, questionLines, type AnswerOptions, type Question } from '../agents/questions.ts'
 import { addFileOption, messageOf, textOf, type TextOptions } from '../input/messageText.ts'
 import type { Column } from '../output/output.ts'
 import { agrees } from '../input/prompt.ts'
@@ -17,29 +19,7 @@ export const sentFields: Column<Message>[] = [
 ]
 
 export function registerSteering(agents: Command): void {
-  const send = addFileOption(
-    agents
-      .command('send <card> [message]')
-      .summary("Send a message to a card's agent")
-      .description(
-        "Send a message to a card's agent. While it works the message waits for its turn's end; a session that has ended goes on. A message can be one of the agent's commands, like /review: board agents commands.",
-      ),
-    'message',
-  ).action(async (id: string, text: string | undefined, options: TextOptions) => {
-    const content = await messageOf(text, options)
-    const context = await openContext(send)
-    const message = await inItsProject(context, id, place => context.client.agents.send({ ...place, content }))
-    context.out.done('Sent.')
-    await context.out.record(message, sentFields)
-  })
-  example(
-    send,
-    'board agents send 12 "Use the existing helper."',
-    'board agents send 12 -F review.md',
-    'board agents send 12 /review',
-    'git diff | board agents send 12 -F -',
-  )
-
+  registerSend(agents)
   const retry = starter(
     agents,
     'retry',
@@ -72,6 +52,41 @@ export function registerSteering(agents: Command): void {
   registerApprove(agents)
 }
 
+function registerSend(agents: Command): void {
+  const send = addAttachOption(
+    addFileOption(
+      agents
+        .command('send <card> [message]')
+        .summary("Send a message to a card's agent")
+        .description(
+          "Send a message to a card's agent. While it works the message waits for its turn's end; a session that has ended goes on. A message can be one of the agent's commands, like /review: board agents commands.",
+        ),
+      'message',
+    ),
+  ).action(async (id: string, text: string | undefined, options: TextOptions & AttachOptions) => {
+    const content = await messageOf(text, options)
+    const context = await openContext(send)
+    const message = await inItsProject(context, id, async place =>
+      sendWith(
+        context,
+        async () => place,
+        options.attach ?? [],
+        files => context.client.agents.send({ ...place, content, ...files }),
+      ),
+    )
+    context.out.done('Sent.')
+    await context.out.record(message, sentFields)
+  })
+  example(
+    send,
+    'board agents send 12 "Use the existing helper."',
+    'board agents send 12 -F review.md',
+    'board agents send 12 "It looks like this." --attach screenshot.png',
+    'board agents send 12 /review',
+    'git diff | board agents send 12 -F -',
+  )
+}
+
 /** A command that starts an agent, and waits for its end if that is wanted. */
 function starter(
   agents: Command,
@@ -100,31 +115,43 @@ function starter(
   })
 }
 
-interface ApproveOptions extends TextOptions {
-  reject?: boolean
+interface ApproveOptions extends TextOptions, AnswerOptions {
   request?: string
   feedback?: string
 }
 
-/** Shows the only question that is open, so that no other one is answered. Whoever is at a terminal is asked first. */
-async function shownQuestion(context: Context, place: CardPlace, reject: boolean): Promise<{ requestId?: string }> {
-  // A key may answer and not read: then the server answers the only question, or says that there are several.
+/** The question that is meant, and all that are open. A key may answer and not read: then nothing is known of them. */
+async function openQuestions(context: Context, place: CardPlace): Promise<readonly Question[]> {
   const { questions } = await context.client.agents.get(place).catch((error: unknown) => {
     if (exitOf(error) === 'denied') return { questions: [] }
     throw error
   })
+  return questions
+}
+
+/** Shows the only question that is open, so that no other one is answered. Whoever is at a terminal is asked first. */
+async function shownQuestion(
+  context: Context,
+  place: CardPlace,
+  questions: readonly Question[],
+  answer: AnswerOptions,
+): Promise<Question | undefined> {
   const [only, another] = questions
   // What the server says of none is said.
-  if (!only) return {}
+  if (!only) return undefined
   if (another)
     throw new Failure('conflict', `the agent asks ${questions.length} things; say which with --request`, {
       hint: questions.map(({ requestId, title }) => `${requestId}: ${title}`).join('; '),
       see: `board agents view ${place.cardId}`,
     })
-  if (!context.mayAsk) context.out.done(only.title)
-  else if (!(await agrees(context, `${reject ? 'Refuse' : 'Allow'}: ${only.title}?`, '--request')))
+  const [title, ...lines] = questionLines(only)
+  if (!context.mayAsk) context.out.done(title!)
+  for (const line of lines) context.out.done(line)
+  const { approved, optionId } = answerTo(only, answer)
+  const verb = `${approved ? 'Allow' : 'Refuse'}${optionId === undefined ? '' : ` (${optionId})`}`
+  if (context.mayAsk && !(await agrees(context, `${verb}: ${title}?`, '--request')))
     throw new Failure('failure', 'nothing was answered')
-  return { requestId: only.requestId }
+  return only
 }
 
 function registerApprove(agents: Command): void {
@@ -133,27 +160,42 @@ function registerApprove(agents: Command): void {
       .command('approve <card>')
       .summary('Answer what an agent asks')
       .description(
-        "Allow what a card's agent asks for: its plan, or its permission request. With --reject, refuse it. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
+        "Allow once what a card's agent asks for: its plan, or its permission request. With --reject, refuse it; with --option, give one of the agent's own answers, which agents view shows. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
       ),
     'feedback',
   )
     .option('--reject', 'refuse it')
     .option('--request <id>', 'the question that is meant, as agents view and agents messages --follow show it')
+    .option('--option <id>', "one of the agent's own answers, as agents view shows them")
+    .option('--always', "the agent's own answer that counts for this and all that is like it")
     .option('--feedback <text>', 'what the agent is told besides, as its next message')
-    .action(async (id: string, { reject = false, request, feedback: text, file }: ApproveOptions) => {
+    .action(async (id: string, { request, feedback: text, file, ...answer }: ApproveOptions) => {
       const feedback = await textOf(text, { file })
       if (feedback?.trim() === '') throw usage('the feedback is empty')
       const context = await openContext(approve)
-      await inItsProject(context, id, async place => {
-        const asked = request === undefined ? await shownQuestion(context, place, reject) : { requestId: request }
-        await context.client.agents.approvePlan({ ...place, ...asked, approved: !reject, feedback })
+      const { approved } = await inItsProject(context, id, async place => {
+        const needsIt = request === undefined || answer.option !== undefined || answer.always
+        const questions = needsIt ? await openQuestions(context, place) : []
+        const question =
+          request === undefined
+            ? await shownQuestion(context, place, questions, answer)
+            : questions.find(({ requestId }) => requestId === request)
+        const given = answerTo(question, answer)
+        await context.client.agents.approvePlan({
+          ...place,
+          ...given,
+          requestId: request ?? question?.requestId,
+          feedback,
+        })
+        return given
       })
-      context.out.done(reject ? 'Refused.' : 'Approved.')
+      context.out.done(approved ? 'Approved.' : 'Refused.')
     })
   example(
     approve,
     'board agents approve 12',
     'board agents approve 12 --request 5f0c2a9be1d4',
+    'board agents approve 12 --request 5f0c2a9be1d4 --always',
     'board agents approve 12 --reject --feedback "Keep the old API."',
   )
 }

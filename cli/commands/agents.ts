@@ -5,8 +5,12 @@ import { inItsProject } from '../cards/cardApi.ts'
 import { openContext, openUserContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { example, grouped } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
+import { answersOf, questionLines } from '../agents/questions.ts'
+import { versionFields } from '../agents/agentTrials.ts'
 import { printSession, sessionFields } from '../agents/sessionFields.ts'
 import { registerMessages } from './agents-messages.ts'
+import { statusLines } from './projects-sandbox.ts'
+import { registerProfiles } from './agents-profiles.ts'
 import { registerSteering } from './agents-steering.ts'
 
 type Active = Output<Contract['agents']['active']>[number]
@@ -23,7 +27,7 @@ const activeColumns: Column<Active>[] = [
   { name: 'startedAt', header: 'STARTED', style: 'time', value: agent => agent.startedAt },
 ]
 const sessionColumns: Column<Session>[] = sessionFields
-  .filter(({ name }) => !['cardId', 'baseCommit'].includes(name))
+  .filter(({ name }) => !['cardId', 'baseCommit', 'retrying', 'silentSince', 'sandbox'].includes(name))
   .map(({ header, ...field }) => ({ ...field, header: header?.toUpperCase() }))
 const historyColumns: Column<Summary>[] = [
   { name: 'sessionId', header: 'ID', style: 'id', align: 'right', value: session => session.sessionId },
@@ -49,11 +53,14 @@ const providerColumns: Column<Provider>[] = [
     style: 'text',
     value: agent => (agent.installed ? null : agent.install),
   },
+  ...versionFields.map(field => ({ ...field, spare: true })),
+  { name: 'models', spare: true, align: 'right', value: ({ models }) => (models.length > 0 ? models.length : null) },
   { name: 'command', hidden: true, value: agent => agent.command },
 ]
 const commandColumns: Column<SlashCommand>[] = [
   { name: 'name', style: 'id', value: command => command.name },
   { name: 'description', style: 'text', value: command => command.description },
+  { name: 'agents', value: command => command.agents.join(', ') },
 ]
 
 export function register(agents: Command): void {
@@ -93,26 +100,14 @@ export function register(agents: Command): void {
     })
   example(history, 'board agents history 12', 'board agents history 12 --json summary')
 
-  const commands = agents
-    .command('commands')
-    .summary('List commands that agents know')
-    .description(
-      'List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.',
-    )
-    .action(async () => {
-      const context = await openContext(commands)
-      await context.out.list(
-        await context.client.agents.slashCommands({ projectId: (await context.project()).id }),
-        commandColumns,
-        { empty: 'No commands.' },
-      )
-    })
-  example(commands, 'board agents commands', 'board agents commands --json name')
+  registerCommands(agents)
   registerMessages(agents)
   registerSteering(agents)
+  registerProfiles(agents)
   grouped(agents, {
     'See agents': 'list providers view sessions history messages commands',
     'Steer them': 'send approve retry relaunch relay',
+    'Set them up': 'profiles',
   })
 }
 
@@ -129,13 +124,33 @@ function registerList(agents: Command): void {
     .command('providers')
     .summary('List the agents that the server knows')
     .description(
-      'List the agents that the server knows, whether they are installed there, and how to get the others. More are made by "agents" in the config.json of the server\'s data folder.',
+      'List the agents that the server knows, whether they are installed there, how to get the others, which version was last started, whether the board was tried with it, and how many models it offers (in full: board doctor agents). More are made by "agents" in the config.json of the server\'s data folder.',
     )
     .action(async () => {
       const context = await openUserContext(providers)
-      await context.out.list(await context.client.agents.providers(), providerColumns)
+      const [known, sandbox] = await Promise.all([context.client.agents.providers(), context.client.agents.sandbox()])
+      await context.out.list(known, providerColumns)
+      for (const line of statusLines(sandbox)) context.out.done(line)
     })
   example(providers, 'board agents providers', "board agents providers --jq '.[] | select(.installed) | .id'")
+}
+
+function registerCommands(agents: Command): void {
+  const commands = agents
+    .command('commands')
+    .summary('List commands that agents know')
+    .description(
+      'List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.',
+    )
+    .action(async () => {
+      const context = await openContext(commands)
+      await context.out.list(
+        await context.client.agents.slashCommands({ projectId: (await context.project()).id }),
+        commandColumns,
+        { empty: 'No commands.' },
+      )
+    })
+  example(commands, 'board agents commands', 'board agents commands --json name')
 }
 
 async function listed(context: Context, watch: boolean | undefined): Promise<void> {
@@ -156,7 +171,19 @@ async function listed(context: Context, watch: boolean | undefined): Promise<voi
 async function viewed(context: Context, id: string): Promise<void> {
   const session = await inItsProject(context, id, place => context.client.agents.get(place))
   await printSession(context, session)
+  if (session.notBefore !== null && session.status === 'queued')
+    context.out.done(
+      `It waits for its usage limit to end, until ${new Date(session.notBefore).toLocaleString('sv')}. At once: board agents retry ${id}`,
+    )
+  if (session.silentSince !== null)
+    context.out.done(
+      `It has said nothing since ${new Date(session.silentSince).toLocaleTimeString('sv')}: it may be waiting for its model.`,
+    )
   if (session.status === 'waiting')
-    for (const { requestId, title } of session.questions)
-      context.out.done(`It asks: ${title}. Answer with: board agents approve ${id} --request ${requestId}`)
+    for (const question of session.questions) {
+      const [title, ...lines] = questionLines(question)
+      for (const line of [`It asks: ${title}`, ...lines]) context.out.done(line)
+      if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
+      context.out.done(`Answer with: board agents approve ${id} --request ${question.requestId}`)
+    }
 }

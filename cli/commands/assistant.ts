@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CardPlace } from '../cards/cardApi.ts'
+import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.ts'
 import { followUntilDone } from '../agents/waitForAgents.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
@@ -20,17 +21,19 @@ export function register(assistant: Command): void {
     })
   example(status, 'board assistant status')
 
-  const send = addFileOption(
-    assistant
-      .command('send [message]')
-      .summary("Ask the project's assistant")
-      .description("Send a message to the project's assistant, which starts when it is needed."),
-    'message',
+  const send = addAttachOption(
+    addFileOption(
+      assistant
+        .command('send [message]')
+        .summary("Ask the project's assistant")
+        .description("Send a message to the project's assistant, which starts when it is needed."),
+      'message',
+    ),
   )
     .option('-w, --wait', 'print what it answers, and wait for its end, at most --timeout')
-    .action(async (text: string | undefined, options: TextOptions & { wait?: boolean }) => {
+    .action(async (text: string | undefined, options: TextOptions & AttachOptions & { wait?: boolean }) => {
       const content = await messageOf(text, options)
-      await sent(await openContext(send), content, options.wait)
+      await sent(await openContext(send), content, options)
     })
   example(
     send,
@@ -53,9 +56,18 @@ export function register(assistant: Command): void {
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
 
-async function sent(context: Context, content: string, wait: boolean | undefined): Promise<void> {
+async function sent(
+  context: Context,
+  content: string,
+  { wait, attach = [] }: AttachOptions & { wait?: boolean },
+): Promise<void> {
   const { id: projectId } = await context.project()
-  const message = await context.client.assistant.send({ projectId, content })
+  const message = await sendWith(
+    context,
+    async () => (await assistantPlace(context)) ?? fail(nobodyAsked()),
+    attach,
+    files => context.client.assistant.send({ projectId, content, ...files }),
+  )
   if (wait) return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id)
   context.out.done('Sent. Its answer: board assistant messages')
   await context.out.record(message, sentFields)

@@ -1,30 +1,43 @@
 import { Argument, type Command } from 'commander'
-import { openBrowser } from '../browser/openBrowser.ts'
-import { openContext } from '../context/context.ts'
-import { Failure } from '../failures/failure.ts'
+import { pagePath, showDocument, showPage } from '../browser/openPage.ts'
+import { getCard, inItsProject } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 
-const pages = { home: '/', docs: '/api/docs', openapi: '/api/openapi.json' }
+const documents = { docs: '/api/docs', openapi: '/api/openapi.json' }
+const pages = ['home', 'board', 'card', 'diff', ...Object.keys(documents)] as const
+type PageName = 'home' | 'board' | 'card' | 'diff' | keyof typeof documents
 
 export function register(command: Command): void {
   example(
     command
-      .addArgument(new Argument('[page]', 'which page').choices(Object.keys(pages)).default('home'))
+      .addArgument(new Argument('[page]', 'which page').choices(pages).default('home'))
+      .argument('[card]', 'the card, for card and diff')
       .description(
-        'Open a page of the server in your browser: its home, the documentation of its API, or the API as a document.',
+        'Open the board in your browser, signed in as you are here: what waits for you (home), the board of the current project, a card, what a card has changed, or the documentation of the API.',
       )
       .option('--print', 'print the address and open nothing'),
-    'board browse docs',
+    'board browse',
+    'board browse board -P web',
+    'board browse diff 12',
     'curl -s "$(board browse openapi --print)" > board.json',
-  ).action(async (page: keyof typeof pages, { print }: { print?: boolean }) => {
-    const { out, connection } = await openContext(command)
-    const address = `${connection.url.replace(/\/$/, '')}${pages[page]}`
-    if (print) return out.json ? out.value({ url: address }) : out.line(address)
-    if (!(await openBrowser(address)))
-      throw new Failure('failure', 'there is no browser to open', {
-        hint: `open it yourself: ${address}`,
-        see: 'board help environment',
-      })
-    out.done(`Opened ${address}`)
+  ).action(async (page: PageName, card: string | undefined, { print }: { print?: boolean }) => {
+    if ((page === 'card' || page === 'diff') !== (card !== undefined))
+      throw usage(card === undefined ? `${page} needs a card: board browse ${page} 12` : `${page} takes no card`)
+    const context = await openContext(command)
+    if (page === 'docs' || page === 'openapi') return showDocument(context, documents[page], print)
+    await showPage(context, await pathOf(context, page, card ?? ''), print)
   })
+}
+
+async function pathOf(
+  context: Context,
+  page: Exclude<PageName, keyof typeof documents>,
+  card: string,
+): Promise<string> {
+  if (page === 'home') return pagePath.home
+  if (page === 'board') return pagePath.project((await context.project()).id)
+  const { projectId, id } = await inItsProject(context, card, place => getCard(context, place))
+  return pagePath[page === 'card' ? 'card' : 'changes'](projectId, id)
 }

@@ -1,34 +1,34 @@
 import { Option, type Command } from 'commander'
-import { chosenAgent } from '../agents/agentOption.ts'
+import { addChoiceOptions, chosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { collect } from '../parsing/arguments.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardBrief } from '../cards/cardColumns.ts'
-import { createCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
-import { activeColumn } from '../cards/cardRun.ts'
+import { createCard, getCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
+import { activeColumn, runCard } from '../cards/cardRun.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { cardOfMarkdown, cardsOfLines, type CardText } from '../cards/newCards.ts'
 import { warnOfFolder } from '../cards/startWarnings.ts'
+import { checkFiles, upload, type AttachOptions } from '../cards/upload.ts'
 import { readText } from '../input/prompt.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 import { boardsOf, columnsOf, resolveColumn } from '../context/resolve.ts'
 
-interface AddOptions extends PromptOptions {
+interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions {
   column?: string
   label?: string[]
   worktree: boolean
   run?: boolean
   unlessExists?: boolean
   idempotencyKey?: string
-  agent?: string
   terminal?: string
   template?: string
   from?: string
 }
 
 export function registerVerbs(cards: Command): void {
-  const add = addPromptOptions(
+  const described = addPromptOptions(
     cards
       .command('add [title]')
       .summary('Add a card, or many')
@@ -36,22 +36,28 @@ export function registerVerbs(cards: Command): void {
   )
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
     .option('-l, --label <label>', 'a label; may be given several times', collect)
-    .option('--agent <agent>', "the agent that works on it (default: its column's, else its project's)")
+  const add = addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)")
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
     .option('--no-worktree', "let the agent work in the project's own folder")
     .option('--run', 'start its agent, in the first active column unless --column names one')
+    .addOption(
+      new Option('--attach <files...>', 'files to attach to the card, before its agent starts').conflicts([
+        'from',
+        'idempotencyKey',
+      ]),
+    )
     .option('--unless-exists', 'add nothing when the column has a card of this title; print that one')
     .option('--idempotency-key <key>', 'trying again with the same key adds no second card')
     .addOption(
       new Option(
         '-T, --template <file>',
-        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels and agent may stand between two --- at its head',
+        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels, agent, profile, model, mode and effort may stand between two --- at its head',
       ).conflicts(['from', 'promptFile']),
     )
     .addOption(
       new Option(
         '--from <file>',
-        'many cards: one JSON object a line with title, prompt, column, labels, agent, useWorktree; - for stdin',
+        'many cards: one JSON object a line with title, prompt, column, labels, agent, profile, model, mode, effort, useWorktree; - for stdin',
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
     .action(async (title: string | undefined, options: AddOptions) => {
@@ -65,6 +71,8 @@ export function registerVerbs(cards: Command): void {
     'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run',
     'board cards add "Nightly audit" --unless-exists -q',
     'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
+    'board cards add "Mend what the picture shows" --attach screenshot.png --run',
+    'board cards add "Rename the table" --agent codex --model gpt-5 --effort low',
     'board cards add --template release.md',
     "jq -c '.[] | {title, prompt: .body}' issues.json | board cards add --from - --label imported",
   )
@@ -139,7 +147,7 @@ async function addMany(context: Context, file: string, options: AddOptions): Pro
 type Column = Awaited<ReturnType<typeof resolveColumn>>
 type FindColumn = (wanted: string | undefined) => Promise<Column | undefined>
 
-/** Makes a card, or finds it. With `--run` one whose agent cannot start is not made. */
+/** Makes a card, or finds it. With `--run` one whose agent cannot start is not made, unless files are to be attached to it first. */
 async function add(
   context: Context,
   projectId: string,
@@ -150,23 +158,45 @@ async function add(
   const column = await findColumn(options.column ?? (text.column === undefined ? undefined : String(text.column)))
   const before = options.unlessExists ? await existing(context, projectId, text.title, column?.id) : undefined
   if (before) return { made: before, isNew: false }
+  const files = options.attach ?? []
+  await checkFiles(files)
+  const isStarted = options.run && files.length === 0
   const made = await createCard(
     context,
     projectId,
     {
       title: text.title,
       prompt: text.prompt,
-      column: options.run ? await columnToRunIn(context, projectId, column) : column,
+      column: isStarted ? await columnToRunIn(context, projectId, column) : column,
       labels: [...new Set([...(text.labels ?? []), ...(options.label ?? [])])],
       useWorktree: options.worktree && text.useWorktree !== false,
-      agent: await chosenAgent(context, options.agent ?? text.agent),
+      ...(await chosen(context, {
+        agent: options.agent ?? text.agent,
+        agentProfile: options.agentProfile ?? text.profile,
+        model: options.model ?? text.model,
+        mode: options.mode ?? text.mode,
+        effort: options.effort ?? text.effort,
+      })),
       command: options.terminal,
-      start: options.run,
+      start: isStarted,
     },
     options.idempotencyKey,
   )
-  if (options.run) await warnOfFolder(context, made)
+  if (files.length > 0) return { made: await withFiles(context, made, files, options.run), isNew: true }
+  if (isStarted) await warnOfFolder(context, made)
   return { made, isNew: true }
+}
+
+/** Attaches files to a new card, then starts its agent as `board cards run` does. Where that fails, the card stays. */
+async function withFiles(context: Context, made: Card, files: readonly string[], isRun = false): Promise<Card> {
+  const place = { projectId: made.projectId, cardId: made.id }
+  try {
+    await upload(context, place, files)
+    return isRun ? await runCard(context, place) : await getCard(context, place)
+  } catch (error) {
+    context.out.warn(`card ${made.id} was added all the same (see: board cards attachments ${made.id})`)
+    throw error
+  }
 }
 
 async function columnToRunIn(context: Context, projectId: string, column?: Column): Promise<{ id: string }> {
@@ -192,12 +222,11 @@ async function existing(
   columnId: string | undefined,
 ): Promise<Card | undefined> {
   const start = [...title].slice(0, 100).join('')
-  const { cards } = await listCards(
-    context,
+  const { cards } = await listCards(context, {
     projectId,
-    { columnId: columnId ?? (await firstColumn(context, projectId)), search: start },
-    Infinity,
-  )
+    filter: { columnId: columnId ?? (await firstColumn(context, projectId)), search: start },
+    limit: Infinity,
+  })
   return cards.find(card => card.title === title)
 }
 

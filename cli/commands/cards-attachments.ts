@@ -1,22 +1,15 @@
 import type { Command } from 'commander'
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
-import type { Contract } from '../../src/contract/index.ts'
-import type { Output } from '../../src/contract/route.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { elsewhere } from '../context/otherProjects.ts'
 import { openContext, type Context } from '../context/context.ts'
-import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../requests/cursorList.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { idOf, isId } from '../context/resolve.ts'
 import { saveDownload } from '../output/saveDownload.ts'
-import { unreadableFile } from '../failures/unreadableFile.ts'
-
-type Attachment = Output<Contract['attachments']['create']>
+import { upload, type Attachment } from '../cards/upload.ts'
 
 const columns: Column<Attachment>[] = [
   { name: 'id', style: 'id', align: 'right', value: file => file.id },
@@ -134,24 +127,12 @@ async function requireHere(context: Context, attachmentId: string): Promise<void
     if (await isIn(id)) throw await elsewhere(context, `attachment ${attachmentId}`, id)
 }
 
-/** Uploads one file after the other. What was uploaded before a failure is printed. */
-async function attached({ client, out }: Context, place: CardPlace, files: readonly string[]): Promise<void> {
-  for (const path of files) await checkFile(path)
+/** Uploads files to a card. What was uploaded before a failure is printed. */
+async function attached(context: Context, place: CardPlace, files: readonly string[]): Promise<void> {
   const done: Attachment[] = []
   try {
-    for (const path of files) {
-      const progress = out.progress(`Uploading ${basename(path)}`, (await stat(path)).size)
-      done.push(await client.attachments.create({ ...place, file: { path, onProgress: sent => progress.to(sent) } }))
-      progress.done()
-    }
+    await upload(context, place, files, file => done.push(file))
   } finally {
-    await out.list(done, columns)
+    await context.out.list(done, columns)
   }
-}
-
-async function checkFile(path: string): Promise<void> {
-  const found = await stat(path).catch(error => {
-    throw unreadableFile(path, error)
-  })
-  if (!found.isFile()) throw usage(`${path} is not a file`)
 }

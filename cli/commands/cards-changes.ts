@@ -1,10 +1,12 @@
 import { Option, type Command } from 'commander'
+import { pagePath, showPage } from '../browser/openPage.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { bulk, readIds } from '../input/bulk.ts'
-import { getCard, inItsProject } from '../cards/cardApi.ts'
+import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../output/diffText.ts'
+import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { confirmStarts, nextStepsOf } from '../cards/confirmStarts.ts'
@@ -32,17 +34,25 @@ export function registerVerbs(cards: Command): void {
       'Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply',
     )
     .option('--stat', 'only how many lines of each file')
-    .addOption(new Option('--web', "as a page in your browser; in a pipe, print the page's path").conflicts('stat'))
-    .action(async (id: string, { stat, web }: { stat?: boolean; web?: boolean }) => {
+    .option('--since <id>', 'what has changed since a review of the card, by its id: board cards review')
+    .addOption(
+      new Option('--web', 'open it in your browser, where it can be reviewed; in a pipe, print its address').conflicts(
+        'stat',
+      ),
+    )
+    .action(async (id: string, { stat, web, since }: { stat?: boolean; web?: boolean; since?: string }) => {
+      if (since !== undefined && !/^[1-9]\d{0,14}$/.test(since))
+        throw usage('--since is the id of a review', { hint: `board cards review ${id} -q lists them` })
       const context = await openContext(diff)
-      await (web
-        ? showDiff(context, id)
-        : printDiff(context, await inItsProject(context, id, place => context.client.agents.diff(place)), stat))
+      const read = (place: CardPlace) =>
+        context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since) })
+      await (web ? showDiff(context, id, since) : printDiff(context, await inItsProject(context, id, read), stat))
     })
   example(
     diff,
     'board cards diff 12',
     'board cards diff 12 --stat',
+    'board cards diff 12 --since 3',
     'board cards diff 12 --web',
     'board cards diff 12 --json stats',
   )
@@ -105,17 +115,9 @@ function registerApproval(cards: Command): void {
   example(summary, 'board cards summary 12')
 }
 
-async function showDiff(context: Context, id: string): Promise<void> {
-  const [{ diffPage }, { showPage }] = await Promise.all([
-    import('../pages/diffPage.ts'),
-    import('../pages/showPage.ts'),
-  ])
-  await showPage(
-    context,
-    await inItsProject(context, id, async place =>
-      diffPage(...(await Promise.all([getCard(context, place), context.client.agents.diff(place)]))),
-    ),
-  )
+async function showDiff(context: Context, id: string, since: string | undefined): Promise<void> {
+  const { projectId } = await inItsProject(context, id, place => getCard(context, place))
+  await showPage(context, pagePath.changes(projectId, id, since))
 }
 
 async function printDiff({ out }: Context, diff: Diff, stat: boolean | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
-import { chosenAgent } from '../agents/agentOption.ts'
+import type { AgentChoice } from '../../src/contract/agentChoice.ts'
+import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { collect } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
@@ -10,61 +11,64 @@ import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 
-interface EditOptions extends PromptOptions {
+interface EditOptions extends PromptOptions, ChoiceOptions {
   title?: string
   addLabel?: string[]
   removeLabel?: string[]
   editor?: boolean
-  agent?: string
 }
-interface Change {
+interface Change extends Partial<AgentChoice> {
   title?: string
   prompt?: string
   labels?: string[]
-  agent?: string | null
 }
 
 export function registerVerbs(cards: Command): void {
-  const command = addPromptOptions(
+  const described = addPromptOptions(
     cards.command('edit <cards...>').summary('Change cards').description('Change cards. - reads ids from stdin.'),
   )
     .option('-t, --title <title>', 'the new title')
     .option('--add-label <label>', 'a label to add; may be given several times', collect)
     .option('--remove-label <label>', 'a label to take away; may be given several times', collect)
-    .option('--agent <agent>', "the agent that works on them; none for their column's or project's")
+  const command = addChoiceOptions(described, "the agent that works on them; none for their column's or project's")
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
         'prompt',
         'promptFile',
         'agent',
+        'agentProfile',
+        'model',
+        'mode',
+        'effort',
       ]),
     )
     .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
   example(
     command,
     'board cards edit 12 --title "Fix the login form" --add-label urgent',
+    'board cards edit 12 --agent claude --model opus --effort high',
     'board cards edit 12 --editor',
     'board cards list --label bug -q | board cards edit - --add-label triaged',
   )
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
-  const changes =
-    options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel ?? options.agent
+  const changes = options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel
   if (options.editor) return editInEditor(context, ids)
-  if (changes === undefined)
+  if (changes === undefined && !isChosen(options))
     throw usage('what should change?', {
-      hint: 'give --title, --prompt, --prompt-file, --add-label, --remove-label, --agent or --editor',
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
   if (options.promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
   const prompt = await promptOf(options)
-  const agent = await chosenAgent(context, options.agent)
+  const choice = await chosen(context, options)
   await bulk(
     context,
     ids,
-    id => inItsProject(context, id, place => change(context, place, { title: options.title, prompt, agent }, options)),
+    id =>
+      inItsProject(context, id, place => change(context, place, { title: options.title, prompt, ...choice }, options)),
     { verb: 'edited', label: 'Editing' },
   )
 }

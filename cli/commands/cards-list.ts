@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander'
+import { pagePath, showPage } from '../browser/openPage.ts'
 import { CardStatus } from '../../src/contract/fields.ts'
 import { count } from '../parsing/arguments.ts'
 import { cardColumns } from '../cards/cardColumns.ts'
-import { listCards, withColumnNames, type Card, type CardFilter, type CardPage } from '../cards/cardApi.ts'
+import { listCards, type Card, type CardFilter, type CardQuery } from '../cards/cardApi.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { example } from '../help/help.ts'
 import { resolveColumn } from '../context/resolve.ts'
@@ -19,8 +20,10 @@ interface ListOptions {
   web?: boolean
 }
 
-/** How many cards a page shows unless another number is wanted. */
-const maxPageCards = 1000
+interface Project {
+  id: string
+  name: string
+}
 
 export function registerVerbs(cards: Command): void {
   const list = cards
@@ -36,17 +39,18 @@ export function registerVerbs(cards: Command): void {
     .addOption(new Option('--all', 'every card').conflicts('limit'))
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
     .addOption(
-      new Option(
-        '--web',
-        `as a page in your browser, column beside column, ${maxPageCards} cards unless --limit says how many; in a pipe, print the page's path`,
-      ).conflicts('watch'),
+      new Option('--web', 'open the board in your browser; in a pipe, print its address').conflicts([
+        'watch',
+        'column',
+        'status',
+        'label',
+        'search',
+        'archived',
+        'limit',
+        'all',
+      ]),
     )
-    .action(async (options: ListOptions) =>
-      listed(await openContext(list), {
-        ...options,
-        ...(options.web && list.getOptionValueSource('limit') === 'default' && { limit: maxPageCards }),
-      }),
-    )
+    .action(async (options: ListOptions) => listed(await openContext(list), options))
   example(
     list,
     'board cards list -c review',
@@ -59,6 +63,7 @@ export function registerVerbs(cards: Command): void {
 
 async function listed(context: Context, options: ListOptions): Promise<void> {
   const project = await context.project()
+  if (options.web) return showPage(context, pagePath.project(project.id))
   const filter: CardFilter = {
     columnId: options.column === undefined ? undefined : (await resolveColumn(context, project.id, options.column)).id,
     status: options.status,
@@ -67,58 +72,25 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
     archived: options.archived,
   }
   const limit = options.all ? Infinity : options.limit
-  if (options.watch) return watch(context, project, filter, limit)
-  if (options.web) return show(context, project, filter, limit)
+  const query = { projectId: project.id, filter, limit, withColumns: showsColumns(context) }
+  if (options.watch) return watch(context, project, query)
   const progress = context.out.progress('Listing')
-  const page = await load(context, project.id, filter, limit, count => progress.to(count))
+  const page = await listCards(context, query, count => progress.to(count))
   progress.done()
   await context.out.list(page.cards, cardColumns, { empty: 'No cards.' })
   if (page.more)
     context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
 }
 
-/** Lists with the columns' names and types where they are shown and did not come with the cards. */
-async function load(
-  context: Context,
-  projectId: string,
-  filter: CardFilter,
-  limit: number,
-  onPage?: (count: number) => void,
-): Promise<CardPage> {
-  const listing = listCards(context, projectId, filter, limit, onPage)
-  if (context.out.quiet || (!context.external && !context.out.json)) return listing
-  const cards = await withColumnNames(
-    context,
-    projectId,
-    listing.then(page => page.cards),
-  )
-  return { ...(await listing), cards }
-}
+/** What came without the names of its columns gets them where they are shown. */
+const showsColumns = ({ out, external }: Context): boolean => !out.quiet && (external || out.json)
 
-async function show(
-  context: Context,
-  project: { id: string; name: string },
-  filter: CardFilter,
-  limit: number,
-): Promise<void> {
-  const [{ listPage }, { showPage }] = await Promise.all([
-    import('../pages/listPage.ts'),
-    import('../pages/showPage.ts'),
-  ])
-  await showPage(context, await listPage(context, project, filter, limit))
-}
-
-async function watch(
-  context: Context,
-  project: { id: string; name: string },
-  filter: CardFilter,
-  limit: number,
-): Promise<void> {
+async function watch(context: Context, project: Project, query: CardQuery): Promise<void> {
   requireScreen(context)
   requireUser(context, 'cards list --watch')
   const { watchList } = await context.programs.watching()
   await watchList<Card>(context, project.id, { title: project.name, noun: 'card', columns: cardColumns }, async () => {
-    const { cards, more } = await load(context, project.id, filter, limit)
+    const { cards, more } = await listCards(context, query)
     return { rows: cards, more }
   })
 }

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { pagePath, showPage } from '../browser/openPage.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardFields } from '../cards/cardColumns.ts'
 import { getCard, inItsProject, withColumnName } from '../cards/cardApi.ts'
@@ -15,7 +16,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '--web',
-        "as a page in your browser, with what its agents said and did; in a pipe, print the page's path",
+        'open it in your browser, with what its agents say and do; in a pipe, print its address',
       ).conflicts('prompt'),
     )
     .action(async (id: string, { prompt, web }: { prompt?: boolean; web?: boolean }) => {
@@ -51,11 +52,8 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
 }
 
 async function shown(context: Context, id: string): Promise<void> {
-  const [{ cardPage }, { showPage }] = await Promise.all([
-    import('../pages/cardPage.ts'),
-    import('../pages/showPage.ts'),
-  ])
-  await showPage(context, await cardPage(context, await inItsProject(context, id, place => getCard(context, place))))
+  const { projectId } = await inItsProject(context, id, place => getCard(context, place))
+  await showPage(context, pagePath.card(projectId, id))
 }
 
 /** The prompt as it is, ready to be given to `--prompt-file -`. */

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { ColumnType } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { chosenAgent } from '../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -25,16 +25,23 @@ const columnFields: Column<Listed>[] = [
   { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId },
   { name: 'prompt', style: 'text', value: column => column.prompt },
   { name: 'agent', value: column => column.agent },
+  {
+    name: 'how',
+    spare: true,
+    value: ({ profile, model, mode, effort }) => [profile, model, mode, effort].filter(Boolean).join(', '),
+  },
+  { name: 'profile', hidden: true, value: column => column.profile },
+  { name: 'model', hidden: true, value: column => column.model },
+  { name: 'mode', hidden: true, value: column => column.mode },
+  { name: 'effort', hidden: true, value: column => column.effort },
 ]
 
-interface CreateOptions extends PromptOptions {
+interface CreateOptions extends PromptOptions, ChoiceOptions {
   type: ColumnType
   board?: string
-  agent?: string
 }
-interface EditOptions extends PromptOptions {
+interface EditOptions extends PromptOptions, ChoiceOptions {
   name?: string
-  agent?: string
 }
 
 export function register(columns: Command): void {
@@ -59,7 +66,7 @@ export function register(columns: Command): void {
 }
 
 function registerCreate(columns: Command): void {
-  const create = addPromptOptions(
+  const described = addPromptOptions(
     columns
       .command('create <name>')
       .summary('Create a column')
@@ -69,8 +76,8 @@ function registerCreate(columns: Command): void {
   )
     .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
     .option('--board <board>', 'the board, by name or id (default: the default board)')
-    .option('--agent <agent>', "the agent that works in it (default: the project's)")
-    .action(async (name: string, options: CreateOptions) => {
+  const create = addChoiceOptions(described, "the agent that works in it (default: the project's)").action(
+    async (name: string, options: CreateOptions) => {
       const context = await openContext(create)
       const { id: projectId } = await context.project()
       const boardId =
@@ -83,11 +90,12 @@ function registerCreate(columns: Command): void {
         name,
         columnType: options.type,
         prompt: await promptOf(options),
-        agent: await chosenAgent(context, options.agent),
+        ...(await chosen(context, options)),
       })
       context.out.done(`Created column ${column.id}.`)
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
-    })
+    },
+  )
   example(
     create,
     'board columns create Review --type active --prompt "Review the branch."',
@@ -96,16 +104,18 @@ function registerCreate(columns: Command): void {
 }
 
 function registerEdit(columns: Command): void {
-  const edit = addPromptOptions(
-    columns.command('edit <column>').summary('Change a column').description("Change a column's name, prompt or agent."),
-  )
-    .option('--name <name>', 'the new name')
-    .option('--agent <agent>', "the agent that works in it; none for the project's")
-    .action(async (wanted: string, options: EditOptions) => {
+  const described = addPromptOptions(
+    columns
+      .command('edit <column>')
+      .summary('Change a column')
+      .description("Change a column's name, its prompt, or which agent works in it and how."),
+  ).option('--name <name>', 'the new name')
+  const edit = addChoiceOptions(described, "the agent that works in it; none for the project's").action(
+    async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
-      if (options.name === undefined && prompt === undefined && options.agent === undefined)
+      if (options.name === undefined && prompt === undefined && !isChosen(options))
         throw usage('what should change?', {
-          hint: 'give --name, --prompt, --prompt-file or --agent',
+          hint: `give --name, --prompt, --prompt-file or one of ${choiceFlags}`,
           see: 'board columns edit --help',
         })
       const context = await openContext(edit)
@@ -115,15 +125,16 @@ function registerEdit(columns: Command): void {
         columnId: column.id,
         name: options.name,
         prompt,
-        agent: await chosenAgent(context, options.agent),
+        ...(await chosen(context, options)),
       })
       await context.out.did(edited, `Edited column ${column.id}.`)
-    })
+    },
+  )
   example(
     edit,
     'board columns edit Review --prompt-file review.md',
     'board columns edit "In Progress" --name Build',
-    'board columns edit Review --agent codex',
+    'board columns edit Review --agent codex --model gpt-5 --effort high',
   )
 }
 

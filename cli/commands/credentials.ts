@@ -7,6 +7,8 @@ import { Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { askSecret, confirm, readStdin } from '../input/prompt.ts'
+import { environmentValue } from '../input/secretValues.ts'
+import { collect } from '../parsing/arguments.ts'
 import { resolveCredential } from '../context/resolve.ts'
 import { harmless } from '../output/text.ts'
 
@@ -14,9 +16,19 @@ type Credential = Output<Contract['credentials']['list']>[number]
 type Masked = Output<Contract['credentials']['get']>
 type Day = Output<Contract['credentials']['usage']>['byDay'][number]
 type Provider = Credential['provider']
-interface AddOptions {
-  provider: Provider
+/** What a credential is sent with. Values of headers are secrets, as the key is. */
+interface SecretOptions {
   apiKeyStdin?: boolean
+  headerStdin?: string
+  headerEnv?: string[]
+  model?: string[]
+}
+interface EditOptions extends SecretOptions {
+  name?: string
+  removeHeaders?: boolean
+}
+interface AddOptions extends SecretOptions {
+  provider: Provider
   baseUrl?: string
   oauth?: boolean
   clientId?: string
@@ -34,6 +46,8 @@ const columns: Column<Credential>[] = [
 ]
 const fields: Column<Masked & { authorization: string | null }>[] = [
   ...columns,
+  { name: 'headers', value: credential => credential.headers },
+  { name: 'models', value: credential => credential.models },
   { name: 'apiKey', header: 'API key', value: credential => credential.apiKey },
   { name: 'authorization', value: credential => credential.authorization },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
@@ -81,7 +95,7 @@ export function register(credentials: Command): void {
 }
 
 function registerAdd(credentials: Command): void {
-  const add = credentials
+  const described = credentials
     .command('add <name>')
     .summary('Add a credential')
     .description(
@@ -90,10 +104,12 @@ function registerAdd(credentials: Command): void {
     .addOption(new Option('--provider <provider>', 'the provider').choices(providers).makeOptionMandatory())
     .option('--api-key-stdin', 'read the API key from stdin')
     .option('--base-url <url>', "the address of the provider's API, where it is not the usual one")
+  const add = addSentOptions(described)
     .addOption(new Option('--oauth', 'authorize in your browser (github, google, custom)').conflicts('apiKeyStdin'))
     .option('--client-id <id>', 'with --oauth: the OAuth client, where the server knows none')
     .action(async (name: string, options: AddOptions) => {
       if (options.clientId !== undefined && !options.oauth) throw usage('--client-id goes with --oauth')
+      if (options.oauth && isSent(options)) throw usage('headers and models go with an API key, not with --oauth')
       const context = await openUserContext(add)
       const credential = await (options.oauth ? authorize(context, name, options) : keep(context, name, options))
       context.out.done(`Added credential ${credential.id}.`)
@@ -103,19 +119,50 @@ function registerAdd(credentials: Command): void {
     add,
     'board credentials add work --provider anthropic --api-key-stdin < key.txt',
     'board credentials add local --provider custom --base-url http://127.0.0.1:11434/v1',
+    'board credentials add gateway --provider custom --base-url https://ai.example.com/v1 --header-env X-Team=TEAM_TOKEN --model big --api-key-stdin < key.txt',
     'board credentials add hub --provider github --oauth',
   )
 }
 
-async function keep(
-  context: Context,
-  name: string,
-  { provider, baseUrl, apiKeyStdin }: AddOptions,
-): Promise<Credential> {
+/** Adds the options for what goes along with the key. */
+const addSentOptions = (command: Command): Command =>
+  command
+    .option('--header-stdin <header>', 'a header that goes with each request; its value is read from stdin')
+    .option(
+      '--header-env <name=variable>',
+      'a header with the value that a variable of this environment has (repeat it)',
+      collect,
+    )
+    .option('--model <model>', 'a model that its server has, as agents name it (repeat it)', collect)
+
+const isSent = ({ headerStdin, headerEnv, model }: SecretOptions): boolean =>
+  headerStdin !== undefined || headerEnv !== undefined || model !== undefined
+
+async function keep(context: Context, name: string, options: AddOptions): Promise<Credential> {
+  const { provider, baseUrl, apiKeyStdin, model } = options
+  const headers = await headersOf(options)
   const apiKey = apiKeyStdin
     ? await readStdin('--api-key-stdin')
     : await askSecret(context, 'API key', '--api-key-stdin')
-  return context.client.credentials.create({ name, provider, apiKey, baseUrl })
+  return context.client.credentials.create({ name, provider, apiKey, baseUrl, headers, models: model })
+}
+
+/** The headers that were named, with their values. @throws Failure (usage) where a value is nowhere */
+async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOptions) {
+  if (apiKeyStdin && headerStdin !== undefined)
+    throw usage('--api-key-stdin and --header-stdin both read stdin', { hint: 'give the header by --header-env' })
+  const headers = Object.fromEntries(
+    headerEnv.map(text => {
+      const [, name, variable] = /^([^=\s]+)=([A-Za-z_]\w*)$/.exec(text) ?? []
+      if (name === undefined || variable === undefined)
+        throw usage('--header-env wants the name of a header, = and the name of a variable', {
+          hint: 'for example: --header-env X-Team=TEAM_TOKEN',
+        })
+      return [name, environmentValue(variable, '--header-env')]
+    }),
+  )
+  if (headerStdin !== undefined) headers[headerStdin] = await readStdin('--header-stdin')
+  return Object.keys(headers).length > 0 ? headers : undefined
 }
 
 /** Says where to enter which code, also with `--quiet`, and waits for it. What came to nothing is deleted. */
@@ -147,16 +194,21 @@ async function authorize(
 }
 
 function registerEdit(credentials: Command): void {
-  const edit = credentials
+  const described = credentials
     .command('edit <credential>')
     .summary('Change a credential')
-    .description("Change a credential's name or its API key.")
+    .description(
+      "Change a credential's name, API key, headers or models. Headers and models that are given take the place of all before.",
+    )
     .option('--name <name>', 'the new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
-    .action(async (wanted: string, { name, apiKeyStdin }: { name?: string; apiKeyStdin?: boolean }) => {
-      if (name === undefined && !apiKeyStdin)
+  const edit = addSentOptions(described)
+    .addOption(new Option('--remove-headers', 'let no headers go along').conflicts(['headerStdin', 'headerEnv']))
+    .action(async (wanted: string, options: EditOptions) => {
+      const { name, apiKeyStdin, model, removeHeaders } = options
+      if (name === undefined && !apiKeyStdin && !removeHeaders && !isSent(options))
         throw usage('what should change?', {
-          hint: 'give --name or --api-key-stdin',
+          hint: 'give --name, --api-key-stdin, --header-stdin, --header-env, --remove-headers or --model',
           see: 'board credentials edit --help',
         })
       const context = await openUserContext(edit)
@@ -164,6 +216,8 @@ function registerEdit(credentials: Command): void {
       const edited = await context.client.credentials.update({
         id,
         name,
+        headers: removeHeaders ? {} : await headersOf(options),
+        models: model?.length === 1 && model[0] === 'none' ? [] : model,
         apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined,
       })
       await context.out.did(edited, `Edited credential ${id}.`)

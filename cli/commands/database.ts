@@ -10,7 +10,7 @@ import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { confirm, confirmByName } from '../input/prompt.ts'
 import { programsOf } from '../programs.ts'
-import { databaseOf, machineOf } from './serve.ts'
+import { databaseOf, machineOf } from '../server/serveOptions.ts'
 
 interface Options {
   to?: string

@@ -1,6 +1,9 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Connection } from '../../src/client/index.ts'
+import { requireTrial, tryAgents, type TrialOptions } from '../agents/agentTrials.ts'
+import { openContext, requireUser } from '../context/context.ts'
+import { offerWords } from '../parsing/arguments.ts'
 import { checkUp, type Finding } from '../server/checkup.ts'
 import { discover } from '../context/discovery.ts'
 import { Failure } from '../failures/failure.ts'
@@ -18,46 +21,70 @@ const columns: Column<Shown>[] = [
   { name: 'advice', header: 'WHAT TO DO', value: each => each.advice },
 ]
 
+interface Options extends TrialOptions {
+  fix?: boolean
+}
+
 export function register(command: Command): void {
   example(
-    command
+    offerWords(['agents'], command.argument('[what]').argument('[agent...]'))
       .description(
-        'Look for what is wrong on this machine and with its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit 1 when something failed.',
+        'Look for what is wrong on this machine and with its server: versions, permissions, disk, database, port, clock, sign-in and agents. Exit 1 when something failed. With "agents": where each agent is installed, which version and whether the board was tried with it, whether it is signed in, which modes and models it offers, and how its last start on trial ended.',
       )
-      .option('--fix', 'mend what can be mended by itself'),
+      .addOption(new Option('--fix', 'mend what can be mended by itself').conflicts(['start', 'greet']))
+      .option(
+        '--start',
+        'with agents: start each one that is installed and end it again, which asks no model and is free',
+      )
+      .option('--greet', 'with agents: also ask each one for one sentence, which costs tokens, and say how many')
+      .option('-y, --yes', 'with --greet: do not ask'),
     'board doctor',
     'board doctor --fix',
+    'board doctor agents',
+    'board doctor agents claude codex --start',
+    'board doctor agents claude --greet --yes',
     'board doctor --json --jq \'.[] | select(.result != "ok")\'',
-  ).action(async ({ fix }: { fix?: boolean }) => {
-    const globals = globalsOf(command)
-    const { out, settings } = createOutput(globals)
-    const { findDamage } = await programsOf(command).server()
-    const { url, token, local, certificate } = discover(globals, process.env, settings)
-    const connection: Connection | undefined = url && {
-      url: url.value,
-      token: token?.value,
-      certificate,
-      timeoutMs: (globals.timeout ?? 10) * 1000,
+  ).action(async (what: string | undefined, agents: string[], { fix, ...trial }: Options) => {
+    requireTrial(what, trial)
+    if (what !== undefined) {
+      const context = await openContext(command)
+      requireUser(context, 'doctor agents')
+      return tryAgents(context, agents, trial)
     }
-    const findings = await checkUp({
-      version: manifest.version,
-      connection,
-      isLocal: local !== undefined,
-      findDamage: path => findDamage(path, true),
-    })
-    const shown = findings.map(finding => (fix && finding.fix ? mended(finding) : { ...finding, fix: undefined }))
-    await out.list(
-      shown.map(({ fix: _, ...rest }) => rest),
-      columns,
-    )
-    if (!fix && findings.some(finding => finding.fix)) out.done('Some of it is mended by: board doctor --fix')
-    const failures = shown.filter(({ result }) => result === 'failed')
-    if (failures.length > 0)
-      throw new Failure(
-        'failure',
-        `${failures.length} of ${shown.length} checks failed: ${failures.map(({ check }) => check).join(', ')}`,
-      )
+    await checkMachine(command, fix)
   })
+}
+
+async function checkMachine(command: Command, fix: boolean | undefined): Promise<void> {
+  const globals = globalsOf(command)
+  const { out, settings } = createOutput(globals)
+  const { findDamage } = await programsOf(command).server()
+  const { url, token, local, certificate } = discover(globals, process.env, settings)
+  const connection: Connection | undefined = url && {
+    url: url.value,
+    token: token?.value,
+    certificate,
+    timeoutMs: (globals.timeout ?? 10) * 1000,
+  }
+  const findings = await checkUp({
+    version: manifest.version,
+    connection,
+    isLocal: local !== undefined,
+    findDamage: path => findDamage(path, true),
+  })
+  const shown = findings.map(finding => (fix && finding.fix ? mended(finding) : { ...finding, fix: undefined }))
+  await out.list(
+    shown.map(({ fix: _, ...rest }) => rest),
+    columns,
+  )
+  if (!fix && findings.some(finding => finding.fix)) out.done('Some of it is mended by: board doctor --fix')
+  if (findings.some(({ check }) => check === 'agents')) out.done('More about agents: board doctor agents')
+  const failures = shown.filter(({ result }) => result === 'failed')
+  if (failures.length > 0)
+    throw new Failure(
+      'failure',
+      `${failures.length} of ${shown.length} checks failed: ${failures.map(({ check }) => check).join(', ')}`,
+    )
 }
 
 const mended = ({ check, fix }: Finding): Finding => ({ check, result: 'ok', detail: fix!() })

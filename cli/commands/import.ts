@@ -15,7 +15,7 @@ import type { Column, Out } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
 import { isTerminal } from '../output/streams.ts'
-import { confirmTwin } from '../projects/confirmDuplicate.ts'
+import { confirmDuplicate } from '../projects/confirmDuplicate.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
 type Report = Output<Contract['transfers']['import']>
@@ -162,7 +162,7 @@ async function confirmNew(
   folder: string | undefined,
   yes: boolean | undefined,
 ): Promise<void> {
-  if (folder !== undefined) return confirmTwin(context, { path: absolute(folder) }, yes)
+  if (folder !== undefined) return confirmDuplicate(context, { path: absolute(folder) }, yes)
   const [here] = format === 'board' ? await context.projects() : []
   if (here)
     await confirm(

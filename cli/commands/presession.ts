@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { cardBrief } from '../cards/cardColumns.ts'
 import { inItsProject } from '../cards/cardApi.ts'
+import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { orElsewhere } from '../context/otherProjects.ts'
 import { Failure } from '../failures/failure.ts'
@@ -94,21 +95,32 @@ function registerTalk(presession: Command): void {
     })
   example(start, 'board presession start 12', 'board presession start 12 --wait')
 
-  const send = addFileOption(
-    presession
-      .command('send <session> [message]')
-      .summary('Answer the planning agent')
-      .description('Answer the planning agent.'),
-    'message',
+  const send = addAttachOption(
+    addFileOption(
+      presession
+        .command('send <session> [message]')
+        .summary('Answer the planning agent')
+        .description('Answer the planning agent.'),
+      'message',
+    ),
   )
     .option('-w, --wait', waits)
     .action(
-      async (sessionId: string, text: string | undefined, { wait, ...options }: TextOptions & { wait?: boolean }) => {
+      async (
+        sessionId: string,
+        text: string | undefined,
+        { wait, attach = [], ...options }: TextOptions & AttachOptions & { wait?: boolean },
+      ) => {
         const content = await messageOf(text, options)
         const context = await openContext(send)
         const { id: projectId } = await context.project()
         const message = await atPreSession(context, sessionId, place =>
-          context.client.preSessions.send({ ...place, content }),
+          sendWith(
+            context,
+            async () => ({ projectId, cardId: (await context.client.preSessions.get(place)).cardId }),
+            attach,
+            files => context.client.preSessions.send({ ...place, content, ...files }),
+          ),
         )
         context.out.done('Sent.')
         await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))

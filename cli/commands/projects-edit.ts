@@ -1,60 +1,84 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
-import { chosenAgent } from '../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, chosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { collect } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
+import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../projects/approvals.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { resolveOrganization, resolveProject } from '../context/resolve.ts'
+import { changedLimits, onLimitOf, type OnLimit } from '../projects/usageLimitOptions.ts'
 
-interface EditOptions {
+interface EditOptions extends ChoiceOptions, ApprovalOptions {
   name?: string
   path?: string
   org?: string
-  agent?: string
   copy?: string[]
+  onLimit?: OnLimit
+  next?: string[]
 }
 
 export function registerEdit(projects: Command): void {
-  const edit = projects
+  const described = projects
     .command('edit [project]')
     .summary('Change a project')
     .description('Change a project, by default the current one.')
     .option('--name <name>', 'the new name')
     .option('--path <folder>', 'the new folder, on the server')
     .option('--org <organization>', 'the organization that it belongs to, by name or id; none for none')
-    .option(
-      '--agent <agent>',
-      'the agent that works on its cards, unless a column or card names another; none for none',
-    )
+  const edit = addChoiceOptions(
+    described,
+    'the agent that works on its cards, unless a column or card names another; none for none',
+  )
     .option(
       '--copy <pattern>',
       'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
       collect,
     )
-    .action(async (wanted: string | undefined, options: EditOptions) => {
-      if (Object.keys(options).length === 0)
-        throw usage('what should change?', {
-          hint: 'give --name, --path, --org, --agent or --copy',
-          see: 'board projects edit --help',
-        })
-      const context = await openUserContext(edit)
-      const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
-      const edited = await context.client.projects.update({ id, ...(await changeOf(context, options)) })
-      await context.out.did(edited, `Edited project ${id}.`)
+    .addOption(
+      new Option(
+        '--on-limit <what>',
+        'when an agent reaches a usage limit: stop, wait until it ends, or next, which goes on with the first of --next',
+      ).argParser(onLimitOf),
+    )
+    .option(
+      '--next <agent[:profile][:credential]>',
+      'what goes on at a usage limit, in this order (repeat it), each part by name or id, or empty; none for nothing',
+      collect,
+    )
+  addApprovalOptions(edit).action(async (wanted: string | undefined, options: EditOptions) => {
+    if (Object.keys(options).length === 0)
+      throw usage('what should change?', {
+        hint: `give --name, --path, --org, --copy, --on-limit, --next or one of ${choiceFlags}, ${approvalFlags}`,
+        see: 'board projects edit --help',
+      })
+    const context = await openUserContext(edit)
+    const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
+    const usageLimits = await changedLimits(context, id, options)
+    const edited = await context.client.projects.update({
+      id,
+      ...(await changeOf(context, options)),
+      usageLimits,
+      approvalPolicy: await changedApprovals(context, id, options),
     })
+    await context.out.did(edited, `Edited project ${id}.`)
+  })
   example(
     edit,
     'board projects edit --agent claude --copy .env',
     'board projects edit web --name website',
-    'board projects edit --agent none',
+    'board projects edit --agent codex --model gpt-5',
+    'board projects edit --agent none --model none',
+    'board projects edit --on-limit wait',
+    'board projects edit --approve-default allow_in_worktree --approve-allow "git status" --approve-allow "npm test"',
+    'board projects edit --next codex --next "claude::work key"',
   )
 }
 
-const changeOf = async (context: Context, { name, path, org, agent, copy }: EditOptions) => ({
+const changeOf = async (context: Context, { name, path, org, copy, ...choice }: EditOptions) => ({
   name,
   path: path === undefined ? undefined : absolute(path),
-  agent: await chosenAgent(context, agent),
+  ...(await chosen(context, choice)),
   organizationId: org === undefined ? undefined : org === 'none' ? null : (await resolveOrganization(context, org)).id,
   copiedFiles: copy?.length === 1 && copy[0] === 'none' ? [] : copy,
 })

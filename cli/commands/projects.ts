@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { pagePath, showPage } from '../browser/openPage.ts'
 import { resolve as absolute } from 'node:path'
 import { ApiFailure } from '../../src/client/index.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -10,11 +11,14 @@ import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { changeProfile } from '../context/profiles.ts'
 import { confirmByName } from '../input/prompt.ts'
-import { confirmTwin } from '../projects/confirmDuplicate.ts'
+import { confirmDuplicate } from '../projects/confirmDuplicate.ts'
 import { saveDownload } from '../output/saveDownload.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
+import { describeLimits } from '../projects/usageLimitOptions.ts'
+import { approvalsText } from '../projects/approvals.ts'
 import { registerEdit } from './projects-edit.ts'
 import { registerMember } from './projects-member.ts'
+import { registerSandbox } from './projects-sandbox.ts'
 
 type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
@@ -29,8 +33,14 @@ const columns: Column<Project>[] = [
 const fields: Column<Project>[] = [
   ...columns,
   { name: 'agent', value: project => project.agent },
+  { name: 'profile', value: project => project.profile },
+  { name: 'model', value: project => project.model },
+  { name: 'mode', value: project => project.mode },
+  { name: 'effort', value: project => project.effort },
   { name: 'copiedFiles', header: 'Copied files', value: project => project.copiedFiles },
+  { name: 'approvalPolicy', header: 'Approvals', value: ({ approvalPolicy }) => approvalsText(approvalPolicy) },
   { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
+  { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },
@@ -56,11 +66,13 @@ export function register(projects: Command): void {
     .command('view [project]')
     .summary('Show a project')
     .description('Show a project, by default the current one.')
-    .option('--web', "as a page in your browser, with its board and its figures; in a pipe, print the page's path")
+    .option('--web', 'open its board in your browser; in a pipe, print its address')
     .action(async (wanted: string | undefined, { web }: { web?: boolean }) => {
       const context = await openContext(view)
       const { id } = await projectOf(context, wanted)
-      await (web ? show(context, id) : context.out.record(await context.client.projects.get({ id }), fields))
+      await (web
+        ? showPage(context, pagePath.project(id))
+        : context.out.record(await context.client.projects.get({ id }), fields))
     })
   example(view, 'board projects view', 'board projects view --web', 'board projects view web --json path')
 
@@ -71,9 +83,10 @@ export function register(projects: Command): void {
   registerContents(projects)
   registerCredential(projects)
   registerMember(projects)
+  registerSandbox(projects)
   grouped(projects, {
     'See projects': 'list view stats files read',
-    'Change projects': 'create edit use accept reorder delete export',
+    'Change projects': 'create edit sandbox use accept reorder delete export',
     'Who works on them': 'member credential',
   })
 }
@@ -81,14 +94,6 @@ export function register(projects: Command): void {
 /** The project that is named, else the current one. */
 const projectOf = (context: Context, wanted: string | undefined): Promise<Named> =>
   wanted === undefined ? context.project() : resolveProject(context, wanted)
-
-async function show(context: Context, id: string): Promise<void> {
-  const [{ projectPage }, { showPage }] = await Promise.all([
-    import('../pages/projectPage.ts'),
-    import('../pages/showPage.ts'),
-  ])
-  await showPage(context, await projectPage(context, id))
-}
 
 function registerCreate(projects: Command): void {
   const create = projects
@@ -100,7 +105,7 @@ function registerCreate(projects: Command): void {
     .option('-y, --yes', 'do not ask, also where another project has this folder or this name')
     .action(async (name: string, { path, org, yes }: { path: string; org?: string; yes?: boolean }) => {
       const context = await openUserContext(create)
-      await confirmTwin(context, { name, path: absolute(path) }, yes)
+      await confirmDuplicate(context, { name, path: absolute(path) }, yes)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
       const project = await createIn(context, { name, path: absolute(path), organizationId })
       const current = await context.project().catch(() => undefined)

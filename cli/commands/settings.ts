@@ -14,6 +14,8 @@ interface Group {
   about: string
   /** What must not stand in an argument. */
   secret?: string
+  /** What a value means, where it is not read as JSON. */
+  plain?: (value: string) => unknown
   get(context: Context): Promise<Values>
   set(context: Context, values: Values): Promise<Values>
 }
@@ -30,6 +32,12 @@ const groups: Record<string, Group> = {
     get: ({ client }) => client.settings.getContextRelay(),
     set: ({ client }, values) => client.settings.setContextRelay(values),
   },
+  agents: {
+    about: 'Which agent works where no card, column or project names one, and how (admins change it)',
+    get: ({ client }) => client.settings.getAgents(),
+    set: ({ client }, values) => client.settings.setAgents(values),
+    plain: value => (value === 'none' ? null : value),
+  },
   notifications: {
     about: 'What you are notified of, and how',
     get: ({ client }) => client.notifications.get(),
@@ -45,6 +53,7 @@ const groups: Record<string, Group> = {
     about: 'The keys of the terminal board',
     get: ({ client }) => client.settings.getShortcuts(),
     set: ({ client }, values) => client.settings.setShortcuts(values),
+    plain: value => value,
   },
 }
 
@@ -74,6 +83,7 @@ export function register(command: Command): void {
       .option('-F, --file <file>', 'a JSON object of settings, - for stdin'),
     'board settings set user -f theme=dark -f highContrast=true',
     'board settings set shortcuts -f quit=q',
+    'board settings set agents -f agent=claude -f model=opus -f effort=none',
     'board settings set context-relay -f thresholdPercent=70',
     'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook',
   ).action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
@@ -114,7 +124,7 @@ async function set(
     throw usage('nothing to set', { hint: 'give -f key=value or -F file', see: 'board settings set --help' })
   const values = {
     ...(file !== undefined && parseFile(await readText(file, '-F'))),
-    ...Object.fromEntries(field.map(text => parseField(text, name === 'shortcuts'))),
+    ...Object.fromEntries(field.map(text => parseField(text, group.plain))),
   }
   const context = await openContext(command)
   requireUser(context, 'settings')
@@ -142,11 +152,11 @@ function known(name: string): string {
   })
 }
 
-function parseField(text: string, plain: boolean): [string, unknown] {
+function parseField(text: string, plain: Group['plain']): [string, unknown] {
   const at = text.indexOf('=')
   if (at < 1) throw usage(`-f wants key=value, not "${text}"`)
   const value = text.slice(at + 1)
-  const parsed = plain ? undefined : parseJson(value)
+  const parsed = plain ? plain(value) : parseJson(value)
   return [text.slice(0, at), parsed === undefined ? value : parsed]
 }
 

@@ -10,7 +10,7 @@ import { nameOf } from '../parsing/commandNames.ts'
 import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
 import { programsOf, type Programs } from '../programs.ts'
-import { chooseProject, findProjects, type Candidates, type CurrentProject } from './resolve.ts'
+import { chooseProject, findProjects, type Candidates, type CurrentProject } from './currentProject.ts'
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
 

@@ -32,7 +32,7 @@ export const configKeys = {
   prompt: 'on or off: off never asks, like --no-input.',
   color: 'on or off: off prints no colour, like --no-color.',
   mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
-  density: 'compact or comfortable: how board ui draws cards (otherwise as there is room).',
+  density: 'compact or comfortable: how board ui draws cards (otherwise as your settings say, or as there is room).',
   preview: 'on or off: on shows the card under the cursor beside the board on wide terminals.',
   timeout: 'How long an answer of the server may take, like --timeout: 30s, 5m.',
 } as const

@@ -1,14 +1,11 @@
-import { realpathSync } from 'node:fs'
-import { sep } from 'node:path'
 import type { Client } from '../../src/client/index.ts'
 import type { Discovery } from './discovery.ts'
 import { Failure, usage } from '../failures/failure.ts'
-import { ask } from '../input/prompt.ts'
 import { orElsewhere } from './otherProjects.ts'
 import { nearest } from '../output/text.ts'
 
 /** What names are looked up with: a command's Context has it. */
-interface Context {
+export interface LookupContext {
   client: Client
   external: boolean
   discovery: Discovery
@@ -53,67 +50,8 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   })
 }
 
-/** A project, and those of other owners whose folders hold the working folder too: `besides`. */
-export interface CurrentProject extends Named {
-  besides?: readonly Named[]
-}
-
-/** What may be the current project, closest first, and what else holds the working folder. */
-export interface Candidates {
-  projects: readonly CurrentProject[]
-  /** Those that others have put before the caller, who has not accepted them: none of them is meant. */
-  notAccepted: readonly Named[]
-}
-
-/**
- * The projects that may be meant: the one that is named, else those whose folder is the closest one around the working folder.
- * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
- */
-export async function findProjects(context: Context): Promise<Candidates> {
-  const wanted = context.discovery.project
-  if (wanted) return { projects: [await resolveProject(context, wanted.value)], notAccepted: [] }
-  if (context.external) throw noProject('an API key works in the project that you name: -P ID')
-  const here = workingFolder()
-  const around = (await context.client.projects.list())
-    .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
-    .sort((a, b) => b.path.length - a.path.length)
-  // A server from before there was consent does not tell.
-  const accepted = around.filter(project => project.accepted !== false)
-  const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
-  return {
-    projects: accepted
-      .filter(({ path }, _, [first]) => path === first!.path)
-      .map(({ id, name, ownerId }) => ({ id, name, besides: besides(ownerId) })),
-    notAccepted: around.filter(project => project.accepted === false),
-  }
-}
-
-/** The only one of the projects that may be meant, or the one that a person names. @throws Failure (usage) if there is none, or nobody can be asked */
-export async function chooseProject(context: Context, { projects, notAccepted }: Candidates): Promise<CurrentProject> {
-  const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
-  if (closest) return closest
-  if (notAccepted.length > 0)
-    throw noProject(
-      `${listed(notAccepted)} has this folder; if that is yours to use: board projects accept ${notAccepted[0]!.id}`,
-    )
-  throw noProject('name one with -P, or run: board projects use <project>')
-}
-
-/** The one of several projects in a folder that a person names. @throws Failure (usage) where nobody can be asked */
-async function oneOf<T extends Named>(context: Context, projects: readonly T[]): Promise<T> {
-  if (!context.mayAsk)
-    throw usage('several projects have this folder', {
-      hint: `name one with -P: ${listed(projects)}`,
-      see: 'board projects list',
-    })
-  const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')
-  return pickNamed('project', projects, answer, 'board projects list')
-}
-
-const listed = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
-
 /** A project by name or id. An API key sees no list of projects, so it names one by its id. */
-export async function resolveProject(context: Context, wanted: string): Promise<Named> {
+export async function resolveProject(context: LookupContext, wanted: string): Promise<Named> {
   if (context.external) {
     if (isId(wanted)) return { id: wanted, name: `project ${wanted}` }
     throw usage(`an API key names its project by its id, not "${wanted}"`, {
@@ -126,7 +64,7 @@ export async function resolveProject(context: Context, wanted: string): Promise<
 }
 
 /** A board of a project by name or id. */
-export async function resolveBoard(context: Context, projectId: string, wanted: string): Promise<Named> {
+export async function resolveBoard(context: LookupContext, projectId: string, wanted: string): Promise<Named> {
   const isIn = async (other: string) => holds(await boardsOf(context, other), wanted)
   return orElsewhere(context, { kind: 'board', id: idOf(wanted), projectId }, isIn, async () =>
     pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list'),
@@ -137,7 +75,7 @@ const holds = (items: readonly { id: string }[], wanted: string) => items.some((
 
 /** A column of a project by name or id. Where several boards have a column of that name, the default board's is meant. */
 export async function resolveColumn(
-  context: Context,
+  context: LookupContext,
   projectId: string,
   wanted: string,
   boardId?: string,
@@ -153,7 +91,7 @@ export async function resolveColumn(
 }
 
 async function onDefaultBoard<T extends { boardId: string }>(
-  context: Context,
+  context: LookupContext,
   projectId: string,
   columns: T[],
 ): Promise<T[]> {
@@ -162,14 +100,14 @@ async function onDefaultBoard<T extends { boardId: string }>(
 }
 
 /** An organization of the caller's by name or id. The id of another one is left to the server, which lets administrators manage it. */
-export async function resolveOrganization(context: Context, wanted: string): Promise<Named> {
+export async function resolveOrganization(context: LookupContext, wanted: string): Promise<Named> {
   const own = await context.client.organizations.list()
   if (isId(wanted) && !own.some(({ id, name }) => id === wanted || name === wanted))
     return { id: wanted, name: `organization ${wanted}` }
   return pickNamed('organization', own, wanted, 'board orgs list')
 }
 
-export async function resolveTemplate(context: Context, wanted: string): Promise<Named> {
+export async function resolveTemplate(context: LookupContext, wanted: string): Promise<Named> {
   return pickNamed('template', await context.client.templates.list(), wanted, 'board templates list')
 }
 
@@ -180,7 +118,7 @@ export interface ScriptPlace {
 }
 
 /** A script of the current project by name or id. */
-export async function resolveScript(context: Context, wanted: string): Promise<ScriptPlace & { name: string }> {
+export async function resolveScript(context: LookupContext, wanted: string): Promise<ScriptPlace & { name: string }> {
   const { id: projectId } = await context.project()
   const scriptsOf = (id: string) => context.client.scripts.list({ projectId: id })
   const isIn = async (other: string) => holds(await scriptsOf(other), wanted)
@@ -200,7 +138,7 @@ export interface WebhookPlace {
 }
 
 /** A webhook of the current project by id or URL. An API key names it by its id, for it may be one that changes webhooks and reads none. */
-export async function resolveWebhook(context: Context, wanted: string): Promise<WebhookPlace & { url: string }> {
+export async function resolveWebhook(context: LookupContext, wanted: string): Promise<WebhookPlace & { url: string }> {
   const { id: projectId } = await context.project()
   if (context.external && isId(wanted)) return { projectId, webhookId: wanted, url: 'its URL' }
   const webhooks = (await context.client.webhooks.list({ projectId })).map(({ id, url }) => ({ id, name: url }))
@@ -208,20 +146,25 @@ export async function resolveWebhook(context: Context, wanted: string): Promise<
   return { projectId, webhookId, url }
 }
 
-export async function resolveKey(context: Context, wanted: string): Promise<Named> {
+export async function resolveKey(context: LookupContext, wanted: string): Promise<Named> {
   return pickNamed('key', await context.client.keys.list(), wanted, 'board keys list')
 }
 
-export async function resolveCredential(context: Context, wanted: string): Promise<Named> {
+export async function resolveCredential(context: LookupContext, wanted: string): Promise<Named> {
   return pickNamed('credential', await context.client.credentials.list(), wanted, 'board credentials list')
 }
 
+/** A named configuration of an agent, by its name or id. */
+export async function resolveAgentProfile(context: LookupContext, wanted: string): Promise<Named> {
+  return pickNamed('profile', await context.client.agentProfiles.list(), wanted, 'board agents profiles list')
+}
+
 /** The id of one of the caller's credentials to be used, or null for `none`. */
-export const chosenCredential = async (context: Context, wanted: string): Promise<string | null> =>
+export const chosenCredential = async (context: LookupContext, wanted: string): Promise<string | null> =>
   wanted === 'none' ? null : (await resolveCredential(context, wanted)).id
 
 /** An account by its address or id, for administrators. `name` says both where both are known. */
-export async function resolveUser(context: Context, wanted: string): Promise<Named & { email: string | null }> {
+export async function resolveUser(context: LookupContext, wanted: string): Promise<Named & { email: string | null }> {
   if (isId(wanted)) return { id: wanted, name: wanted, email: null }
   const { users } = await context.client.users.list({ search: wanted, limit: 100 })
   const { id, email } = pickPerson(
@@ -256,14 +199,14 @@ export function pickPerson<T extends { email: string; userId: string | null }>(
 }
 
 /** A project's boards through whichever routes the token may call. */
-export async function boardsOf(context: Context, projectId: string): Promise<Named[]> {
+export async function boardsOf(context: LookupContext, projectId: string): Promise<Named[]> {
   if (!context.external) return context.client.boards.list({ projectId })
   return (await context.client.external.boards({ projectId })).map(({ id, name }) => ({ id: String(id), name }))
 }
 
 /** A project's columns through whichever routes the token may call. */
 export async function columnsOf(
-  context: Context,
+  context: LookupContext,
   projectId: string,
   boardId?: string,
 ): Promise<(Named & { boardId: string; columnType: string })[]> {
@@ -284,13 +227,3 @@ export const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text)
 
 /** An id as somebody writes it, 12 or #12. What is none stays as it is. */
 export const idOf = (text: string): string => (/^#[1-9]\d{0,15}$/.test(text) ? text.slice(1) : text)
-
-const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
-
-function workingFolder(): string {
-  try {
-    return realpathSync(process.cwd())
-  } catch {
-    return process.cwd()
-  }
-}

@@ -50,6 +50,7 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
         error.details.length > 0
           ? error.details.map(detail => `${flagOf(detail.path)} ${detail.message}`).join('; ')
           : message,
+      ...adviceOn(error),
     }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
@@ -79,7 +80,10 @@ function missingIn({ code, asked }: ApiFailure): string | undefined {
 }
 
 /** A field of the API as it is typed here. */
-const flagOf = (path: string): string => flags[path] ?? path
+const flagOf = (path: string): string => {
+  const [, at] = /^comments\.(\d+)\b/.exec(path) ?? []
+  return at === undefined ? (flags[path.replace(/\.\d+$/, '')] ?? path) : `comment ${Number(at) + 1}`
+}
 const flags: Record<string, string> = {
   projectId: '--project (-P)',
   organizationId: '--org',
@@ -90,6 +94,22 @@ const flags: Record<string, string> = {
   allowUnsandboxed: '--allow-unsandboxed',
   expiresInDays: '--expires',
   graceSecs: '--grace',
+  'approvalPolicy.allow': '--approve-allow',
+  'approvalPolicy.refuse': '--approve-refuse',
+}
+
+/** What to do about a field that is refused, where its message alone does not say so. */
+function adviceOn({ details, asked }: ApiFailure): Pick<Description, 'hint' | 'see'> {
+  const paths = details.map(({ path }) => path)
+  const policy = paths.find(path => path.startsWith('approvalPolicy.') && flagOf(path) !== path)
+  if (policy !== undefined)
+    return {
+      hint: `give the first words of one command, without quotes or signs of the shell: ${flagOf(policy)} "npm test"`,
+    }
+  const [, card] = /\/cards\/([^/]+)\/reviews\b/.exec(asked?.path ?? '') ?? []
+  return card !== undefined && paths.some(path => /^comments\.\d+$/.test(path))
+    ? { see: `board cards diff ${card}` }
+    : {}
 }
 
 /** The command that shows what a refusal is about. */
@@ -113,6 +133,7 @@ export const whereToLook: Record<string, string> = {
   WEBHOOK_NOT_FOUND: 'board webhooks list',
   DELIVERY_NOT_FOUND: 'board webhooks deliveries <webhook>',
   ATTACHMENT_NOT_FOUND: 'board cards attachments <card>',
+  REVIEW_NOT_FOUND: 'board cards review <card>',
   PRE_SESSION_NOT_FOUND: 'board presession list',
   SESSION_NOT_FOUND: 'board agents sessions <card>',
   MEMBER_NOT_FOUND: 'board projects member list',

@@ -159,7 +159,7 @@ async function valuesOf(program: Command, taker: Option | Argument, { command, g
   if (placeholder === 'folder') return 'folders'
   if (command.name() === 'help') return helpTopics(program, given)
   const { liveValues } = await import('./completionValues.ts')
-  return liveValues(program, placeholder, { command, given }, deadlineMs)
+  return liveValues(program, placeholder, { command, given, options: program.opts() }, deadlineMs)
 }
 
 /** The commands below those that are named; at the top the topics too. */
@@ -181,7 +181,7 @@ function matching(completion: Completion, word: string, given: readonly string[]
 /**
  * A word that means nothing to any shell. Every candidate is one, so no name of a card or column can run or break anything.
  */
-const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._-]*(?:,[A-Za-z0-9._-]+)*)?$/
+const plain = /^(?:--?[A-Za-z][A-Za-z0-9-]*=?)?(?:[A-Za-z0-9][A-Za-z0-9._/-]*(?:,[A-Za-z0-9._-]+)*)?$/
 
 function print(completion: Completion): void {
   const lines =

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { events } from '../../src/contract/events.ts'
+import { offersOf, type AgentScope } from '../agents/offers.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { readSettings } from '../context/profiles.ts'
 import { boardsOf, columnsOf, resolveOrganization, resolveWebhook, type Named } from '../context/resolve.ts'
@@ -13,6 +13,8 @@ export interface Candidate {
 export interface Place {
   command: Command
   given: readonly string[]
+  /** The values of the options before it. */
+  options: Readonly<Record<string, unknown>>
 }
 type Source = (context: Context, place: Place) => Promise<Candidate[]>
 
@@ -32,8 +34,20 @@ const sources: Record<string, Source> = {
       ({ id, filename }) => ({ value: id, about: filename }),
     ),
   session: sessionCandidates,
+  message: async ({ client, external, project }) =>
+    external
+      ? []
+      : (await client.agents.slashCommands({ projectId: (await project()).id })).map(({ name, description }) => ({
+          value: `/${name}`,
+          about: description,
+        })),
   agent: async ({ client, external }) =>
     external ? [] : (await client.agents.providers()).map(({ id, name }) => ({ value: id, about: name })),
+  'agent-profile': async ({ client, external }) =>
+    external ? [] : (await client.agentProfiles.list()).map(({ name, agent }) => ({ value: name, about: agent })),
+  model: offered('models'),
+  mode: offered('modes'),
+  effort: offered('efforts'),
   monitor: async ({ client, project }, { given: [card] }) =>
     (await client.monitors.listProject({ projectId: (await project()).id }))
       .filter(({ cardId }) => cardId === card)
@@ -54,10 +68,10 @@ const sources: Record<string, Source> = {
 }
 
 /** What this program knows itself. */
-const known: Record<string, () => Candidate[]> = {
+const known: Record<string, () => Candidate[] | Promise<Candidate[]>> = {
   method: () => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map(value => ({ value })),
   profile: () => Object.entries(readSettings().profiles ?? {}).map(([value, { url }]) => ({ value, about: url })),
-  type: () => Object.keys(events).map(value => ({ value })),
+  type: async () => Object.keys((await import('../../src/contract/events.ts')).events).map(value => ({ value })),
 }
 
 /**
@@ -161,6 +175,25 @@ async function memberCandidates(context: Context, { given: [organization] }: Pla
       ? await client.members.list({ id: (await context.project()).id })
       : await client.organizations.listMembers({ id: (await resolveOrganization(context, organization)).id })
   return people.flatMap(({ userId, email }) => (userId === null ? [] : [{ value: userId, about: email }]))
+}
+
+/** What a command's first argument names, by its placeholder, where that tells which agent is meant. */
+const nearest: Readonly<Record<string, keyof AgentScope>> = {
+  cards: 'card',
+  column: 'column',
+  project: 'project',
+  'agent-profile': 'profile',
+}
+
+/** What the agent that counts is known to offer. */
+function offered(kind: 'models' | 'modes' | 'efforts'): Source {
+  return async (context, { command, given, options }) => {
+    if (context.external) return []
+    const { agent, agentProfile, column } = options as Record<string, string | undefined>
+    const named = command.registeredArguments[0]?.name() ?? ''
+    const meant = { agent, profile: agentProfile, column, ...(named in nearest && { [nearest[named]!]: given[0] }) }
+    return (await offersOf(context, meant))[kind].map(({ id, name }) => ({ value: id, about: name }))
+  }
 }
 
 async function deliveryCandidates(context: Context, { given: [webhook = ''] }: Place): Promise<Candidate[]> {

@@ -3,6 +3,7 @@ import { contract } from '../../src/contract/index.ts'
 
 /** The commands that print a route's rows with `--json`, by route. */
 const commandsByRoute: Record<string, string> = {
+  'agentProfiles.list': 'agents profiles list, agents profiles add, agents profiles edit',
   'agents.active': 'agents list',
   'agents.diff': 'cards diff',
   'agents.get': 'agents view',
@@ -42,6 +43,7 @@ const commandsByRoute: Record<string, string> = {
   'preSessions.messages': 'presession messages, presession send',
   'projects.get': 'projects list, projects view, projects create, projects edit, projects reorder, auth accept',
   'projects.stats': 'projects stats',
+  'reviews.list': 'cards review',
   'scripts.cancel': 'scripts cancel',
   'scripts.list': 'scripts list, scripts add, scripts edit, scripts reorder',
   'search.find': 'search',
@@ -71,10 +73,11 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'fs ls': { fields: 'name path type size modifiedAt isGitRepository' },
   'projects accept': { fields: 'id name path' },
   'projects delete': { fields: 'id name cards' },
+  'projects sandbox': { fields: 'walls network hosts caches memoryMb processes fileMb minutes' },
   'projects use': { fields: 'id name profile' },
   'scripts run': { route: 'scripts.run', fields: 'name' },
   'scripts status': { route: 'scripts.status', fields: 'name' },
-  'settings get': { fields: 'user context-relay notifications log-export shortcuts' },
+  'settings get': { fields: 'user context-relay agents notifications log-export shortcuts' },
   'settings set': { route: 'settings.getUser', fields: '' },
   stats: { fields: 'stats days' },
   status: { fields: 'server daemons user project agents total byStatus byColumn' },

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { Failure, usage } from '../failures/failure.ts'
 import { isTerminal, talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -17,6 +16,7 @@ export interface Asker {
  */
 export async function ask({ mayAsk }: Asker, question: string, flag: string): Promise<string> {
   if (!mayAsk) throw unanswered(question, flag)
+  const { createInterface } = await import('node:readline')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
     const leave = () => {

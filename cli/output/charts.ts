@@ -5,9 +5,11 @@ import { fit, harmless, widthOf } from './text.ts'
 export interface Bar {
   name: string
   count: number
-  /** Colours the bar. */ status?: string
+  /** Colours the bar. */
+  status?: string
 }
-interface Day {
+/** How many cards each type of column held on a day. */
+export interface Day {
   day: string
   backlog: number
   active: number

@@ -2,7 +2,7 @@ import { paint, type Colour, type Terminal } from './terminal.ts'
 import { fit, harmless, relativeTime, widthOf } from './text.ts'
 
 /** How a terminal shows a value. `title` and `text` may be cut to the width, `time` is an ISO time shown relatively, `status` is coloured by its value. */
-export type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
+type Style = 'plain' | 'id' | 'title' | 'text' | 'time' | 'status' | 'dim'
 
 /** One field of a row. From it follow the table's column, the TSV's field and the name that `--json` takes. */
 export interface Column<Row> {

@@ -3,11 +3,11 @@ import type { Context } from '../context/context.ts'
 import { confirm } from '../input/prompt.ts'
 
 /**
- * Asks before a project is made that has another one's folder or name: in such a folder no project is the current one, and such a
- * name means none.
+ * Asks before making a project with the folder or name of another: folders and names then no longer select a single
+ * project.
  * @throws Failure (usage) where nobody can be asked, (failure) when the answer is no
  */
-export async function confirmTwin(
+export async function confirmDuplicate(
   context: Context,
   { name, path }: { name?: string; path: string },
   yes: boolean | undefined,

@@ -16,9 +16,9 @@ const unsent = new Set([
 ])
 
 /**
- * Sends a request whose answer holds a secret that is shown once. It takes no Idempotency-Key, so where no answer came it may be
- * done already: whoever is at a terminal is asked before it is sent again, and a script is told.
- * @param see the command that shows whether it was done
+ * Sends a request whose answer holds a secret, which therefore has no Idempotency-Key. Without an answer it may have
+ * taken effect: on a terminal the user is asked before it is sent again; a script gets an error.
+ * @param see the command that shows whether it took effect
  */
 export async function makeOnce<T>(context: Context, see: string, make: () => Promise<T>): Promise<T> {
   for (;;) {

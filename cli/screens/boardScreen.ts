@@ -1,39 +1,40 @@
-import { boardOf, layoutFor, type ShownBoard } from '../ui/state/board.ts'
+import type { ShownBoard } from '../../src/boardModel/shownBoard.ts'
+import { boardOf, layoutFor } from '../ui/state/board.ts'
 import { firstTab, tabText } from '../ui/state/columnTabs.ts'
 import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { columnPane, placeOf } from './columnPane.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 import { between, fitSpans, span } from './spans.ts'
 import { previewPane } from './previewPane.ts'
 import { titleBar } from './titleBar.ts'
 
 /** The board: its columns side by side, or one at a time where there is little room. */
-export function boardScreen(model: Model, look: Look): Pane[] {
+export function boardScreen(model: Model, theme: Theme): Pane[] {
   const board = boardOf(model)
   const layout = layoutFor(model, board)
   const { width } = layout.size
   const head: Pane[] = layout.isNarrow
-    ? [titleBar(model, look), { x: 0, y: 1, width, height: 1, lines: [columnTabs(model, board, layout, look)] }]
-    : [titleBar(model, look)]
+    ? [titleBar(model, theme), { x: 0, y: 1, width, height: 1, lines: [columnTabs(model, board, layout, theme)] }]
+    : [titleBar(model, theme)]
   const y = head.length
   const shown = board.columns.slice(layout.first, layout.first + layout.widths.length)
   const leftOf = (at: number) => layout.widths.slice(0, at).reduce((sum, each) => sum + each, 0)
   const columns = shown.map((column, at) => ({
     x: leftOf(at),
     y,
-    ...columnPane({ board, column, layout, at, look, view: model.view, nowMs: model.nowMs, drop: model.drag?.over }),
+    ...columnPane({ board, column, layout, at, theme, view: model.view, nowMs: model.nowMs, drop: model.drag?.over }),
   }))
   const nothing: Pane = {
     x: 0,
     y,
     width: width - layout.previewWidth,
     height: layout.bodyHeight,
-    lines: [{ spans: [span(` ${emptyText(model)}`, look.palette.dim)] }],
+    lines: [{ spans: [span(` ${emptyText(model)}`, theme.palette.dim)] }],
   }
-  const preview = { x: width - layout.previewWidth, y, ...previewPane(model, layout, look) }
+  const preview = { x: width - layout.previewWidth, y, ...previewPane(model, layout, theme) }
   return [...head, ...(columns.length > 0 ? columns : [nothing]), ...(layout.previewWidth > 0 ? [preview] : [])]
 }
 
@@ -45,7 +46,7 @@ const emptyText = ({ project, boardId }: Model): string =>
       : 'This board has no columns. Add one with: board columns create'
 
 /** All columns' names above the one that is shown, as many as there is room for around it. */
-function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { palette, glyphs }: Look): Line {
+function columnTabs(model: Model, { columns }: ShownBoard, { size }: Layout, { palette, glyphs }: Theme): Line {
   const at = Math.max(
     0,
     columns.findIndex(({ id }) => id === model.view.focus),

@@ -1,11 +1,11 @@
 import { relativeTime } from '../output/text.ts'
 import { titleLines } from '../ui/state/layout.ts'
-import type { Card } from '../ui/state/cardCache.ts'
+import type { Card } from '../../src/boardModel/cardCache.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
-import { statusStyle, type Look } from './look.ts'
+import { statusStyle, type Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
-export interface CardLook {
+export interface CardStyling {
   isCurrent: boolean
   isSelected: boolean
   /** What is dragged with the mouse would go where it stands. */
@@ -15,7 +15,7 @@ export interface CardLook {
   /** The column's inside, and how wide the title may be, in cells. */
   inside: number
   width: number
-  look: Look
+  theme: Theme
   nowMs: number
 }
 
@@ -23,13 +23,13 @@ export interface CardLook {
 const minNamedStatus = 46
 
 /** A card in its column: the title, and below it the number, how its agent is doing, its labels, and when it last changed. */
-export function cardLines(card: Card, how: CardLook): Line[] {
-  const { isDense, inside, width, nowMs, look } = how
-  const { palette, glyphs } = look
+export function cardLines(card: Card, how: CardStyling): Line[] {
+  const { isDense, inside, width, nowMs, theme } = how
+  const { palette, glyphs } = theme
   if (isDense) return [denseLine(card, how)]
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
     oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
-  const status = card.status === 'idle' ? [] : [span('  '), badge(card, look, nowMs)]
+  const status = card.status === 'idle' ? [] : [span('  '), badge(card, theme, nowMs)]
   const labels = card.labels.flatMap(label => [span('  '), span(label, palette.label)])
   const style = card.unread ? palette.strong : palette.title
   return [
@@ -39,10 +39,10 @@ export function cardLines(card: Card, how: CardLook): Line[] {
 }
 
 /** In one line the title keeps its room: of the rest only the number and the status stand beside it. */
-function denseLine(card: Card, how: CardLook): Line {
-  const { inside, nowMs, look } = how
-  const { palette, glyphs } = look
-  const { text, style } = badge(card, look, nowMs)
+function denseLine(card: Card, how: CardStyling): Line {
+  const { inside, nowMs, theme } = how
+  const { palette, glyphs } = theme
+  const { text, style } = badge(card, theme, nowMs)
   const shown = inside < minNamedStatus ? text.split(' ')[0]! : text
   const right = card.status === 'idle' ? [] : [span(`${shown} `, style)]
   const title = span(card.title, card.unread ? palette.strong : palette.title)
@@ -51,7 +51,11 @@ function denseLine(card: Card, how: CardLook): Line {
 }
 
 /** The card under the cursor, and those that are selected, are drawn in one colour, so that they are seen as one thing. */
-function oneColour({ unread }: Card, { isCurrent, isSelected, look: { palette } }: CardLook, { spans }: Line): Line {
+function oneColour(
+  { unread }: Card,
+  { isCurrent, isSelected, theme: { palette } }: CardStyling,
+  { spans }: Line,
+): Line {
   if (!isCurrent && !isSelected) return { spans }
   const style = styled(
     isSelected ? palette.selected : '',
@@ -64,7 +68,7 @@ function oneColour({ unread }: Card, { isCurrent, isSelected, look: { palette } 
 /** What stands before a card: that it is selected, that the cursor is on it, or that nobody has read it. */
 function markOf(
   { unread }: Card,
-  { isCurrent, isSelected, isTarget, look: { palette, glyphs } }: CardLook,
+  { isCurrent, isSelected, isTarget, theme: { palette, glyphs } }: CardStyling,
   isFirst: boolean,
 ): Span {
   if (isTarget && isFirst) return span(glyphs.right, palette.accent)
@@ -78,8 +82,13 @@ const ageOf = ({ updatedAt }: Card, nowMs: number): string =>
   nowMs - Date.parse(updatedAt) < 60_000 ? 'now' : relativeTime(updatedAt, nowMs).replace(' ago', '')
 
 /** How a card's agent is doing. The sign of a running one turns once a second. */
-export function badge({ status }: Pick<Card, 'status'>, { palette, glyphs }: Look, nowMs: number): Span {
+export function badge(
+  { status, statusReason }: Pick<Card, 'status' | 'statusReason'>,
+  { palette, glyphs }: Theme,
+  nowMs: number,
+): Span {
   const sign =
     status === 'running' ? glyphs.busy[Math.floor(nowMs / 1000) % glyphs.busy.length]! : glyphs.status[status]
-  return span(`${sign} ${status}`, statusStyle(palette, status))
+  const reason = status === 'queued' && statusReason ? `: ${statusReason.replaceAll('_', ' ')}` : ''
+  return span(`${sign} ${status}${reason}`, statusStyle(palette, status))
 }

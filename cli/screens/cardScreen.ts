@@ -1,43 +1,45 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { reviewWords } from '../cards/cardColumns.ts'
 import { relativeTime } from '../output/text.ts'
 import { tabHeight, tabLines, tabWidth, type TextLine } from '../ui/state/cardText.ts'
 import { lastTop, topOfTab } from '../ui/state/cardKeys.ts'
 import type { Model } from '../ui/state/model.ts'
-import { latestSession, tabs, type Opened } from '../ui/state/opened.ts'
+import { tabs, type Opened } from '../ui/state/opened.ts'
+import { latestSession } from '../../src/boardModel/openedCard.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { badge } from './cardLines.ts'
-import { lineStyle, type Look } from './look.ts'
+import { lineStyle, type Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
 type Session = Output<Contract['agents']['sessions']>[number]
 
 /** One card whole: what it is, and below its prompt, what was said, or what was changed. */
-export function cardScreen(model: Model, opened: Opened, look: Look): Pane[] {
+export function cardScreen(model: Model, opened: Opened, theme: Theme): Pane[] {
   const { width } = model.size
   const height = tabHeight(model)
   const top = topOfTab(model, opened)
   const head = [
-    titleLine(model, opened, look),
-    aboutLine(model, opened, look),
-    tabLine(model, opened, top, look),
-    ruler(width, look),
+    titleLine(model, opened, theme),
+    aboutLine(model, opened, theme),
+    tabLine(model, opened, top, theme),
+    ruler(width, theme),
   ]
   const lines = tabLines(opened, model.settings, tabWidth(model))
     .slice(top, top + height)
-    .map(line => drawn(line, width, look))
+    .map(line => drawn(line, width, theme))
   return [
     { x: 0, y: 0, width, height: head.length, lines: head },
     { x: 0, y: head.length, width, height, lines },
   ]
 }
 
-function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened, look: Look): Line {
-  const { palette, glyphs } = look
+function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened, theme: Theme): Line {
+  const { palette, glyphs } = theme
   const shown = card ?? cache.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
-  const status = shown && shown.status !== 'idle' ? [badge(shown, look, nowMs), span(' ')] : []
+  const status = shown && shown.status !== 'idle' ? [badge(shown, theme, nowMs), span(' ')] : []
   return between(
     [span(` #${cardId} `), span(shown?.title ?? '', palette.strong)],
     [...status, ...state],
@@ -51,7 +53,7 @@ function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened
 export function aboutLine(
   { size, nowMs }: Pick<Model, 'size' | 'nowMs'>,
   opened: Opened,
-  { palette, glyphs }: Look,
+  { palette, glyphs }: Theme,
 ): Line {
   const { card } = opened
   if (!card) return { spans: [] }
@@ -59,9 +61,16 @@ export function aboutLine(
   const parts = [
     card.columnName,
     session?.agent ?? card.agent,
-    session?.model,
+    card.profile,
+    session?.model ?? card.model,
+    session?.mode ?? card.mode,
+    session?.effort ?? card.effort,
     card.autoMode ? 'auto mode' : undefined,
+    reviewWords(card),
     card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
+    session?.notBefore && card.status === 'queued' ? `goes on ${relativeTime(session.notBefore, nowMs)}` : undefined,
+    session?.retrying ??
+      (session?.silentSince ? `silent for ${relativeTime(session.silentSince, nowMs).replace(' ago', '')}` : undefined),
     nowMs - Date.parse(card.updatedAt) < 60_000 ? 'changed just now' : `changed ${relativeTime(card.updatedAt, nowMs)}`,
     card.gitBranch,
   ].filter(part => part !== null && part !== undefined && part !== '')
@@ -72,7 +81,7 @@ export function aboutLine(
   return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
 }
 
-function usageOf({ usage }: Session, palette: Look['palette']): Span[] {
+function usageOf({ usage }: Session, palette: Theme['palette']): Span[] {
   if (!usage) return []
   const context =
     usage.contextUsed !== null && usage.contextSize
@@ -82,7 +91,7 @@ function usageOf({ usage }: Session, palette: Look['palette']): Span[] {
   return [span(`${context}${cost}`, palette.dim)]
 }
 
-function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }: Look): Line {
+function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }: Theme): Line {
   const names = tabs.flatMap(tab => {
     const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`
     return [span(' '), tab === opened.tab ? span(`[${name}]`, palette.focus) : span(` ${name} `, palette.dim)]
@@ -100,12 +109,12 @@ function tabLine(model: Model, opened: Opened, top: number, { palette, glyphs }:
   )
 }
 
-const ruler = (width: number, { palette, glyphs }: Look): Line => ({
+const ruler = (width: number, { palette, glyphs }: Theme): Line => ({
   spans: [span(glyphs.across.repeat(width), palette.frame)],
 })
 
 /** A line of a tab as it looks. */
-export function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Look): Line {
+export function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Theme): Line {
   const style = lineStyle(palette, kind)
   const sign =
     kind === 'toolGoing'

@@ -1,11 +1,12 @@
-import { cursorIn, type ShownBoard, type ShownColumn } from '../ui/state/board.ts'
+import type { ShownBoard, ShownColumn } from '../../src/boardModel/shownBoard.ts'
+import { cursorIn } from '../ui/state/board.ts'
 import { countOf, grouped } from '../ui/state/columnTabs.ts'
 import { cardHeight, textWidth, type Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { cardLines } from './cardLines.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
 export interface ColumnProps {
@@ -15,7 +16,7 @@ export interface ColumnProps {
   layout: Layout
   /** Which of the columns that are shown. */
   at: number
-  look: Look
+  theme: Theme
   nowMs: number
   /** Where a card that is dragged would go. */
   drop?: { columnId: string; at: number }
@@ -40,7 +41,7 @@ export function columnPane(props: ColumnProps): Omit<Pane, 'x' | 'y'> {
 
 /** The lines of the cards that are seen, as wide as the column's inside. */
 function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
-  const { board, column, view, layout, at, look } = props
+  const { board, column, view, layout, at, theme } = props
   const inside = layout.widths[at]! - (layout.isNarrow ? 0 : 2)
   const width = textWidth(layout, at)
   const cursor = column.id === view.focus ? cursorIn(column, view) : -1
@@ -57,13 +58,13 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
       isDense: layout.isDense,
       inside,
       width,
-      look,
+      theme,
       nowMs: props.nowMs,
     })
     lines.push(...drawn)
     for (let gap = drawn.length; gap < cardHeight(card, layout, width); gap++) lines.push(blank(inside))
   }
-  if (column.found.length === 0) lines.push(between([span(` ${emptyText(column)}`, look.palette.dim)], [], inside))
+  if (column.found.length === 0) lines.push(between([span(` ${emptyText(column)}`, theme.palette.dim)], [], inside))
   while (lines.length < layout.innerHeight) lines.push(blank(inside))
   return { lines: lines.slice(0, layout.innerHeight), window: { top, count: index - top } }
 }
@@ -73,7 +74,7 @@ const emptyText = ({ ids, total }: ShownColumn): string =>
   ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
 
 function framed(
-  { column, view, drop, look: { palette, glyphs } }: ColumnProps,
+  { column, view, drop, theme: { palette, glyphs } }: ColumnProps,
   lines: readonly Line[],
   window: Window,
   width: number,

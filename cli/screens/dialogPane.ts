@@ -1,14 +1,16 @@
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
-import type { Dialog as DialogState, Model, PickDialog } from '../ui/state/model.ts'
+import type { Dialog as DialogState, Model, PickDialog, SendDialog } from '../ui/state/model.ts'
+import { pickRows } from '../ui/state/pickItems.ts'
+import { commandItems } from '../ui/state/slashCommands.ts'
 import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
 import { wrap } from '../ui/state/wrap.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
-import { pickContent } from './pickContent.ts'
-import type { Look } from './look.ts'
+import { listLines, pickContent } from './pickContent.ts'
+import type { Theme } from './theme.ts'
 import { between, fitSpans, fitText, span, widthOfSpans } from './spans.ts'
 
 interface Content {
@@ -20,31 +22,31 @@ interface Content {
 interface Asked {
   model: Model
   dialog: DialogState
-  look: Look
+  theme: Theme
   inside: number
 }
 
 /** What the person is asked, in a frame over the middle of the screen. */
-export function dialogPane(model: Model, dialog: DialogState, look: Look): Pane | undefined {
+export function dialogPane(model: Model, dialog: DialogState, theme: Theme): Pane | undefined {
   const { width } = dialogBox(model.size, 0)
-  const content = contentOf({ model, dialog, look, inside: width - 4 })
+  const content = contentOf({ model, dialog, theme, inside: width - 4 })
   if (!content) return undefined
   const lines = content.lines.slice(0, Math.max(1, model.size.height - 4))
   const { left, top } = dialogBox(model.size, lines.length, dialog.kind === 'approve')
-  const rows = framed({ ...content, lines }, width, look)
+  const rows = framed({ ...content, lines }, width, theme)
   const caret = content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }
   return { x: left, y: top, width, height: rows.length, lines: rows, caret }
 }
 
-function framed({ title, lines, hint }: Content, width: number, { palette, glyphs }: Look): Line[] {
+function framed({ title, lines, hint }: Content, width: number, { palette, glyphs }: Theme): Line[] {
   const [topLeft, topRight, bottomLeft, bottomRight] = glyphs.corner
   const style = palette.focus
-  const edge = (left: string, text: string, right: string, look: string): Line => {
+  const edge = (left: string, text: string, right: string, theme: string): Line => {
     const name = text === '' ? '' : ` ${fitText(text, width - 6, glyphs.ellipsis)} `
     return {
       spans: [
         span(`${left}${glyphs.across}`, style),
-        span(name, look),
+        span(name, theme),
         span(`${glyphs.across.repeat(Math.max(0, width - 3 - widthOf(name)))}${right}`, style),
       ],
     }
@@ -65,7 +67,7 @@ function framed({ title, lines, hint }: Content, width: number, { palette, glyph
 function contentOf(asked: Asked): Content | undefined {
   const {
     dialog,
-    look: { palette },
+    theme: { palette },
     inside,
   } = asked
   switch (dialog.kind) {
@@ -76,11 +78,7 @@ function contentOf(asked: Asked): Content | undefined {
     case 'add':
       return add(asked, dialog)
     case 'send':
-      return {
-        title: `Message to the agent of card ${dialog.cardId}`,
-        ...field('', dialog.field, inside, 0),
-        hint: 'enter sends, escape goes back',
-      }
+      return send(asked, dialog)
     case 'approve':
       return approve(asked, dialog)
     case 'confirm':
@@ -108,7 +106,7 @@ function field(
 }
 
 function help(
-  { model, look: { palette, glyphs }, inside }: Asked,
+  { model, theme: { palette, glyphs }, inside }: Asked,
   dialog: Extract<DialogState, { kind: 'help' }>,
 ): Content {
   const rows = helpRows(model, textIn(dialog.field))
@@ -130,14 +128,36 @@ function help(
   }
 }
 
-function pick({ model, look, inside }: Asked, dialog: PickDialog): Content {
-  const { title, lines, hint } = pickContent(model, dialog, look, inside)
+function pick({ model, theme, inside }: Asked, dialog: PickDialog): Content {
+  const { title, lines, hint } = pickContent(model, dialog, theme, inside)
   const typed = field('> ', dialog.field, inside, 0)
   return { title, lines: [...typed.lines, ...lines], caret: typed.caret, hint }
 }
 
+/** How many of the agents' commands are seen at once. */
+const commandRows = 6
+
+function send({ model, theme, inside }: Asked, dialog: SendDialog): Content {
+  const title = `Message to the agent of card ${dialog.cardId}`
+  const { lines, caret } = field('', dialog.field, inside, 0)
+  const items = commandItems(dialog)
+  if (items.length === 0) return { title, lines, caret, hint: 'enter sends, escape goes back' }
+  const rows = Math.min(commandRows, pickRows(model.size))
+  const names = Math.min(Math.floor(inside / 2), Math.max(...items.map(({ text }) => widthOf(text))))
+  const told = items.map(({ text, aside = '' }) => ({
+    text,
+    aside: fitText(aside, Math.max(0, inside - names - 5), theme.glyphs.ellipsis),
+  }))
+  return {
+    title,
+    lines: [...lines, ...listLines(told, Math.min(dialog.at, items.length - 1), { rows, inside }, theme)],
+    caret,
+    hint: 'tab completes, enter sends, escape goes back',
+  }
+}
+
 function add(
-  { model, look: { palette }, inside }: Asked,
+  { model, theme: { palette }, inside }: Asked,
   { columnId, title, prompt }: Extract<DialogState, { kind: 'add' }>,
 ): Content {
   const column = model.cache.columns.find(({ id }) => id === columnId)
@@ -152,19 +172,30 @@ function add(
 }
 
 function approve(
-  { look: { palette }, inside }: Asked,
-  { cardId, question, feedback }: Extract<DialogState, { kind: 'approve' }>,
+  { model, theme: { palette, glyphs }, inside }: Asked,
+  { cardId, lines: asked, options, feedback }: Extract<DialogState, { kind: 'approve' }>,
 ): Content {
-  const asks = wrap(question === '' ? 'Reading what it asks ...' : question, inside).map((text): Line => ({
-    spans: [span(text, palette.strong)],
-  }))
   const title = `The agent of card ${cardId} asks`
-  if (question === '') return { title, lines: asks, hint: 'esc back' }
-  if (!feedback) return { title, lines: asks, hint: 'y approve, n refuse, f refuse with a message' }
-  const { lines, caret } = field('Tell it: ', feedback, inside, asks.length + 1)
+  if (asked.length === 0) return { title, lines: [{ spans: [span('Reading what it asks ...')] }], hint: 'esc back' }
+  const all = asked.flatMap((text, at) =>
+    wrap(text, inside).map((line): Line => ({ spans: [span(line, at === 0 ? palette.strong : undefined)] })),
+  )
+  const answers = options
+    .slice(0, 9)
+    .map(({ name }, at): Line => ({ spans: [span(`${at + 1} `, palette.key), span(name)] }))
+  const room = Math.max(1, model.size.height - 6 - answers.length)
+  const rest = `${glyphs.ellipsis} ${all.length - room + 1} more lines: board agents view ${cardId}`
+  const shown = all.length <= room ? all : [...all.slice(0, room - 1), { spans: [span(rest, palette.warn)] }]
+  if (!feedback)
+    return {
+      title,
+      lines: [...shown, ...answers],
+      hint: 'y approve, n refuse, f refuse with a message, or a number',
+    }
+  const { lines, caret } = field('Tell it: ', feedback, inside, shown.length + 1)
   return {
     title,
-    lines: [...asks, { spans: [] }, ...lines],
+    lines: [...shown, { spans: [] }, ...lines],
     caret,
     hint: 'enter refuses and sends it, escape goes back',
   }

@@ -1,5 +1,5 @@
-import type { ShortcutAction } from '../../src/contract/settings.ts'
-import { meanings, shownKeys } from '../ui/state/helpRows.ts'
+import type { ShortcutAction } from '../../src/contract/shortcuts.ts'
+import { meanings, shownKeys } from '../../src/boardModel/actionMeanings.ts'
 import { boardOf } from '../ui/state/board.ts'
 import { named } from '../ui/state/actions.ts'
 import type { Model } from '../ui/state/model.ts'
@@ -7,7 +7,7 @@ import type { TextField } from '../ui/state/textField.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { seenOf } from './field.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 import { between, fitSpans, span, widthOfSpans } from './spans.ts'
 
 interface Foot {
@@ -16,19 +16,19 @@ interface Foot {
 }
 
 /** The last line: what is typed, what has happened, or which keys there are. Without a status line only the first two. */
-export function footer(model: Model, look: Look): Pane | undefined {
-  const foot = footOf(model, look)
+export function footer(model: Model, theme: Theme): Pane | undefined {
+  const foot = footOf(model, theme)
   if (!foot) return undefined
   const { width, height } = model.size
   const caret = foot.caretX === undefined ? undefined : { x: foot.caretX, y: 0 }
   return { x: 0, y: height - 1, width, height: 1, lines: [foot.line], caret }
 }
 
-function footOf(model: Model, look: Look): Foot | undefined {
+function footOf(model: Model, theme: Theme): Foot | undefined {
   const { dialog, notice, size, view } = model
-  const { palette, glyphs } = look
+  const { palette, glyphs } = theme
   if (dialog?.kind === 'filter')
-    return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, look)
+    return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, theme)
   if (model.drag?.over) return { line: between([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
   if (notice)
     return {
@@ -46,7 +46,7 @@ function footOf(model: Model, look: Look): Foot | undefined {
     ...(view.filter !== '' && !model.opened ? [span(`/${view.filter}  `, palette.warn)] : []),
     ...(model.pressed.length > 0 ? [span(`${model.pressed.join('')} `, palette.accent)] : []),
   ]
-  return { line: between(keyHints(model, look, size.width - widthOfSpans(state) - 1), state, size.width) }
+  return { line: between(keyHints(model, theme, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
 function typed(
@@ -54,7 +54,7 @@ function typed(
   field: TextField,
   right: readonly Span[],
   { size }: Model,
-  { palette, glyphs }: Look,
+  { palette, glyphs }: Theme,
 ): Foot {
   const aside = fitSpans(right, Math.floor(size.width / 2), '')
   const { text, caret } = seenOf(field, size.width - 3 - widthOfSpans(aside))
@@ -120,7 +120,7 @@ const onCard: [ShortcutAction, string][] = [
 ]
 
 /** As many of the keys as there is room for; within a sequence, those that go on with it. */
-function keyHints({ keymap, opened, pressed }: Model, { palette }: Look, room: number): Span[] {
+function keyHints({ keymap, opened, pressed }: Model, { palette }: Theme, room: number): Span[] {
   if (pressed.length > 0) {
     const begun = `${pressed.join(' ')} `
     return [...keymap.sequences].flatMap(([keys, binding]) =>

@@ -1,21 +1,36 @@
-import { pickItems, pickRows, pickTop, type PickItem } from '../ui/state/pickItems.ts'
+import { pickItems, pickRows, pickTop, type ListItem } from '../ui/state/pickItems.ts'
 import type { Model, PickDialog, Purpose } from '../ui/state/model.ts'
 import type { Line } from '../ui/terminal/cells.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
 /** A list to pick from: its title, its lines below the field that is typed in, and what the keys do. */
 export function pickContent(
   model: Model,
   dialog: PickDialog,
-  { palette, glyphs }: Look,
+  theme: Theme,
   inside: number,
 ): { title: string; lines: Line[]; hint: string } {
   const items = pickItems(model, dialog)
   const rows = pickRows(model.size)
   const at = Math.min(dialog.at, items.length - 1)
+  const place = items.length > rows ? `, ${at + 1} of ${items.length}` : ''
+  return {
+    title: titleOf(dialog.purpose),
+    lines: listLines(items, at, { rows, inside, empty: emptyText(dialog.purpose) }, theme),
+    hint: `${hintOf(dialog.purpose)}${place}`,
+  }
+}
+
+/** A list below a field: an empty line, so many rows of its items as can be seen, the one under the cursor among them. */
+export function listLines(
+  items: readonly ListItem[],
+  at: number,
+  { rows, inside, empty: nothing = '' }: { rows: number; inside: number; empty?: string },
+  { palette, glyphs }: Theme,
+): Line[] {
   const top = pickTop(at, items.length, rows)
-  const line = (item: PickItem, index: number): Line => {
+  const line = (item: ListItem, index: number): Line => {
     const isCurrent = index === at
     const style = isCurrent ? palette.cursor : ''
     const mark = item.mark === undefined ? [] : [span(`${markOf(item.mark)} `, style)]
@@ -25,17 +40,12 @@ export function pickContent(
     return { spans: spans.map(each => (each.style ? each : { ...each, style })) }
   }
   const shown = items.slice(top, top + rows).map((item, index) => line(item, top + index))
-  const empty: Line[] = shown.length > 0 ? [] : [{ spans: [span(emptyText(dialog.purpose), palette.dim)] }]
+  const empty: Line[] = shown.length > 0 ? [] : [{ spans: [span(nothing, palette.dim)] }]
   const blanks = Array.from({ length: Math.max(0, rows - shown.length - empty.length) }, (): Line => ({ spans: [] }))
-  const place = items.length > rows ? `, ${at + 1} of ${items.length}` : ''
-  return {
-    title: titleOf(dialog.purpose),
-    lines: [{ spans: [] }, ...shown, ...empty, ...blanks],
-    hint: `${hintOf(dialog.purpose)}${place}`,
-  }
+  return [{ spans: [] }, ...shown, ...empty, ...blanks]
 }
 
-const markOf = (mark: NonNullable<PickItem['mark']>): string => ({ on: '[x]', some: '[-]', off: '[ ]' })[mark]
+const markOf = (mark: NonNullable<ListItem['mark']>): string => ({ on: '[x]', some: '[-]', off: '[ ]' })[mark]
 
 const forCards = (cardIds: readonly string[]): string =>
   cardIds.length === 1 ? `card ${cardIds[0]!}` : `${cardIds.length} cards`
@@ -50,6 +60,8 @@ function titleOf(purpose: Purpose): string {
       return `Send ${forCards(purpose.cardIds)} to`
     case 'agent':
       return `Agent of ${forCards(purpose.cardIds)}`
+    case 'model':
+      return `Model of ${purpose.choice.profile ?? purpose.choice.agent} for ${forCards(purpose.cardIds)}`
     case 'label':
       return `Labels of ${forCards(purpose.cardIds)}`
   }

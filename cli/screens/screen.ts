@@ -4,7 +4,7 @@ import { boardScreen } from './boardScreen.ts'
 import { cardScreen } from './cardScreen.ts'
 import { dialogPane } from './dialogPane.ts'
 import { footer } from './footer.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 
 /**
  * The whole terminal: the board or one of its cards, the last line, and what is asked.
@@ -17,9 +17,9 @@ import type { Look } from './look.ts'
  *
  * No layout engine either: `layout.ts` decides every size already, because scrolling and the mouse need them.
  */
-export const screen = (model: Model, look: Look): Pane[] =>
+export const screen = (model: Model, theme: Theme): Pane[] =>
   [
-    ...(model.opened ? cardScreen(model, model.opened, look) : boardScreen(model, look)),
-    footer(model, look),
-    model.dialog && dialogPane(model, model.dialog, look),
+    ...(model.opened ? cardScreen(model, model.opened, theme) : boardScreen(model, theme)),
+    footer(model, theme),
+    model.dialog && dialogPane(model, model.dialog, theme),
   ].filter(pane => pane !== undefined)

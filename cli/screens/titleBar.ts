@@ -1,16 +1,16 @@
 import { boardOf, layoutFor } from '../ui/state/board.ts'
-import { sortNames } from '../ui/state/sort.ts'
+import { sortNames } from '../../src/boardModel/sort.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
-import type { Look } from './look.ts'
+import type { Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
 /** Where there is less room, only where one is. */
 const minWidth = 56
 
 /** Where one is, what the agents do, and whether changes arrive. */
-export function titleBar(model: Model, { palette, glyphs }: Look): Pane {
+export function titleBar(model: Model, { palette, glyphs }: Theme): Pane {
   const { project, boards, boardId, live, size } = model
   const board = boards.find(({ id }) => id === boardId)
   const left = [
@@ -30,7 +30,7 @@ export function titleBar(model: Model, { palette, glyphs }: Look): Pane {
   return { x: 0, y: 0, width: size.width, height: 1, lines: [line] }
 }
 
-function columnsAside(model: Model, glyphs: Look['glyphs']): Span[] {
+function columnsAside(model: Model, glyphs: Theme['glyphs']): Span[] {
   const board = boardOf(model)
   const { first, widths, isNarrow } = layoutFor(model, board)
   if (isNarrow || widths.length >= board.columns.length) return []
@@ -62,7 +62,7 @@ function countOf(cards: Model['cache']['cards']): Counts {
   return count
 }
 
-function agentsAndUnread(model: Model, palette: Look['palette']): Span[] {
+function agentsAndUnread(model: Model, palette: Theme['palette']): Span[] {
   const count = countOf(model.cache.cards)
   const styles = { running: palette.busy, waiting: palette.warn, queued: '' }
   const agents = (['running', 'waiting', 'queued'] as const)

@@ -183,11 +183,15 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
   try {
     const { email, role } = await client.auth.me()
     const installed = (await client.agents.providers()).filter(provider => provider.installed).map(({ id }) => id)
+    const sandbox = await client.agents.sandbox()
     return [
       ok('sign-in', `${email || 'the operator of this machine'}, ${role}`),
       installed.length > 0
         ? ok('agents', installed.join(', '))
         : warning('agents', 'none is installed on the server', 'board agents providers tells how to get one'),
+      sandbox.kind === 'none'
+        ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
+        : ok('sandbox', sandbox.kind),
     ]
   } catch (error) {
     if (error instanceof Failure) throw error

@@ -1,7 +1,7 @@
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context/context.ts'
 import { screen } from '../screens/screen.ts'
-import { lookOf, type Look } from '../screens/look.ts'
+import { themeOf, type Theme } from '../screens/theme.ts'
 import { createCmdRunner, type CmdRunner, type Shown } from './cmds/runner.ts'
 import type { Start } from './start.ts'
 import { initialModel, nextTickMs, type Preferences } from './state/initial.ts'
@@ -17,12 +17,12 @@ export interface UiOptions {
   preferences: Preferences
 }
 
-/** At most one frame in this time; messages that arrive meanwhile share it. */
+/** The minimum time between frames; messages in between share one. */
 const frameMs = 33
 
 /**
- * Shows the board until the person leaves.
- * @throws ApiFailure | Unreachable when the server refuses to tell of changes, or can't be reached at first
+ * Shows the board until the person quits.
+ * @throws ApiFailure | Unreachable when the server refuses the subscription to events, or is unreachable at first
  */
 export async function showBoard(context: Context, start: Start, options: UiOptions): Promise<void> {
   const ui = new Ui(context, start, options)
@@ -37,8 +37,8 @@ export async function showBoard(context: Context, start: Start, options: UiOptio
 class Ui {
   readonly ended: Promise<void>
   readonly #terminal: TerminalSession
-  readonly #lookWith: (settings: UserSettings) => Look
-  #look: Look
+  readonly #themeWith: (settings: UserSettings) => Theme
+  #theme: Theme
   readonly #live: Live
   readonly #cmds: CmdRunner
   #model: Model
@@ -46,7 +46,7 @@ class Ui {
   #drawTimer: NodeJS.Timeout | undefined
   #tickTimer: NodeJS.Timeout | undefined
   #drawnAtMs = 0
-  /** The project that is subscribed to, and the one that has been read since. */
+  /** The subscribed project, and the one that was read since. */
   #followed = ''
   #readAlong = ''
   #isClosed = false
@@ -58,8 +58,8 @@ class Ui {
     const ended = new Promise<void>((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error as Error))
     })
-    this.#lookWith = settings => lookOf({ ...settings, colour: context.out.terminal.colour, isAscii })
-    this.#look = this.#lookWith(start.settings)
+    this.#themeWith = settings => themeOf({ ...settings, colour: context.out.terminal.colour, isAscii })
+    this.#theme = this.#themeWith(start.settings)
     const size = { width: process.stdout.columns || 80, height: process.stdout.rows || 24 }
     this.#model = initialModel(start, size, preferences)
     this.#cmds = createCmdRunner(context, () => shownIn(this.#model), {
@@ -86,7 +86,7 @@ class Ui {
         if (name === 'open' || name === 'waiting') this.#dispatch({ type: 'live', state: name })
       },
       onSubscribed: projectId => {
-        // After a break, the events that were missed come instead.
+        // After a reconnection, missed events are replayed instead.
         if (projectId !== this.#model.project.id || projectId === this.#readAlong) return
         this.#readAlong = projectId
         this.#dispatch({ type: 'subscribed' })
@@ -142,14 +142,14 @@ class Ui {
     const events = this.#events.splice(0)
     if (events.length > 0) this.#apply({ type: 'events', events })
     this.#apply({ type: 'tick' })
-    this.#terminal.draw(paint(screen(this.#model, this.#look), this.#model.size))
+    this.#terminal.draw(paint(screen(this.#model, this.#theme), this.#model.size))
     clearTimeout(this.#tickTimer)
     this.#tickTimer = setTimeout(() => this.#schedule(), nextTickMs(this.#model))
   }
 
   #apply(msg: Msg): void {
     const { model, cmds } = update({ ...this.#model, nowMs: Date.now() }, msg)
-    if (model.settings !== this.#model.settings) this.#look = this.#lookWith(model.settings)
+    if (model.settings !== this.#model.settings) this.#theme = this.#themeWith(model.settings)
     this.#model = model
     if (model.project.id !== this.#followed && this.#live) this.#follow(model.project.id)
     for (const cmd of cmds) this.#runCmd(cmd)

@@ -4,12 +4,12 @@ import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
 import { pickNamed, type Named } from '../context/resolve.ts'
 import type { BoardRecord, UserSettings } from './state/model.ts'
-import type { Card, Column } from './state/cardCache.ts'
+import type { Card, Column } from '../../src/boardModel/cardCache.ts'
 
-/** What the first picture needs. `pages` are the first cards of each column, `limit` at most. */
+/** The data of the first frame. `pages` are the first cards of each column, `limit` at most. */
 export interface Start {
   project: Named
-  /** Where no project is chosen: those that there are. */
+  /** Without a current project: all projects. */
   projects?: readonly Named[]
   boards: readonly BoardRecord[]
   boardId: string
@@ -23,15 +23,15 @@ export interface Start {
 const limit = 100
 
 /**
- * Reads the project, the board that is named or its first one, and the person's settings; without a project, all of them to
- * choose from.
+ * Reads the project, the named board or the first one, and the user's settings; without a current project, all
+ * projects.
  * @throws Failure (not found) when there is no such board; ApiFailure | Unreachable
  */
 export async function readStart(context: Context, wanted: string | undefined): Promise<Start> {
   const { client } = context
   const settings = Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
   settings.catch(() => {
-    /* Whoever waits for it is told. */
+    /* Handled where it is awaited. */
   })
   const project = await chosenProject(context)
   if (!('id' in project)) {
@@ -52,7 +52,7 @@ export async function readStart(context: Context, wanted: string | undefined): P
   return { project, boards, boardId: board?.id ?? '', columns, pages, limit, settings: user, shortcuts }
 }
 
-/** The current project, or all that there are to choose from. A name that is no project's, and a server without projects, are errors. */
+/** The current project, or all of them. An unknown name, and a server without projects, are errors. */
 async function chosenProject(context: Context): Promise<Named | { projects: readonly Named[] }> {
   try {
     return await context.project()

@@ -7,8 +7,8 @@ import type { Answered } from '../http/requestLog.ts'
 import { nextRequestId } from '../http/requestId.ts'
 
 /**
- * Answers in the usual form what node would answer by itself, and with nothing in it: heads that are too long, come too slowly or
- * are no HTTP, and expectations that nobody can meet. A request without Host goes on to the guard.
+ * Answers in the error envelope what node would answer with an empty body: heads that are too long, too slow or no
+ * HTTP, and unsupported expectations. A request without Host is left to the host guard.
  */
 export function handleMalformedRequests(server: Server, note: (answered: Answered) => void): void {
   Object.assign(server, { requireHostHeader: false })

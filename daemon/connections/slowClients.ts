@@ -5,15 +5,15 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Listener } from '../limits/drainGate.ts'
 import { refuseConnection } from './refuseConnection.ts'
 
-/** How long the head of a request may take, and the rest of a body that nobody waits for any more. */
+/** The timeout of a request's head, and of the rest of a body that is not read any more. */
 const timeoutMs = 10_000
-/** How long a connection that the server closes is still read, for the client to see the answer. */
+/** How long a closing connection is still read, so that the client sees the answer. */
 const lingerMs = 2000
 const sweepMs = 1000
 
 /**
- * What a connection is doing. Without `lateAtMs` the server works for it, or it is kept for its next request.
- * `last` is its last request whose body has not all come, as far as is known, and `bytesBefore` what had been read when it was answered.
+ * The state of a connection. Without `lateAtMs` a request is being processed, or the connection is idle. `last` is its
+ * latest request with an incomplete body, `bytesBefore` the bytes read when that was answered.
  */
 interface TrackedConnection {
   underWay: number
@@ -23,12 +23,14 @@ interface TrackedConnection {
   isClosing: boolean
 }
 
-/** Ends connections whose clients take their time. Node has no bound for a body that is not read, and looks after heads only every 30 s. */
+/**
+ * Ends connections of slow clients. Node has no timeout for a body that is not read, and checks heads only every 30 s.
+ */
 export interface ConnectionTimeouts {
   listen: Listener
-  /** Looks after the connections of this server, whose requests go to `listen`. */
+  /** Applies the timeouts to this server, whose requests go to `listen`. */
   watch(server: Server): void
-  /** Ends connections over which no TLS is agreed yet: the server's own close does not see them. */
+  /** Ends connections in their TLS handshake, which the server's own close does not include. */
   closeHandshakes(): void
 }
 
@@ -38,7 +40,7 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
   return {
     listen: (request, response) => {
       const connection = connections.get(request.socket)
-      // Nothing that stands behind a request whose answer said "close" is done.
+      // Requests pipelined behind an answer with "connection: close" are not processed.
       if (connection?.isClosing) return void request.socket.destroy()
       if (connection) begin(connection, request)
       response.once('close', () => {
@@ -77,7 +79,7 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
   }
 }
 
-/** Ends connections whose TLS is not agreed in time: Node gives them two minutes. */
+/** Times TLS handshakes out: Node allows two minutes. */
 function watchHandshakes(server: HttpsServer, handshakes: Map<string, Socket>): void {
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
   server.on('connection', (socket: Socket) => {
@@ -107,8 +109,8 @@ function end(connection: TrackedConnection, request: IncomingMessage): void {
 }
 
 /**
- * Node closes a connection as soon as the last answer is sent. While the client still sends, its system would take that for
- * a failure and throw the answer away.
+ * Node closes a connection right after the last answer. If the client is still sending, its TCP stack sees a reset and
+ * discards the answer.
  */
 function lingerOnClose(socket: Socket, connection: TrackedConnection): void {
   const destroySoon = socket.destroySoon.bind(socket)
@@ -119,7 +121,7 @@ function lingerOnClose(socket: Socket, connection: TrackedConnection): void {
   }
 }
 
-/** Whether somebody waits for the answer to a head that has not come whole. */
+/** Whether an incomplete head is pending. */
 const hasBegun = (socket: Socket, { last, isClosing, bytesBefore }: TrackedConnection) =>
   !last && !isClosing && socket.bytesRead > bytesBefore && socket.writable
 

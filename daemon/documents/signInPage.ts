@@ -9,11 +9,11 @@ export const signedInPage = (email: string, origin: string): Response =>
     html`
 <h1>You are signed in</h1>
 <p>The identity provider knows you, and your account here is <b>${email}</b>.</p>
-<p>The board is used from a terminal. To sign in there:</p>
+<p>Open the <a href="${origin}/">board</a> and choose single sign-on there, or sign in in a terminal:</p>
 <pre>board --url ${origin} auth login --oidc</pre>`,
   )
 
-/** Answers with a page, and a failure with a page that tells of it; a client that wants no page gets the failure as such. */
+/** Answers with a page, and a failure with a page that shows it; a client that wants no page gets the failure as such. */
 export async function answerPage(accept: string | undefined, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()
@@ -26,6 +26,6 @@ export async function answerPage(accept: string | undefined, work: () => Promise
 const failure = (message: string): Html => html`
 <h1>You are not signed in</h1>
 <p>${message}</p>
-<p>Go back to the terminal and start again with <code>board auth login --oidc</code>.</p>`
+<p>Go back to the board, or to the terminal, and start again (<code>board auth login --oidc</code>).</p>`
 
 const withStatus = (status: number, { body, headers }: Response) => new Response(body, { status, headers })

@@ -14,6 +14,8 @@ export interface UploadOptions<T> {
 
 const usualIdleMs = 30_000
 const minBytesPerPause = 16_384
+/** How long the parser may stand still over what it has: some broken bodies it never takes further. */
+const stuckMs = 1000
 const maxOverheadBytes = 65_536
 const limits = { files: 1, fields: 8, parts: 10, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 }
 
@@ -85,14 +87,15 @@ function parse(
     let failed = false
     const fail: Fail = error => {
       failed = true
-      clearTimeout(idle)
+      stopWatching()
       request.unpipe(parser)
       file?.destroy(error)
       reject(error)
     }
-    const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
+    const isStuck = () => (parser.writableLength > 0 || parser.writableEnded) && !file?.readableLength
+    const stopWatching = watchProgress(request, idleMs, isStuck, fail)
     parser.on('file', (name, stream, filename) => {
-      // Whoever saves the file lets go of the stream when that fails: its own failure is told, not this one.
+      // The function that saves the file destroys the stream when it fails: its own failure is reported, not this one.
       file = stream.on('error', error => {
         if (error.name !== 'AbortError') fail(error)
       })
@@ -114,22 +117,34 @@ function parse(
     parser
       .on('error', error => fail(broken(error)))
       .on('finish', () => {
-        clearTimeout(idle)
+        stopWatching()
         resolve()
       })
-    let newBytes = 0
-    const onData = (chunk: Buffer) => {
-      newBytes += chunk.length
-      if (newBytes < minBytesPerPause) return
-      newBytes = 0
-      idle.refresh()
-    }
     request
-      .on('data', onData)
       .on('error', error => fail(broken(error)))
       .on('close', () => {
         if (!request.complete) fail(broken())
       })
     request.pipe(parser)
   })
+}
+
+/**
+ * Fails an upload that makes no progress: no bytes come for `idleMs`, or the parser is stuck.
+ * @returns stops watching
+ */
+function watchProgress(request: IncomingMessage, idleMs: number, isStuck: () => boolean, fail: Fail): () => void {
+  const idle = setTimeout(() => fail(request.complete ? broken() : new Problem('REQUEST_TIMEOUT')), idleMs)
+  const stuck = setInterval(() => isStuck() && fail(broken()), stuckMs)
+  let newBytes = 0
+  request.on('data', (chunk: Buffer) => {
+    newBytes += chunk.length
+    if (newBytes < minBytesPerPause) return
+    newBytes = 0
+    idle.refresh()
+  })
+  return () => {
+    clearTimeout(idle)
+    clearInterval(stuck)
+  }
 }

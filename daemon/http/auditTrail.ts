@@ -11,24 +11,24 @@ type Fields = Readonly<Record<string, unknown>>
 type Detail = Record<string, string | number | boolean | null>
 type Work<T> = (tx: Transaction) => Promise<T>
 
-/** What an entry says beside what was done: an action, what it is done to, and what of the input it shows. */
+/** The parts of an entry: the action, its target, and the fields of the input that it shows. */
 export interface Described extends Audited {
   action: string
   /** The parameters of the path, the last of which names the target unless `audited` says otherwise. */
   params: readonly string[]
 }
 
-/** What the audit log says of a route of the contract; undefined of one that it does not speak of. */
+/** How the audit log records a route of the contract; undefined for a route that is not recorded. */
 export const describeAudited = (resource: string, name: string, { audited, path }: Route): Described | undefined =>
   audited && { ...audited, action: `${resource}.${name}`, params: paramsOf(path) }
 
 const maxDetailLength = 500
-/** Refusals of somebody who tries to come in. */
+/** Statuses of refused sign-ins. */
 const refusals = new Set([401, 403, 429])
 
 /**
- * The entry of one call in the audit log. It is written in the transaction of the change that is made through `db` or `wrap`, and
- * where there is none after what was done and before it is answered. Of a call that fails there is none, but of a sign-in.
+ * The entry of one call in the audit log. It is written in the transaction of the change that is made through `db` or `wrap`;
+ * without one, after the handler and before the answer. Failed calls leave no entry, except sign-ins.
  */
 export class AuditTrail {
   readonly #app: App
@@ -47,17 +47,17 @@ export class AuditTrail {
     this.#address = address
   }
 
-  /** What the call was given, once it is known. */
+  /** Takes the validated input of the call. */
   takes(input: Fields): void {
     this.#input = input
   }
 
-  /** Adds what the input does not say, for `id` and `detail` of the row to name. */
+  /** Adds fields that the input lacks, for `id` and `detail` of the row to name. */
   note(noted: Fields): void {
     this.#noted = { ...this.#noted, ...noted }
   }
 
-  /** A change that takes the entry along. */
+  /** Wraps a change so that it writes the entry in its transaction. */
   wrap<T>(work: Work<T>): Work<T> {
     return async tx => {
       const result = await work(tx)
@@ -73,19 +73,19 @@ export class AuditTrail {
     return { ...db, transaction: work => db.transaction(this.wrap(work)) }
   }
 
-  /** Writes the entry if no change has taken it along. */
+  /** Writes the entry if no change has written it. */
   async finish(result?: unknown): Promise<void> {
     if (this.#isWritten || this.#described.only) return
     this.#isWritten = true
     await this.#app.audit.add(this.entry(result))
   }
 
-  /** It was written elsewhere, or there is nothing to tell. */
+  /** Leaves the entry out: it was written elsewhere, or there is nothing to record. */
   leaveOut(): void {
     this.#isWritten = true
   }
 
-  /** Notes that somebody was refused who tried to come in. What fails on other routes leaves no entry. */
+  /** Records a refused sign-in. Failures of other routes leave no entry. */
   async refused(problem: Pick<Problem, 'status' | 'code'>): Promise<void> {
     if (this.#caller || this.#isWritten || !(refusals.has(problem.status) || problem.code === 'EMAIL_TAKEN')) return
     const { email } = this.#input
@@ -134,7 +134,7 @@ export class AuditTrail {
   }
 }
 
-/** Whether the card that a change gives was given an agent, or its command, by that change. */
+/** Whether a change of a card started its agent or its command. */
 function startedIn(result: unknown, now: string): boolean {
   const { lastAgentAction } = (result ?? {}) as { lastAgentAction?: unknown }
   if (typeof lastAgentAction !== 'string') return false
@@ -172,7 +172,7 @@ function actorOf({ kind, userId, email, displayName, agent }: Caller): Who {
   return { actorKind: 'user', actorId: userId === localOperator ? null : userId, actorName: email || displayName }
 }
 
-/** Whoever has just come in. */
+/** The account that has just signed in. */
 function newcomer(sources: readonly unknown[]): Who {
   const [id, email] = [find(sources, 'user.id'), find(sources, 'user.email')]
   return id === undefined

@@ -9,12 +9,12 @@ import type { Reader } from '../../src/store/database.ts'
 
 type Params = Record<string, unknown>
 
-/** Whether a row is open to this peer whoever it is, so that no token is looked at. */
+/** Whether a row is open to this peer without a token. */
 export const isOpenTo = ({ who }: Route, peer: Peer): boolean | Promise<boolean> =>
   who.kind === 'local' ? peer.isOwn() : who.kind === 'public'
 
 /**
- * Enforces a row's `who`, for every route in this one place, and tells the caller's role in the project or organization.
+ * Enforces a row's `who`, for every route in this one place, and returns the caller's role in the project or organization.
  * What the caller may not see is answered exactly like what does not exist.
  */
 export async function authorize(db: Reader, route: Route, caller: Caller, input: Params): Promise<ProjectRole> {

@@ -9,7 +9,7 @@ import { authenticate } from '../../src/identity/authenticate.ts'
 import { ForeignKeyViolation } from '../../src/store/database.ts'
 import type { KeyRateLimit } from '../limits/keyRateLimit.ts'
 import { forward } from '../peers/forward.ts'
-import { clientAddress, voucherOf } from '../peers/forwarded.ts'
+import { clientAddress, forwardCheckOf } from '../peers/forwarded.ts'
 import { AuditTrail, type Described } from './auditTrail.ts'
 import { authorize, isOpenTo } from './authorize.ts'
 import { begin, fail, finish, type Exchange, type Note } from './exchange.ts'
@@ -68,7 +68,10 @@ export const requestHandler = (server: Server, endpoint: Endpoint) => async (eve
   }
 }
 
-/** The way of a request, from top to bottom: guard, authenticate, limit, authorize, forward, validate, call, present. */
+/**
+ * The pipeline of a request, from top to bottom: guard, authenticate, limit, authorize, forward, validate, call,
+ * present.
+ */
 async function answer(
   server: Server,
   endpoint: Endpoint,
@@ -94,7 +97,7 @@ async function answer(
         req.headers.authorization,
         peer,
         peekId(rawParams[endpoint.projectParam]),
-        voucherOf(app, req),
+        forwardCheckOf(app, req),
       ))
 
   if (route.rateLimit === 'apiKey' && caller.key) await server.keyLimit(caller.key.id, headers)
@@ -125,10 +128,10 @@ async function answer(
   return present(claim && result instanceof Json ? JSON.parse(result.text) : result, route.status, headers)
 }
 
-/** The router resolves dots and backslashes in a path, a proxy before the server may not: the two would see different paths. */
+/** The router resolves dots and backslashes in a path, a proxy in front may not: they would disagree on the path. */
 const dotSegments = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i
 
-/** Who calls an open route. A token that is sent there is not looked up. */
+/** The caller of an open route. Its token is not checked. */
 const nobody: Caller = { kind: 'user', userId: -1, role: 'user', email: '', displayName: '', tokenHash: '' }
 
 /** A write that failed because a row was deleted meanwhile is answered as if that row had been gone before. */

@@ -29,7 +29,7 @@ export function present(result: unknown, status: number, headers: Headers): Answ
   return { status, headers, text: `{"data":${result instanceof Json ? result.text : JSON.stringify(result)}}` }
 }
 
-/** A failure in its envelope (specification "Errors"). What is no Problem is a 500 that tells nothing but the request's id. */
+/** A failure in its envelope (specification "Errors"). What is no Problem is a 500 with nothing but the request's id. */
 export function presentFailure(error: unknown, requestId: string, headers: Headers): Answer {
   const problem = toProblem(error, requestId)
   headers['content-type'] = 'application/json; charset=utf-8'

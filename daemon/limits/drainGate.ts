@@ -6,13 +6,16 @@ import { nextRequestId } from '../http/requestId.ts'
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** What is let through: everything, what reads, or nothing but the question whether the server answers. */
+/** The requests that pass: all, reads, or only the health check. */
 type GateState = 'open' | 'reading' | 'closed'
 
-/** Where all requests come in. It knows which of them are being answered, and can turn new ones away for a while. */
+/** The entry of all requests. It tracks those in progress, and can refuse new ones for a while. */
 export interface DrainGate {
   listen: Listener
-  /** Turns away what the opening does not let through, and resolves when nothing of that kind is being answered any more; what takes longer than the time is cut off. `except` goes on. */
+  /**
+   * Refuses requests that the state does not allow, and resolves when none of those is in progress; after the timeout
+   * they are aborted, save `except`.
+   */
   drain(opening: GateState, except: IncomingMessage | undefined, timeoutMs: number): Promise<void>
   reopen(): void
 }

@@ -6,17 +6,20 @@ import type { Headers } from '../http/response.ts'
 
 /** Counts a request of an API key and writes the `RateLimit` headers. */
 export type KeyRateLimit = (keyId: number, headers: Headers) => Promise<void>
-/** What one request leaves of a key's minute. Less than nothing is left when it is one too many. */
+/** The requests that a key has left in its minute; negative over the limit. */
 interface Remaining {
   points: number
   ms: number
 }
 
 const minuteMs = 60_000
-/** A daemon takes this part of what is left at a time, where several share the database. */
+/** On a shared database, the part of the remaining requests that a daemon reserves at a time. */
 const portion = 1 / 8
 
-/** So many requests a minute and key (specification "Limits"), over all daemons on the database. Infinity switches the limit off. */
+/**
+ * The rate limit per key and minute (specification "Limits"), across all daemons on the database. Infinity disables
+ * it.
+ */
 export function createKeyRateLimit(requestsPerMinute: number, db: Database): KeyRateLimit {
   if (!Number.isFinite(requestsPerMinute)) return async () => {}
   const take = db.isShared ? sharedPoints(requestsPerMinute, db) : ownPoints(requestsPerMinute)
@@ -38,8 +41,8 @@ function ownPoints(maxRequests: number): (keyId: number) => Promise<Remaining> {
 }
 
 /**
- * Points are taken from the database in portions, so that most requests cost no write and all daemons together never let more
- * through than the limit. What one has taken and not used by the end of the minute nobody uses.
+ * Reserves points from the database in portions, so that most requests cost no write and all daemons together never
+ * exceed the limit. Points reserved but unused at the end of the minute are lost.
  */
 function sharedPoints(maxRequests: number, db: Database): (keyId: number) => Promise<Remaining> {
   interface Taken {

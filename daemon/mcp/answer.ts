@@ -21,8 +21,8 @@ const forAgents =
 const forPeople = 'A project board: read its cards, add to them, attach files.'
 
 /**
- * Answers one message of the Model Context Protocol by a server of its own, without a session: the token says it all.
- * What goes wrong by the caller's doing is the answer of a tool, as models expect it; the rest is thrown.
+ * Answers one message of the Model Context Protocol with a new protocol server, without a session: the token identifies the caller.
+ * The caller's errors are results of the tool, as models expect; others are thrown.
  */
 export async function handleMcpMessage(
   app: App,
@@ -65,8 +65,8 @@ export async function handleMcpMessage(
 }
 
 /**
- * Where a message has to be answered, and the project that it is about: nowhere in particular, unless it calls a tool that works
- * with what a machine has, as somebody who may. What is wrong with it is told by whoever answers it.
+ * The machine that must answer a message, and the project it is about: any machine, unless it calls a tool that needs the
+ * project's folder or processes and the caller may use it. Invalid messages are refused by the machine that answers.
  */
 export async function projectOfMessage(
   app: App,

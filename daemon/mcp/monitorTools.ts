@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { integer, Ref, text } from '../../src/contract/fields.ts'
+import { integer, refTo, text } from '../../src/contract/fields.ts'
 import { monitorLimits as limits } from '../../src/contract/monitors.ts'
 import * as monitors from '../../src/domain/monitors.ts'
 import { monitor } from '../../src/views/monitors.ts'
@@ -7,7 +7,6 @@ import { defineTool, json } from './tool.ts'
 
 const listMonitors = defineTool({
   name: 'list_monitors',
-  title: 'List monitors',
   card: 'own',
   entries: {},
   description: "List the card's monitors with how their latest runs ended, and the last of what they printed.",
@@ -17,7 +16,6 @@ const listMonitors = defineTool({
 const addMonitor = defineTool({
   name: 'add_monitor',
   audited: { action: 'monitors.create', target: 'monitor', params: [] },
-  title: 'Run a command on a schedule',
   card: 'own',
   at: 'machine',
   description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.maxPerCard} monitors.`,
@@ -48,9 +46,8 @@ const addMonitor = defineTool({
 const deleteMonitor = defineTool({
   name: 'delete_monitor',
   audited: { action: 'monitors.delete', target: 'monitor', params: ['monitorId'] },
-  title: 'Delete a monitor',
   card: 'own',
-  entries: { monitorId: Ref },
+  entries: { monitorId: refTo('MONITOR_NOT_FOUND') },
   description: 'Delete a monitor of the card. A command that runs is ended with all that it has started.',
   run: async (app, ref, { monitorId }) => {
     await app.db.transaction(tx => monitors.remove(tx, { ...ref, monitorId }))

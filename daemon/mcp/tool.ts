@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import { traitsOf, type BoardToolName } from '../../src/contract/boardTools.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { Ref } from '../../src/contract/fields.ts'
+import { refTo } from '../../src/contract/fields.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { requireRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
@@ -29,7 +29,6 @@ interface Description {
 interface Spec<Entries extends v.ObjectEntries> {
   audited?: Described
   name: BoardToolName
-  title: string
   description: string
   /** Where it is answered if several machines share the board, as routes are. */
   at?: Route['at']
@@ -47,23 +46,29 @@ export interface Tool {
   /** What the audit log says of a call. */
   audited: Described | undefined
   at: Route['at']
-  /** Which project and card a call is about, once it was checked. @throws Problem */
+  /** Checks a call. Returns the project and card it is about. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
   /** @throws Problem */
   call(app: App, caller: Caller, input: unknown, audit?: AuditTrail): Promise<Content[]>
 }
 
-/** Makes a tool. An agent need not say which project and card it means, everybody else must. */
+/** Makes a tool. An agent's token names its project and card; other callers pass them. */
 export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Entries>): Tool {
-  const { readOnly = false, destructive = false, runsCommands = false } = traitsOf(spec.name)
+  const { title, readOnly = false, destructive = false, runsCommands = false } = traitsOf(spec.name)
   const forAgents = v.strictObject({
     ...(spec.card === 'any' && {
-      cardId: v.optional(v.pipe(Ref, v.description('Another card of the project; your own without it.'))),
+      cardId: v.optional(
+        v.pipe(refTo('CARD_NOT_FOUND'), v.description('Another card of the project; your own without it.')),
+      ),
     }),
     ...spec.entries,
   })
-  const forPeople = v.strictObject({ projectId: Ref, ...(spec.card && { cardId: Ref }), ...spec.entries })
+  const forPeople = v.strictObject({
+    projectId: refTo('PROJECT_NOT_FOUND'),
+    ...(spec.card && { cardId: refTo('CARD_NOT_FOUND') }),
+    ...spec.entries,
+  })
   const schemaFor = (caller: Caller): v.GenericSchema => (caller.agent ? forAgents : forPeople)
   const check = async (caller: Caller, input: unknown, db: Reader): Promise<{ place: Place; rest: unknown }> => {
     const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
@@ -82,7 +87,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
     place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({
       name: spec.name,
-      title: spec.title,
+      title,
       description: spec.description,
       inputSchema: jsonSchema(schemaFor(caller)),
       annotations: {
@@ -102,7 +107,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
 /** A result as JSON text, which every client can read. */
 export const json = (value: unknown): Content[] => [{ type: 'text', text: JSON.stringify(value) }]
 
-/** Ids are texts to models: that a number does as well need not be said. */
+/** Ids are described to models as text only, though numbers are accepted. */
 function jsonSchema(schema: v.GenericSchema): Description['inputSchema'] {
   const {
     $schema: _,

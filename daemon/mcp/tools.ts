@@ -4,24 +4,25 @@ import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import type { BoardToolName } from '../../src/contract/boardTools.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
-import { CardStatus, integer, Labels, Prompt, Ref, text, Title } from '../../src/contract/fields.ts'
+import { CardStatus, integer, Labels, Prompt, queryInteger, refTo, text, Title } from '../../src/contract/fields.ts'
 import { noteAction } from '../../src/domain/agentActions.ts'
-import { removeFile, saveFile } from '../../src/domain/attachmentFiles.ts'
+import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import * as attachments from '../../src/domain/attachments.ts'
 import * as cards from '../../src/domain/cards.ts'
+import * as reviews from '../../src/domain/reviews.ts'
 import { listCards, type CardRow } from '../../src/store/cards.ts'
 import { listProjectColumns } from '../../src/store/columns.ts'
 import { attachment } from '../../src/views/attachments.ts'
 import { cardDetail } from '../../src/views/cards.ts'
+import { answeredComment } from '../../src/views/reviews.ts'
 import { monitorTools } from './monitorTools.ts'
 import { defineTool, json, type Content, type Place, type Tool } from './tool.ts'
 
-/** A file that goes through a message, which has at most 1 MiB. */
+/** The largest file in a message, which has at most 1 MiB. */
 const maxFileBytes = 512 * 1024
 
 const getCard = defineTool({
   name: 'get_card',
-  title: 'Read a card',
   card: 'any',
   entries: {},
   description: 'Read a card: title, prompt, labels, status, column, and the list of its attachments.',
@@ -33,16 +34,15 @@ const getCard = defineTool({
 
 const listCardsTool = defineTool({
   name: 'list_cards',
-  title: 'List cards',
   description:
     "List the project's cards by id, without their prompts. nextCursor, if any, is the cursor of the next page.",
   entries: {
-    columnId: v.optional(Ref),
+    columnId: v.optional(refTo('COLUMN_NOT_FOUND')),
     status: v.optional(CardStatus),
     label: v.optional(text(1, 100)),
     search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))),
     limit: v.optional(integer(1, 100), 50),
-    cursor: v.optional(Ref),
+    cursor: v.optional(queryInteger(1)),
   },
   run: async (app, { projectId }, filter) => {
     const found = await listCards(app.db, { ...filter, projectId })
@@ -55,7 +55,6 @@ const listCardsTool = defineTool({
 
 const listColumns = defineTool({
   name: 'list_columns',
-  title: 'List columns',
   entries: {},
   description: "List the columns of the project's boards in order. The first board is the default board.",
   run: async (app, { projectId }) =>
@@ -72,7 +71,6 @@ const listColumns = defineTool({
 
 const reportProgress = defineTool({
   name: 'report_progress',
-  title: 'Say what you do',
   card: 'own',
   description:
     'Tell people in one sentence what you are doing on the card now, or what you wait for. It replaces what you said before.',
@@ -81,15 +79,27 @@ const reportProgress = defineTool({
     json(lastAction(await app.db.transaction(tx => noteAction(tx, ref, { type: 'progress', detail })))),
 })
 
+const answerComment = defineTool({
+  name: 'answer_comment',
+  card: 'own',
+  description:
+    'Answer a comment of a review of the card: in a few words what you did about it, or why not. resolved: you did what it asks for.',
+  entries: {
+    commentId: refTo('REVIEW_COMMENT_NOT_FOUND'),
+    answer: text(1, 16_384),
+    resolved: v.optional(v.boolean(), false),
+  },
+  run: async (app, ref, given) => json(answeredComment(await app.db.transaction(tx => reviews.answer(tx, ref, given)))),
+})
+
 const createCard = defineTool({
   name: 'create_card',
-  title: 'Create a card',
   description:
     'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
   entries: {
     title: Title,
     prompt: v.optional(Prompt, ''),
-    columnId: v.optional(Ref),
+    columnId: v.optional(refTo('COLUMN_NOT_FOUND')),
     labels: v.optional(Labels, []),
     useWorktree: v.optional(v.boolean(), true),
   },
@@ -101,7 +111,6 @@ const createCard = defineTool({
 
 const attachFile = defineTool({
   name: 'attach_file',
-  title: 'Attach a file',
   card: 'own',
   at: 'machine',
   description:
@@ -112,9 +121,8 @@ const attachFile = defineTool({
 
 const readAttachment = defineTool({
   name: 'read_attachment',
-  title: 'Read an attachment',
   at: 'machine',
-  entries: { attachmentId: Ref },
+  entries: { attachmentId: refTo('ATTACHMENT_NOT_FOUND') },
   description: 'Read an attachment of a card of the project, of at most 512 KiB: an image, text, or base64.',
   run: async (app, { projectId }, { attachmentId }) => {
     const row = await attachments.find(app.db, attachmentId)
@@ -123,7 +131,7 @@ const readAttachment = defineTool({
       throw new Problem('CONFLICT', `The attachment has ${row.size} bytes; at most ${maxFileBytes} can be read here.`)
     return fileContent(
       row,
-      await readFile(join(app.attachmentsDir, row.storedAs)).catch(() => {
+      await readFile(join(app.attachmentFiles.folder, row.storedAs)).catch(() => {
         throw new Problem('ATTACHMENT_NOT_FOUND')
       }),
     )
@@ -137,6 +145,7 @@ export const tools = new Map<string, Tool>(
     list_cards: listCardsTool,
     list_columns: listColumns,
     report_progress: reportProgress,
+    answer_comment: answerComment,
     create_card: createCard,
     attach_file: attachFile,
     read_attachment: readAttachment,
@@ -158,11 +167,11 @@ const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 
 async function attach(app: App, ref: Place, filename: string, bytes: Buffer) {
   await attachments.requireRoom(app.db, ref)
-  const file = await saveFile(app.attachmentsDir, one(bytes), filename)
+  const file = await saveFile(app.attachmentFiles.folder, one(bytes), filename)
   try {
     return attachment(await app.db.transaction(tx => attachments.add(tx, ref, file)))
   } catch (error) {
-    await removeFile(app.attachmentsDir, file.storedAs)
+    await app.attachmentFiles.remove(file.storedAs)
     throw error
   }
 }

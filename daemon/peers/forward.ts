@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { wouldStart, type NewCard } from '../../src/domain/cards.ts'
-import { clientAddressHeader, forwardTokenHeader, signClientAddress } from '../../src/identity/passes.ts'
+import { clientAddressHeader, forwardTokenHeader, signClientAddress } from '../../src/identity/forwardTokens.ts'
 import { projectOf } from '../http/authorize.ts'
 import type { Call } from '../http/handlers.ts'
 import {
@@ -16,7 +16,7 @@ import {
   signForwarded,
 } from './peers.ts'
 
-/** What belongs to one connection, and what the other daemon says for itself. */
+/** Headers of a single connection, and those that the other daemon sets itself. */
 const ownHeaders = new Set([
   'connection',
   'keep-alive',
@@ -36,14 +36,14 @@ const ownHeaders = new Set([
   clientAddressHeader,
   forwardedByHeader,
 ])
-/** What is a write and no more is answered as soon as one. */
+/** The timeout of a plain write. */
 const writeMs = 2500
 
 /**
- * Passes a request on to the daemon that works for the machine which has the project's folder, where the route needs that machine
- * and this daemon is not the one. Undefined where the request is answered here.
- * @param body what has been read of the request's body already, if it has been
- * @throws Problem MACHINE_UNAVAILABLE when no daemon works there at present
+ * Forwards a request to the daemon of the machine that has the project's folder, if the route needs that machine and
+ * it is not this one. Undefined where the request is answered here.
+ * @param body the part of the body that has been read already
+ * @throws Problem MACHINE_UNAVAILABLE when no daemon runs there at present
  */
 export async function forward(
   app: App,
@@ -53,7 +53,7 @@ export async function forward(
   body?: unknown,
 ): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
-  // A card that no agent starts for is made alike by every daemon, without the way to another one.
+  // Any daemon can make a card that starts no agent, which saves the forwarding.
   const card = route.at === 'machine or here, if it starts' ? (body as NewCard) : undefined
   if (card?.deferred) return undefined
   const projectId = await projectOf(app.db, route, input)
@@ -91,7 +91,7 @@ async function send(
 ): Promise<Response> {
   const { request, dispatcher } = await peerConnections(app)
   const method = req.method as 'GET'
-  // Who sends a stream on ends it; the request itself is still needed for its answer.
+  // Piping a body ends its stream, so the request itself, still needed for the answer, is piped through another one.
   const sends = body !== undefined ? JSON.stringify(body) : hasBody(req) ? req.pipe(new PassThrough()) : undefined
   try {
     const answer = await request(to.url.replace(/\/$/, '') + req.url!, {
@@ -115,7 +115,7 @@ async function send(
   }
 }
 
-/** Node's own way to make a stream for the web of one of its own ends the process when the client goes away. */
+/** Not Readable.toWeb: it ends the process when the client disconnects. */
 function streamOf(body: Readable): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   return new ReadableStream({
@@ -127,7 +127,7 @@ function streamOf(body: Readable): ReadableStream<Uint8Array> {
     cancel: () => {
       body
         .on('error', () => {
-          /* Nobody waits for it any more. */
+          /* Aborted by the client. */
         })
         .destroy()
     },
@@ -137,7 +137,7 @@ function streamOf(body: Readable): ReadableStream<Uint8Array> {
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-/** A token that every daemon knows goes along; for whoever has none, this daemon vouches. */
+/** Forwards a token, which every daemon can check; without one, this daemon signs the request. */
 function headersFor(
   app: App,
   caller: Caller,

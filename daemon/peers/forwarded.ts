@@ -7,17 +7,20 @@ import {
   isForwardToken,
   forwardTokenHeader,
   readClientAddress,
-} from '../../src/identity/passes.ts'
+} from '../../src/identity/forwardTokens.ts'
 
-/** Tells whether another daemon on the same database vouches for a request that it forwards. */
-export const voucherOf = ({ db, seal, membership }: App, { headers, method, url }: IncomingMessage): ForwardCheck => {
+/** Makes a check whether another daemon on the same database has signed a forwarded request. */
+export const forwardCheckOf = (
+  { db, seal, membership }: App,
+  { headers, method, url }: IncomingMessage,
+): ForwardCheck => {
   const token = headers[forwardTokenHeader]
   return db.isShared && typeof token === 'string'
     ? () => isForwardToken(seal, token, { method: method!, url: url!, daemonId: membership.id, nowMs: Date.now() })
     : undefined
 }
 
-/** The address that a request comes from, also where another daemon on the same database forwards it. */
+/** The address of the original client, also for a forwarded request. */
 export function clientAddress(
   { db, seal, membership }: App,
   { headers, method, url }: IncomingMessage,

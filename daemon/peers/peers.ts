@@ -3,21 +3,21 @@ import { open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../src/identity/passes.ts'
+import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../src/identity/forwardTokens.ts'
 import { readLeaseHolder, type LeaseHolder } from '../../src/store/daemons.ts'
 import type { AwayFile, Machine } from '../../src/transfers/awayFiles.ts'
 
-/** Who has passed a request on. One that carries it is answered where it arrives. */
+/** The header with the forwarding daemon. A forwarded request is never forwarded again. */
 export const forwardedByHeader = 'x-board-passed-on'
-/** How long the work of another daemon may take. */
+/** The timeout of a forwarded request. */
 export const forwardTimeoutMs = 10 * 60_000
 const connectMs = 2000
 const [maxWaitMs, pollMs, aliveMs] = [2500, 200, 10_000]
 const [fileHeadersTimeoutMs, fileBodyTimeoutMs, tokenMs] = [10_000, 60_000, 10_000]
 
 /**
- * Which machine has a project's folder, and the daemon that works there. One that was there a moment ago is waited for, if that
- * is wanted, or the one that takes over from it.
+ * The machine with a project's folder, and the daemon there. With `waits`, it waits for a daemon that was there a moment
+ * ago, or for its successor.
  */
 export async function findLeaseHolder(
   { db, membership }: App,
@@ -43,7 +43,7 @@ export const machineUnavailable = (host: string, cause?: unknown): Problem =>
     { retryAfterSecs: 2, cause },
   )
 
-/** The header by which this daemon vouches to another one for a request of the operator's. */
+/** The header that signs a forwarded request of the operator. */
 export const signForwarded = ({ seal }: App, pass: Omit<ForwardToken, 'expiresAtMs'>): Record<string, string> => ({
   [forwardTokenHeader]: signForwardToken(seal, { ...pass, expiresAtMs: Date.now() + tokenMs }),
 })
@@ -61,7 +61,9 @@ export async function peerConnections(
 type Undici = typeof import('../../src/client/undici.ts')
 const agents = new WeakMap<App, InstanceType<Undici['Agent']>>()
 
-/** The machine that has a project's files, with a way to them if another daemon works there. Undefined where there is one machine only. */
+/**
+ * The machine that has a project's files, and how to reach it if it is another one. Undefined with a single machine.
+ */
 export async function machineOf(app: App, projectId: number): Promise<Machine | undefined> {
   const worker = app.db.isShared ? await findLeaseHolder(app, projectId, true) : undefined
   if (!worker || worker.host === null) return undefined
@@ -71,8 +73,9 @@ export async function machineOf(app: App, projectId: number): Promise<Machine | 
 }
 
 /**
- * Fetches the file of an attachment from the daemon that has it. False where that daemon has not what the attachment should be.
- * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or what the disk fails with
+ * Fetches the file of an attachment from the daemon that has it. @returns false if that daemon's file is missing or
+ * differs
+ * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or the disk's error
  */
 async function fetchFile(
   app: App,

@@ -1,3 +1,4 @@
+import type { Reach } from '../../src/work.ts'
 import { toNodeHandler } from 'h3/node'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { causeOf, from } from '../../src/config/log.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { hasSocketTables } from '../../src/config/socketOwner.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { isOpen, requireClosedDoor } from '../../src/identity/authSettings.ts'
+import { isOpen, requireSafeAuthSettings } from '../../src/identity/authSettings.ts'
 import type { Logs } from '../../src/logs/logs.ts'
 import { retryWhileBusy } from '../../src/store/retry.ts'
 import { registerGauges } from './gauges.ts'
@@ -39,7 +40,7 @@ export class BoardHost implements Host {
   readonly #onReplaced: (app: App) => void
   readonly #gate: DrainGate
   #now!: OpenBoard
-  #url: string | undefined
+  #reach: Reach | undefined
   #replacing: Promise<unknown> | undefined
 
   private constructor(config: ServerConfig, logs: Logs, onReplaced: (app: App) => void) {
@@ -71,8 +72,8 @@ export class BoardHost implements Host {
   }
 
   /** Takes up periodic work and agents, which reach the server at this address. */
-  start(url: string): void {
-    this.#url = url
+  start(reach: Reach): void {
+    this.#reach = reach
     this.#takeUpWork()
   }
 
@@ -87,9 +88,9 @@ export class BoardHost implements Host {
     return replaced
   }
 
-  /** Ends what goes on by itself: periodic work, agents, sockets, and a restore that is going on. */
+  /** Ends background work: periodic jobs, agents, sockets, and a restore under way. */
   async stopBackground(): Promise<void> {
-    this.#url = undefined
+    this.#reach = undefined
     // What makes a backup is ended rather than waited for.
     await this.#now.app.backups.close()
     await this.#replacing
@@ -127,7 +128,7 @@ export class BoardHost implements Host {
 
   /** Another daemon does what this one has done: it begins anew, and waits for its turn. */
   #relieve(): void {
-    if (this.#replacing || this.#url === undefined) return
+    if (this.#replacing || this.#reach === undefined) return
     this.#logs.log('warn', 'Another daemon has taken over what this one did. It begins anew.')
     this.#replacing = this.#reopen()
       .catch(() => {
@@ -151,9 +152,9 @@ export class BoardHost implements Host {
   }
 
   #takeUpWork(): void {
-    if (this.#url === undefined) return
+    if (this.#reach === undefined) return
     this.#now.timetable = startTimetable(this.#now.app, from(this.#logs.log, 'timetable'))
-    this.#now.app.startWork(this.#url, () => this.#relieve())
+    this.#now.app.startWork(this.#reach, () => this.#relieve())
   }
 }
 
@@ -171,7 +172,7 @@ const settle = <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unkn
 async function open(config: ServerConfig, logs: Logs, host: Host, localToken?: string): Promise<OpenBoard> {
   const app = await createApp(config, logs, { host, localToken })
   try {
-    await retryWhileBusy(() => requireClosedDoor(app))
+    await retryWhileBusy(() => requireSafeAuthSettings(app))
     if (await retryWhileBusy(() => isOpen(app))) logs.log('warn', await authenticationOffWarning(config))
     await readAgents(config.dataDir).catch((error: Error) =>
       logs.log('warn', `${error.message} Until that is mended, no agent starts.`, {

@@ -3,7 +3,7 @@ import type { Log } from './stderrLog.ts'
 
 const stderr = 2
 const maxBytes = 4 * 1024 * 1024
-/** What was printed first tells how the server came up, and perhaps a setup code. */
+/** The first lines say how the server came up, and perhaps hold a setup code. */
 const firstBytes = 16 * 1024
 
 /**

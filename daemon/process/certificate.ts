@@ -72,7 +72,7 @@ export function namedUrl(
   return name === undefined ? publicUrl?.replace(/\/$/, '') : `https://${name}:${port}`
 }
 
-/** Looks whether the files were replaced, and serves what they hold now. Polled: watching a path misses a link that is set anew. */
+/** Reloads the certificate when its files are replaced. Polled: watching a path misses a replaced link. */
 export function followCertificate(
   server: Server,
   files: CertificateFiles,
@@ -81,7 +81,7 @@ export function followCertificate(
 ): void {
   let known: string | undefined
   let failed: string | undefined
-  const look = async () => {
+  const check = async () => {
     const seen = await stampOf(files)
     known ??= seen
     if (seen === known || seen === '') return
@@ -92,7 +92,7 @@ export function followCertificate(
       onChange(certificate)
       log('info', 'A new certificate is served.', { cert: files.cert })
     } catch (error) {
-      // Of two files the second may still be on its way: what fails is tried once more.
+      // The second of two files may still be written: a failure is retried once.
       if (failed === seen) {
         known = seen
         log('warn', 'The new certificate cannot be used: the former one is still served.', { cause: causeOf(error) })
@@ -100,14 +100,14 @@ export function followCertificate(
       failed = seen
     }
   }
-  let looking: Promise<void> | undefined
-  const lookAlone = () => {
-    looking ??= look().finally(() => {
-      looking = undefined
+  let checking: Promise<void> | undefined
+  const checkOnce = () => {
+    checking ??= check().finally(() => {
+      checking = undefined
     })
   }
-  lookAlone()
-  const timer = setInterval(lookAlone, pollMs).unref()
+  checkOnce()
+  const timer = setInterval(checkOnce, pollMs).unref()
   server.once('close', () => clearInterval(timer))
 }
 

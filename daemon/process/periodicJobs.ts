@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { scheduledBackups } from '../../src/backups/schedule.ts'
-import { sweepAttachments } from '../../src/domain/attachmentFiles.ts'
 import { purge as purgeDeletedCards } from '../../src/domain/cardRemoval.ts'
 import { removeGone } from '../../src/domain/goneWorktrees.ts'
-import { takeUp } from '../../src/domain/search.ts'
+import { indexPendingCards } from '../../src/domain/search.ts'
+import { dropDeletedSnapshots } from '../../src/domain/reviewSnapshots.ts'
 import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees.ts'
 import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
@@ -55,7 +55,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
     name: 'take up the words of new and changed cards',
     everySecs: 5,
     duty: 'board',
-    run: signal => takeUp(board, Infinity, signal),
+    run: signal => indexPendingCards(board, Infinity, signal),
   },
   {
     name: 'note what each project is like today',
@@ -79,7 +79,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
       ]),
 ]
 
-/** What is kept for a time only. */
+/** Jobs that delete expired records. */
 const expiryJobs = (board: Database): Job[] => [
   {
     name: 'forget webhook deliveries 30 days after their end',
@@ -122,15 +122,14 @@ const machineJobs = (app: App, machine: Database): Job[] => [
   { name: 'compare monitors with what runs', everySecs: 1, duty: 'machine', run: () => app.monitors.reconcile() },
   { name: 'end scripts that are gone', everySecs: 1, duty: 'machine', run: async () => app.scripts.check() },
   {
-    name: 'remove the worktrees of cards that were deleted over 30 days ago',
+    name: 'remove the worktrees of cards that were deleted over 30 days ago, and what their reviews keep',
     everySecs: hourSecs,
     duty: 'machine',
-    run: () =>
-      removeDeletedWorktrees(
-        machine,
-        new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString(),
-        app.config.dataDir,
-      ),
+    run: async () => {
+      const before = new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString()
+      await dropDeletedSnapshots(machine, before)
+      await removeDeletedWorktrees(machine, before, app.config.dataDir)
+    },
   },
   {
     name: 'remove worktrees of projects and boards that were deleted',
@@ -169,7 +168,7 @@ const ownJobs = (app: App): Job[] => [
     name: 'delete attachment files without a row',
     everySecs: hourSecs,
     run: async () => {
-      await sweepAttachments(app)
+      await app.attachmentFiles.sweep(app.db)
     },
   },
 ]

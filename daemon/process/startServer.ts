@@ -2,12 +2,14 @@ import { listen } from 'listhen'
 import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { makePrivateFolder } from '../../src/config/folders.ts'
 import { causeOf } from '../../src/config/log.ts'
 import { processMark } from '../../src/config/kernel.ts'
 import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
+import { markFromSandbox } from '../../src/config/sandboxSockets.ts'
 import { isLoopbackHost, reachable, schemeOf, type ServerConfig } from '../../src/config/server.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
@@ -20,7 +22,7 @@ import { handleMalformedRequests } from '../connections/malformedRequests.ts'
 import { createRequestLog } from '../http/requestLog.ts'
 import { drainMs, BoardHost } from './boardHost.ts'
 
-/** Without this the listener would try ports that nobody asked for. Its types want pairs where its code takes nothing. */
+/** Without this the listener would try other ports. Its types want pairs where its code takes nothing. */
 const noOtherPorts = {
   ports: [],
   portRange: [] as unknown as [number, number],
@@ -34,7 +36,9 @@ export interface RunningServer {
   readonly app: App
   /** How many clients listen for live events. */
   sockets(): number
-  /** Takes no new work, lets what runs finish within 10 s, and lets go of the data folder. */
+  /** Takes a connection that was made inside a sandbox: from a stranger, wherever it seems to come from. */
+  acceptFromSandbox(socket: Socket): void
+  /** Accepts no new work, waits up to 10 s for what is in progress, and releases the data folder. */
   stop(): Promise<void>
 }
 
@@ -82,7 +86,11 @@ async function listenTo(
   const url = named ?? here
   if (certificate && named === undefined)
     log('warn', 'The certificate names no address of this server: agents and scripts cannot reach it.', { url })
-  serving.start(url)
+  const acceptFromSandbox = (socket: Socket) => {
+    markFromSandbox(socket)
+    server.emit('connection', socket)
+  }
+  serving.start({ url, acceptForBoard: acceptFromSandbox })
   let stopping: Promise<void> | undefined
   const runtime: Runtime = {
     url: here,
@@ -117,6 +125,7 @@ async function listenTo(
       return serving.app
     },
     sockets: () => serving.sockets(),
+    acceptFromSandbox,
     stop: () => (stopping ??= stop()),
   }
 }
@@ -138,7 +147,7 @@ async function openPort(
     // Its banner goes to stdout and names every address of the machine, of which the board answers to none that it was not told.
     showURL: false,
     qr: false,
-    // It runs the program /tmp/xdg-open, whoever has put that there: cli/browser opens pages.
+    // It runs the program /tmp/xdg-open, which anybody may have put there: cli/browser opens pages.
     open: false,
     autoClose: false,
     isProd: true,

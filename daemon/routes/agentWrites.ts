@@ -10,9 +10,9 @@ import type { Call, Handlers } from '../http/handlers.ts'
 
 type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan' | 'summary' | 'approveAuto' | 'merge'
 
-/** How agents are steered. */
+/** The routes that control agents. */
 export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['agents'], Writes>> => {
-  /** A write that may start an agent: which there are is looked at before. */
+  /** A write that may start an agent, for which the catalogue is refreshed first. */
   const write = async <T, O>(
     call: Call,
     work: (tx: Transaction) => Promise<T>,
@@ -23,10 +23,10 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
   }
   return {
     cancel: (ref, call) => call.write(tx => sessionCommands.cancel(tx, supervisor, ref), nothing),
-    send: ({ content, ...ref }, call) =>
+    send: ({ content, attachmentIds, ...ref }, call) =>
       write(
         call,
-        tx => sessionCommands.send(tx, supervisor, by(ref, call), content),
+        tx => sessionCommands.send(tx, supervisor, by(ref, call), { content, attachmentIds }),
         message => message,
       ),
     retry: (ref, call) => write(call, tx => sessionCommands.retry(tx, supervisor, by(ref, call)), nothing),
@@ -43,5 +43,5 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
 }
 
 const nothing = () => undefined
-/** The same with who wants it. */
+/** Adds the caller. */
 const by = <Ref extends object>(ref: Ref, { caller }: Call) => ({ ...ref, caller })

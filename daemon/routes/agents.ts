@@ -8,7 +8,9 @@ import { isAdmin } from '../../src/domain/caller.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { diffOf } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { startOf } from '../../src/domain/reviews.ts'
 import { mintForPerson } from '../../src/identity/agentTokens.ts'
+import { listOffers, type OffersRow } from '../../src/store/agentOffers.ts'
 import {
   listActiveAgents,
   listAnnouncedCommands,
@@ -22,17 +24,38 @@ import {
   agentState,
   announcedCommands,
   noSession,
-  provider,
   sessionSummary,
 } from '../../src/views/agents.ts'
+import { provider } from '../../src/views/agentCatalogue.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-type Reads = 'providers' | 'get' | 'sessions' | 'history' | 'messages' | 'active' | 'slashCommands' | 'token' | 'diff'
+type Reads =
+  | 'providers'
+  | 'sandbox'
+  | 'check'
+  | 'get'
+  | 'sessions'
+  | 'history'
+  | 'messages'
+  | 'active'
+  | 'slashCommands'
+  | 'token'
+  | 'diff'
 
-/** What is read of agents, and the tokens that people mint for them: like every answer with a token, they go past `call.write`. */
-export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agents'], Reads>> => ({
-  providers: async (_, { caller }) =>
-    (await catalogue.list().catch(unavailable)).map(entry => provider(entry, isAdmin(caller))),
+/** The read routes of agents, and minting of tokens, which bypasses `call.write` like every response with a token. */
+export const agentReads = ({
+  db,
+  catalogue,
+  sandbox,
+  agentChecks,
+}: App): Handlers<Pick<Contract['agents'], Reads>> => ({
+  providers: async (_, { caller }) => {
+    const [entries, offers] = [await catalogue.list().catch(unavailable), await listOffers(db, db.host ?? '')]
+    return entries.map(entry => provider(entry, offersOf(offers, entry), agentChecks.isRunning, isAdmin(caller)))
+  },
+  sandbox: () => sandbox.status(),
+  check: async ({ agent, ...request }, { caller }) =>
+    agentChecks.start(caller, { agent, ...request }).catch(unavailable),
   get: async ref => {
     const { id } = await cards.find(db, ref)
     const session = await readLatestSession(db, id)
@@ -52,8 +75,14 @@ export const agentReads = ({ db, catalogue }: App): Handlers<Pick<Contract['agen
     return merge([...announced.flatMap(announcedCommands), ...(await commandFiles(project.path))])
   },
   token: ({ ttlSecs, ...ref }, { caller, db }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
-  diff: async ref => diffOf(await cards.find(db, ref), await projects.find(db, ref.projectId)),
+  diff: async ({ since, ...ref }) => {
+    const start = since === undefined ? undefined : await startOf(db, ref, since)
+    return diffOf(await cards.find(db, ref), await projects.find(db, ref.projectId), { since: start })
+  },
 })
+
+const offersOf = (offers: readonly OffersRow[], { provider: { id } }: { provider: { id: string } }) =>
+  offers.find(({ agent, profile }) => agent === id && profile === '')
 
 function unavailable(error: unknown): never {
   throw error instanceof InvalidConfig

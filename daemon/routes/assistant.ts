@@ -12,10 +12,10 @@ export const assistantRoutes = ({ db, supervisor }: App): Handlers<Contract['ass
     const session = card && (await readLatestSession(db, card.id))
     return session ? agentSession(session) : noSession(card?.id ?? null)
   },
-  send: async ({ projectId, content }, call) => {
+  send: async ({ projectId, ...message }, call) => {
     await supervisor.refresh()
     return call.write(
-      tx => assistant.send(tx, supervisor, projectId, call.caller, content),
+      tx => assistant.send(tx, supervisor, projectId, call.caller, message),
       message => message,
     )
   },

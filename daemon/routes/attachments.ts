@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
-import { removeFile, saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
+import { saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
 import * as attachments from '../../src/domain/attachments.ts'
 import type { CardRef } from '../../src/domain/cards.ts'
 import { listProjectAttachments, type AttachmentRow } from '../../src/store/attachments.ts'
@@ -25,19 +25,22 @@ export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> =
   download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
   delete: ({ attachmentId }, call) =>
     call.write(
-      tx => attachments.remove(tx, attachmentId, app.attachmentsDir),
+      tx => attachments.remove(tx, attachmentId, app.attachmentFiles),
       () => undefined,
     ),
 })
 
-const receive = ({ attachmentsDir, config }: App, { request }: Call) =>
+const receive = ({ attachmentFiles, config }: App, { request }: Call) =>
   receiveFile(request, {
     maxBytes: config.maxAttachmentBytes,
-    save: (bytes, sentName) => saveFile(attachmentsDir, bytes, sentName),
-    discard: file => removeFile(attachmentsDir, file.storedAs),
+    save: (bytes, sentName) => saveFile(attachmentFiles.folder, bytes, sentName),
+    discard: file => attachmentFiles.remove(file.storedAs),
   })
 
-/** Inserts the row of a saved file. Removes the file when that fails, or when the request repeats one with the same Idempotency-Key. */
+/**
+ * Inserts the row of a saved file. Deletes the file when that fails, or when the request repeats one with the same
+ * Idempotency-Key.
+ */
 async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
   let isKept = false
   try {
@@ -53,13 +56,16 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
     isKept = !(answer instanceof Json)
     return answer
   } finally {
-    if (!isKept) await removeFile(app.attachmentsDir, file.storedAs)
+    if (!isKept) await app.attachmentFiles.remove(file.storedAs)
   }
 }
 
-/** Sends an attachment; the timeout drops a client that reads nothing for a minute. @throws Problem ATTACHMENT_NOT_FOUND also when the file is gone from disk */
+/**
+ * Sends an attachment; a client that reads nothing for a minute is disconnected. @throws Problem ATTACHMENT_NOT_FOUND
+ * also when the file is missing on disk
+ */
 async function download(app: App, row: AttachmentRow, { request, response }: Call): Promise<Response> {
-  const answer = await sendFile(request, { ...row, path: join(app.attachmentsDir, row.storedAs) })
+  const answer = await sendFile(request, { ...row, path: join(app.attachmentFiles.folder, row.storedAs) })
   if (!answer) {
     app.logs.log('error', "An attachment's file is missing or has another size.", { attachmentId: row.id })
     throw new Problem('ATTACHMENT_NOT_FOUND')

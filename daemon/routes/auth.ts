@@ -3,25 +3,32 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { authStatus, login, logout, register, setup } from '../../src/identity/accounts.ts'
 import { changeAuthSettings, readAuthSettings } from '../../src/identity/authSettings.ts'
-import { changePassword, end, list } from '../../src/identity/signIns.ts'
+import { issueTicket, redeemTicket } from '../../src/identity/browserTickets.ts'
+import { changePassword, end, list, originOf } from '../../src/identity/signIns.ts'
 import { maxFailuresPerMinute } from '../../src/identity/throttle.ts'
 import { whoAmI } from '../../src/identity/whoAmI.ts'
 import { hashToken } from '../../src/ids/token.ts'
 import { signedIn, signIn } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 
-/** Answers that hold a token go past `call.write`: an Idempotency-Key would store them in clear. */
+/**
+ * Responses with a token bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain
+ * text.
+ */
 export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
-  status: () => authStatus(app),
+  status: async (_, { peer }) => authStatus(app, await peer.isOwn()),
   setup: async (input, call) =>
     signedIn(
-      await tellLimit(call, setup({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call))),
+      await withLimitHeaders(
+        call,
+        setup({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call)),
+      ),
     ),
   login: async (input, call) =>
-    signedIn(await tellLimit(call, login({ ...app, db: call.db }, named(input, call), call.peer))),
+    signedIn(await withLimitHeaders(call, login({ ...app, db: call.db }, named(input, call), call.peer))),
   register: async (input, call) =>
     signedIn(
-      await tellLimit(
+      await withLimitHeaders(
         call,
         register({ ...app, db: call.db }, named(input, call), call.peer, holdsLocalToken(app, call)),
       ),
@@ -33,10 +40,19 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
       () => undefined,
     )
   },
-  // An Idempotency-Key would keep a fast hash of both passwords.
+  createTicket: (_, { caller }) => issueTicket(app.browserTickets, caller, app.config.clock()),
+  redeemTicket: async ({ ticket }, { db, peer, request }) =>
+    signedIn(
+      await redeemTicket(
+        { db, tickets: app.browserTickets },
+        ticket,
+        originOf(peer, { client: request.headers['user-agent'] }),
+      ),
+    ),
+  // Bypasses `call.write`: with an Idempotency-Key it would store a fast hash of both passwords.
   setPassword: (input, call) => {
     call.audit?.note({ userId: call.caller.userId })
-    return tellLimit(call, changePassword({ ...app, db: call.db }, call.caller, input, call.peer))
+    return withLimitHeaders(call, changePassword({ ...app, db: call.db }, call.caller, input, call.peer))
   },
   sessions: async (_, { caller }) => (await list(app, caller)).map(signIn(caller.tokenHash)),
   endSession: ({ id }, call) =>
@@ -53,20 +69,20 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
   me: (_, { caller }) => whoAmI(app, caller),
 })
 
-/** With what the program that signs in calls itself. */
+/** Adds the client's own name. */
 const named = <T extends object>(input: T, { request }: Call): T & { client?: string } => ({
   ...input,
   client: request.headers['user-agent'],
 })
 
-/** These routes are open to everybody, so nobody has looked at the token yet. */
+/** For unauthenticated routes, where the token was not checked yet. */
 const holdsLocalToken = ({ identity }: App, { request }: Call) => {
   const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   return token !== undefined && hashToken(token) === identity.localTokenHash
 }
 
-/** Writes the `RateLimit` headers where too many failures are refused. */
-async function tellLimit<T>({ response }: Call, work: Promise<T>): Promise<T> {
+/** Adds the `RateLimit` headers to a refusal after too many failures. */
+async function withLimitHeaders<T>({ response }: Call, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {

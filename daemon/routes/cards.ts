@@ -4,24 +4,30 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as cardMoves from '../../src/domain/cardMoves.ts'
 import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as cards from '../../src/domain/cards.ts'
+import { requireTakenOnCard } from '../../src/domain/credentials.ts'
 import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
 import * as projects from '../../src/domain/projects.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { currentBranch } from '../../src/git/repository.ts'
-import { listItemsJson, projectOfCard, readCards, type CardFilter, type CardRow } from '../../src/store/cards.ts'
+import { listItemsJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import { orderedIds } from '../../src/store/order.ts'
-import { cardDetail, cardItem, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
+import { cardDetail, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
 import { Json, type Call, type Handlers } from '../http/handlers.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   list: async input =>
-    input.offset === undefined
-      ? new Json(await listItemsJson(app.db, input))
-      : (await listColumn(app, input, input.offset)).map(cardItem),
+    new Json(
+      input.offset === undefined ? await listItemsJson(app.db, input) : await listColumnJson(app, input, input.offset),
+    ),
   get: async ref => cardDetail(await cards.find(app.db, ref)),
   update: ({ projectId, cardId, ...change }, call) =>
-    call.write(tx => cards.update(tx, { projectId, cardId, ...seen(call) }, change), cardDetail),
+    call.write(async tx => {
+      const card = await cards.update(tx, { projectId, cardId, ...seen(call) }, change)
+      if (change.agent || change.profile)
+        await requireTakenOnCard(tx, app.supervisor, card, change.agent ? 'agent' : 'profile')
+      return card
+    }, cardDetail),
   delete: async ({ force, ...ref }, call) => {
     await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref), nothing)
@@ -65,8 +71,8 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
 const nothing = () => undefined
 const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
-/** One column in order, from a place on. */
-async function listColumn(app: App, filter: CardFilter, offset: number): Promise<CardRow[]> {
+/** A page of one column, in order, as JSON text. */
+async function listColumnJson(app: App, filter: CardFilter, offset: number): Promise<string> {
   const { projectId, columnId, limit, ...others } = filter
   const beside = Object.entries(others).find(
     ([name, value]) => name !== 'offset' && value !== undefined && value !== false,
@@ -76,19 +82,20 @@ async function listColumn(app: App, filter: CardFilter, offset: number): Promise
   const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
   for (let reading = 1; ; reading++) {
     const ids = await orderedIds(app.db, id, offset, limit)
-    const page = await readCards(app.db, ids)
+    const page = await readItemsJson(app.db, ids)
     const isOneState = page.length === ids.length && page.every(({ position }, place) => position === offset + place)
-    if (isOneState || reading === maxReads) return page.filter(card => card.columnId === id)
+    if (isOneState || reading === maxReads)
+      return `[${page.flatMap(card => (card.columnId === id ? card.json : [])).join(',')}]`
   }
 }
 
-/** How often a page is read before it is shown although cards were moved meanwhile. */
+/** How often a page is read again when cards were moved meanwhile. */
 const maxReads = 5
 
 const findFlat = async (app: App, cardId: number) =>
   cards.find(app.db, { projectId: (await projectOfCard(app.db, cardId)) ?? 0, cardId })
 
-/** A write that may start an agent: which there are is looked at before. */
+/** A write that may start an agent, for which the catalogue is refreshed first. */
 async function write<T, O>(
   { supervisor }: App,
   call: Call,

@@ -22,7 +22,7 @@ export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
     ),
   clear: async ({ projectId, columnId }) => {
     while (await app.db.transaction(tx => cardRemoval.removeSome(tx, app.supervisor, projectId, columnId))) {
-      /* the next ones */
+      /* the next batch */
     }
   },
 })

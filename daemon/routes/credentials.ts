@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as credentials from '../../src/domain/credentials.ts'
-import { create, update } from '../../src/identity/credentials.ts'
+import { create, headersOf, update } from '../../src/identity/credentials.ts'
 import { verify } from '../../src/identity/providers.ts'
 import { chosen, credential, maskedCredential } from '../../src/views/credentials.ts'
 import type { Handlers } from '../http/handlers.ts'
@@ -11,6 +11,7 @@ export const credentialsRoutes = ({
   seal,
   deviceGrants,
   outboundDispatcher,
+  supervisor,
 }: App): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
@@ -23,7 +24,12 @@ export const credentialsRoutes = ({
     ),
   verify: async ({ id }, { caller }) => {
     const found = await credentials.find(db, caller, id)
-    return verify(found, await deviceGrants.secretOf(found), await outboundDispatcher(caller.userId))
+    return verify(
+      found,
+      await deviceGrants.secretOf(found),
+      headersOf(seal, found),
+      await outboundDispatcher(caller.userId),
+    )
   },
   usage: ({ id }, { caller }) => credentials.usage(db, caller, id),
   initOauth: async (input, { caller }) => {
@@ -33,12 +39,12 @@ export const credentialsRoutes = ({
   oauthStatus: async ({ id }, { caller }) => ({ status: await deviceGrants.status(caller, id) }),
   choose: ({ projectId, credentialId }, { caller, write }) =>
     write(
-      tx => credentials.choose(tx, caller, projectId, credentialId),
+      tx => credentials.choose(tx, supervisor, caller, projectId, credentialId),
       () => chosen(projectId, credentialId),
     ),
   chooseForCard: ({ projectId, cardId, credentialId }, { caller, write }) =>
     write(
-      tx => credentials.chooseForCard(tx, caller, { projectId, cardId }, credentialId),
+      tx => credentials.chooseForCard(tx, supervisor, caller, { projectId, cardId }, credentialId),
       () => chosen(cardId, credentialId),
     ),
 })

@@ -1,6 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Handlers } from '../http/handlers.ts'
+import { agentProfilesRoutes } from './agentProfiles.ts'
 import { agentReads } from './agents.ts'
 import { agentWrites } from './agentWrites.ts'
 import { assistantRoutes } from './assistant.ts'
@@ -26,6 +27,7 @@ import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
 import { preSessionsRoutes } from './preSessions.ts'
 import { projectsRoutes } from './projects.ts'
+import { reviewsRoutes } from './reviews.ts'
 import { scriptsRoutes } from './scripts.ts'
 import { searchRoutes } from './search.ts'
 import { serverRoutes } from './server.ts'
@@ -51,11 +53,13 @@ export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Con
   transfers: transfersRoutes(app),
   cards: cardsRoutes(app),
   attachments: attachmentsRoutes(app),
+  reviews: reviewsRoutes(app),
   panelStates: panelStatesRoutes(app),
   settings: settingsRoutes(app),
   oidc: oidcRoutes(app),
   credentials: credentialsRoutes(app),
   agents: { ...agentReads(app), ...agentWrites(app) },
+  agentProfiles: agentProfilesRoutes(app),
   preSessions: preSessionsRoutes(app),
   assistant: assistantRoutes(app),
   mcp: mcpRoutes(app),

@@ -4,7 +4,10 @@ import { createKey, getKey, keysOf, revokeKey, rotateKey } from '../../src/ident
 import { key, newKey } from '../../src/views/keys.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-/** Answers that hold a key go past `call.write`: an Idempotency-Key would store them in clear. */
+/**
+ * Responses with a key bypass `call.write`, which stores the responses of requests with an Idempotency-Key in plain
+ * text.
+ */
 export const keysRoutes = ({ db, identity }: App): Handlers<Contract['keys']> => ({
   list: async (_, { caller }) => (await keysOf(db, caller)).map(key),
   create: async (input, { caller, db }) => newKey(await db.transaction(tx => createKey(tx, caller, input))),

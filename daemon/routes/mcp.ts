@@ -3,7 +3,7 @@ import { contract, type Contract } from '../../src/contract/index.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { forward } from '../peers/forward.ts'
 
-/** The protocol's package is loaded when it is first asked for. */
+/** The protocol's package is loaded on demand. */
 export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
   call: async (message, call) => {
     const { handleMcpMessage: answerMcp, projectOfMessage: placeOf } = await import('../mcp/answer.ts')

@@ -6,7 +6,10 @@ import { member, memberOrInvitation, newInvitation } from '../../src/views/membe
 import type { Handlers } from '../http/handlers.ts'
 import { serverUrl } from '../documents/serverUrl.ts'
 
-/** Answers that hold the token of an invitation go past `call.write`: an Idempotency-Key would store it in clear. */
+/**
+ * Responses with an invitation's token bypass `call.write`, which stores the responses of requests with an
+ * Idempotency-Key in plain text.
+ */
 export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),
   add: async ({ id, ...invited }, call) => {

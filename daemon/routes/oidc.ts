@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { contract, type Contract } from '../../src/contract/index.ts'
-import { begin, complete, exchange, pendingMs, test, type Listener } from '../../src/identity/oidc.ts'
+import { begin, complete, exchange, pendingMs, test } from '../../src/identity/oidc.ts'
 import { originOf } from '../../src/identity/signIns.ts'
 import { deleteOidcSettings, readOidcSettings, setOidcSettings } from '../../src/identity/oidcSettings.ts'
 import { oidcSettings } from '../../src/views/oidc.ts'
@@ -11,10 +11,13 @@ import type { Call, Handlers } from '../http/handlers.ts'
 import { serverUrl } from '../documents/serverUrl.ts'
 import { answerPage, signedInPage } from '../documents/signInPage.ts'
 
-/** The one cookie of the server: a sign-in that waits for the identity provider. It signs nobody in. */
+/** The server's only cookie: the state of a pending sign-in. It authenticates nobody. */
 const cookieName = 'board_oidc'
 
-/** The answer that holds a token goes past `call.write`: an Idempotency-Key would store it in clear. */
+/**
+ * The response with a token bypasses `call.write`, which stores the responses of requests with an Idempotency-Key in
+ * plain text.
+ */
 export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
   get: async (_, call) => oidcSettings(await readOidcSettings(app.db), redirectUri(app, call)),
   set: (input, call) =>
@@ -33,24 +36,32 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
     ),
 })
 
-/** What is pending is a cookie of one address, so a browser that came by another name of this server is sent to its own first. */
+/**
+ * Redirects to the provider. The state is a cookie of one host name, so a browser that uses another name of this
+ * server is redirected to the configured one first.
+ */
 async function sendToProvider(
   app: App,
   call: Call,
-  { loopback, challenge, moved }: Partial<Listener> & { moved?: '1' },
+  { page, challenge, moved, ...given }: { loopback?: string; page?: '1'; challenge?: string; moved?: '1' },
 ): Promise<Response> {
+  const loopback = page ? `${serverUrl(app, call)}/` : given.loopback
   if ((loopback === undefined) !== (challenge === undefined))
     throw invalid(loopback === undefined ? 'loopback' : 'challenge', 'is required with the other one')
+  if (page && given.loopback !== undefined) throw invalid('loopback', 'cannot be given with page')
   if (loopback !== undefined) refuseForeignLink(call.request)
   const callback = redirectUri(app, call)
-  if (call.request.headers.host !== new URL(callback).host && !moved)
+  if (call.request.headers.host !== new URL(callback).host && !moved) {
+    // The page keeps the verifier in storage that belongs to its address, so it must begin again there.
+    if (page) return redirect(`${loopback}#/sign-on`)
     return redirect(
-      `${serverUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge }), moved: '1' })}`,
+      `${serverUrl(app, call)}${contract.oidc.login.path}?${new URLSearchParams({ ...(loopback !== undefined && { loopback, challenge: challenge! }), moved: '1' })}`,
     )
+  }
   const { url, pending } = await begin(
     app.oidc,
     callback,
-    loopback === undefined ? undefined : { loopback, challenge: challenge! },
+    loopback === undefined ? undefined : { loopback, challenge: challenge!, isPage: page !== undefined },
   )
   return redirect(url, cookie(callback, pending, pendingMs / 1000))
 }
@@ -69,7 +80,7 @@ async function finish(app: App, call: Call, input: Record<string, unknown>): Pro
   return page
 }
 
-/** A page tells of a failure that the audit log has to know of, too. */
+/** Records a failure that is shown as a page in the audit log, too. */
 async function noteRefusal(call: Call, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()
@@ -85,8 +96,8 @@ async function refused({ audit }: Call, problem: Problem): Promise<void> {
 }
 
 /**
- * A page elsewhere could send its visitor through a sign-in whose code goes to another program on the visitor's machine.
- * Browsers tell where a navigation came from; a program that opens one, and an address that is typed, come from nowhere.
+ * Prevents login CSRF: another site could send its visitor through a sign-in whose code goes to another program on the
+ * visitor's machine. Browsers send the origin of a navigation; one opened by a program, or a typed address, has none.
  */
 function refuseForeignLink({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']

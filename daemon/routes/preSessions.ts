@@ -19,9 +19,9 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     )
   },
   get: async ref => preSessions.preSessionView(await preSessions.find(db, ref)),
-  send: ({ content, ...ref }, call) =>
+  send: ({ content, attachmentIds, ...ref }, call) =>
     call.write(
-      tx => preSessions.send(tx, supervisor, { ...ref, caller: call.caller }, content),
+      tx => preSessions.send(tx, supervisor, { ...ref, caller: call.caller }, { content, attachmentIds }),
       message => message,
     ),
   accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),

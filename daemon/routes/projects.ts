@@ -3,6 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { App } from '../../src/app.ts'
 import { requireRole } from '../../src/domain/access.ts'
 import * as cards from '../../src/domain/cards.ts'
+import { requireTakenInProject } from '../../src/domain/credentials.ts'
 import * as projects from '../../src/domain/projects.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
@@ -35,7 +36,12 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path =
       change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
     return call.write(
-      tx => projects.update(tx, call.caller, id, { ...change, path }),
+      async tx => {
+        const project = await projects.update(tx, call.caller, id, { ...change, path })
+        if (change.agent || change.profile)
+          await requireTakenInProject(tx, app.supervisor, id, change.agent ? 'agent' : 'profile')
+        return project
+      },
       row => projectView(row, call.role),
     )
   },
@@ -43,11 +49,12 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) {
-      /* the next ones */
+      /* the next batch */
     }
   },
   stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
   history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
+  usage: ({ id, since }) => projects.usageByDay(app.db, id, app.config.clock(), since),
   files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
 })
 

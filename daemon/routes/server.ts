@@ -1,5 +1,4 @@
 import type { App } from '../../src/app.ts'
-import { schemeOf } from '../../src/config/server.ts'
 import { version } from '../../src/config/version.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -7,8 +6,8 @@ import { writeServerSetting } from '../../src/store/serverSettings.ts'
 import { listDaemons } from '../../src/store/daemons.ts'
 import { daemon } from '../../src/views/daemons.ts'
 import type { Handlers } from '../http/handlers.ts'
-import { homePage } from '../documents/homePage.ts'
 import { cachedResponse } from '../files/cachedResponse.ts'
+import { createPageFiles } from '../files/pageFiles.ts'
 
 const minMsBetweenWrites = 1000
 
@@ -23,6 +22,7 @@ const documentPage = cachedResponse(async () => {
 
 export const serverRoutes = (app: App): Handlers<Contract['server']> => {
   const provesWrite = writeProof(app)
+  const files = createPageFiles(app.config.webRoot)
   return {
     health: async () => ({ status: 'ok', version }),
     ready: async () => {
@@ -34,8 +34,8 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
       const { contentType, text } = await app.metrics.text()
       return new Response(text, { headers: { 'content-type': contentType } })
     },
-    home: async (_, { request }) =>
-      homePage(app.config.publicUrl ?? `${schemeOf(app.config)}://${request.headers.host}`),
+    home: (_, { request }) => files.page(request),
+    asset: ({ filename }, { request }) => files.asset(request, filename),
     openapi: (_, { request }) => document(request),
     docs: (_, { request }) => documentPage(request),
     socket: async () => {
@@ -44,7 +44,7 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
   }
 }
 
-/** Makes the function that really writes to the database. Who asks within a second of a write is told how that one went. */
+/** Makes a function that checks the database by writing to it. Calls within a second share a result. */
 function writeProof({ db }: App): () => Promise<void> {
   let last: Promise<void> | undefined
   let writtenAt = -Infinity

@@ -1,5 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { changeAgentSettings, readAgentSettings } from '../../src/domain/agentChoice.ts'
 import {
   changeContextRelay,
   changeShortcuts,
@@ -22,6 +23,12 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
     call.write(
       tx => changeShortcuts(tx, call.caller.userId, change),
       shortcuts => shortcuts,
+    ),
+  getAgents: () => readAgentSettings(app.db),
+  setAgents: (change, call) =>
+    call.write(
+      tx => changeAgentSettings(tx, change),
+      settings => settings,
     ),
   getContextRelay: () => readContextRelay(app.db),
   setContextRelay: (change, call) =>

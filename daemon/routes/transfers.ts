@@ -76,7 +76,7 @@ async function take(app: App, input: ImportOptions, { storedAs, sha256, filename
   )
 }
 
-/** Work that is given up because its client is gone is nobody's failure. */
+/** An error after the client has disconnected is no failure. */
 async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -88,14 +88,14 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
 const transferContext = (app: App) => ({
   db: app.db,
   daemonId: app.membership.id,
-  attachmentsDir: app.attachmentsDir,
+  attachmentFiles: app.attachmentFiles,
   transfersDir: app.transfersDir,
   config: app.config,
   clock: app.config.clock,
   machineOf: (projectId: number) => machineOf(app, projectId),
 })
 
-/** Sends an export and forgets it. A client that takes nothing for a minute is cut off. */
+/** Streams an export, then deletes it. A client that reads nothing for a minute is disconnected. */
 async function send(
   app: App,
   exports: ConcurrencyLimit,

@@ -5,7 +5,10 @@ import * as users from '../../src/identity/users.ts'
 import { adminUser, foundUser } from '../../src/views/users.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-/** Answers that hold a password go past `call.write`: an Idempotency-Key would store them in clear. */
+/**
+ * Responses with a password bypass `call.write`, which stores the responses of requests with an Idempotency-Key in
+ * plain text.
+ */
 export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
   search: async ({ q }) => (await findUsers(app.db, q)).map(foundUser),
   list: async page => {

@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { find, list } from '../../src/domain/webhooks.ts'
-import { audienceOf, type Audience } from '../../src/domain/hearing.ts'
+import { audienceOf, type Audience } from '../../src/domain/eventAudience.ts'
 import type { EventType } from '../../src/contract/events.ts'
 import { listDeliveries, type DeliveryRow } from '../../src/store/deliveries.ts'
 import { delivery, webhook, webhookWithSecret } from '../../src/views/webhooks.ts'
@@ -34,9 +34,9 @@ export const webhooksRoutes = ({ db, webhooks }: App): Handlers<Contract['webhoo
     ),
 })
 
-/** A delivery. Its body is empty for callers who may not read the event in it. */
+/** A delivery; without the body for callers who may not read its event. */
 const readable = (row: DeliveryRow, audience: Audience) =>
-  delivery(row.type === 'webhook.test' || audience.hearsWhole(row.type as EventType) ? row : { ...row, body: '' })
+  delivery(row.type === 'webhook.test' || audience.seesWhole(row.type as EventType) ? row : { ...row, body: '' })
 
 /** A page of deliveries with the cursor of the next one, if there may be one. */
 const deliveryPage = (rows: readonly DeliveryRow[], limit: number, audience: Audience) => ({

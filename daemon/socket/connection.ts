@@ -5,7 +5,7 @@ import type { Log } from '../process/stderrLog.ts'
 import type { Admitted } from './admission.ts'
 import type { Frame } from './frame.ts'
 
-/** Nothing is added to this many bytes that wait to be sent: who reads slowly is sent what it misses when it has read them. */
+/** With this many unsent bytes nothing more is queued: a slow client gets the rest from the database later. */
 const congestedBytes = 128 * 1024
 const maxBufferedBytes = 1024 * 1024
 const stalledMs = 3000
@@ -14,7 +14,7 @@ const messageWindowMs = 10_000
 const closeTimeoutMs = 3000
 const maxReasonBytes = 120
 
-/** What the server closes sockets with (specification "Events"). */
+/** The close codes of sockets (specification "Events"). */
 export const closeCodes = {
   goingAway: 1001,
   failed: 1011,
@@ -24,10 +24,10 @@ export const closeCodes = {
 } as const
 export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes]
 
-/** One open socket: what is sent through it, how fast its client takes that, and its end. */
+/** One open socket: its caller, its backpressure, and its end. */
 export class Connection {
   caller: Caller
-  /** Tells anew whose token it is. @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED once it has ended */
+  /** Authenticates its token again. @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED */
   readonly renew: () => Promise<Caller>
   readonly #peer: Peer
   readonly #socket: Duplex
@@ -39,7 +39,9 @@ export class Connection {
   #messages = { since: 0, count: 0 }
   #closeTimer: NodeJS.Timeout | undefined
 
-  /** @param socket what the peer's frames go over: those that are made once for all are written to it as they are, which takes two thirds of the time */
+  /**
+   * @param socket the peer's TCP socket: shared frames are written to it directly, which takes two thirds of the time
+   */
   constructor(peer: Peer, socket: Duplex, { caller, renew }: Admitted, log: Log) {
     this.#peer = peer
     this.#socket = socket
@@ -53,8 +55,8 @@ export class Connection {
   }
 
   /**
-   * Changes whenever the rights of the caller may have become less. What was looked up before it changed does not count any
-   * more: nothing is sent of a project until somebody has looked again.
+   * Changes whenever the rights of the caller may have been reduced. A check made before the change is no longer valid:
+   * nothing of a project is sent until its access is checked again.
    */
   get rightsVersion(): number {
     return this.#rightsVersion
@@ -70,7 +72,7 @@ export class Connection {
     if (this.isCongested) this.#congestedSince ??= performance.now()
   }
 
-  /** Whether so much waits to be sent that nothing should be added before `drained`. */
+  /** Whether the unsent bytes exceed the limit; wait for `drained` before queueing more. */
   get isCongested(): boolean {
     return this.#socket.writableLength > congestedBytes
   }
@@ -84,7 +86,10 @@ export class Connection {
         })
   }
 
-  /** Whether the client takes nothing any more although more than 1 MiB waits for it, `owedBytes` of that still in the database. */
+  /**
+   * Whether the client has stopped reading with more than 1 MiB to send, of which `owedBytes` are still in the
+   * database.
+   */
   isStalled(owedBytes: number): boolean {
     return (
       this.#congestedSince !== undefined &&
@@ -93,7 +98,7 @@ export class Connection {
     )
   }
 
-  /** Counts a message or ping of the client's, and closes the socket when there are too many. Tells whether it may be answered. */
+  /** Counts a client's message or ping, and closes the socket over the limit. @returns whether it may be answered */
   countMessage(): boolean {
     const now = performance.now()
     if (now - this.#messages.since > messageWindowMs) this.#messages = { since: now, count: 0 }
@@ -102,7 +107,7 @@ export class Connection {
     return !this.#ended
   }
 
-  /** Closes the socket, and drops it when the client does not take that. */
+  /** Closes the socket, and drops the connection when the client does not answer. */
   end(code: CloseCode, reason: string): void {
     if (this.#ended) return
     this.#ended = true
@@ -125,7 +130,7 @@ export class Connection {
   }
 }
 
-/** Asks a client to close, and drops the connection when it has not done so after some seconds. */
+/** Starts the closing handshake, and drops the connection when the client has not closed after some seconds. */
 export function closePeer(peer: Peer, code: CloseCode, reason: string): NodeJS.Timeout {
   peer.close(code, new TextDecoder().decode(Buffer.from(reason).subarray(0, maxReasonBytes)))
   return setTimeout(() => peer.terminate(), closeTimeoutMs).unref()

@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Node keeps this many headers of a request and drops the rest, so that more could hide how long the body is. */
+/** Node drops headers beyond this number, so that a dropped one could be the body's length. */
 const maxHeaders = 1000
 
 /**
- * Lets the node server answer a request that offers some other protocol, as if it did not (RFC 9110, 7.8). Java's HTTP client
- * offers h2c with its first request, `curl --http2` as well, and node calls every offer an upgrade.
+ * Handles an upgrade to an unsupported protocol as a plain request (RFC 9110, 7.8). Java's HTTP client offers h2c with
+ * its first request, `curl --http2` as well, and node emits 'upgrade' for every offer.
  */
 export function declineUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { server } = request.socket as unknown as { server?: Server }

@@ -1,7 +1,4 @@
-/**
- * Makes a function that resolves for its callers in order, `perTick` of them in a tick of the event loop, so that other work of
- * the server runs in between.
- */
+/** Makes a function that resolves for its callers in order, `perTick` of them in each tick of the event loop. */
 export function createFairQueue(perTick: number): () => Promise<void> {
   const waiting: Array<() => void> = []
   const releaseSome = () => {

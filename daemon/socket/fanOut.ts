@@ -1,34 +1,34 @@
 import type { EventData } from '../../src/contract/events.ts'
-import type { Audience } from '../../src/domain/hearing.ts'
+import type { Audience } from '../../src/domain/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
 /** A subscriber to a project's events. */
 export interface Follower {
   readonly projectId: number
-  /** Gets an event of the project. Its frame is made once per audience. */
+  /** Receives an event of the project. Its frame is made once per audience. */
   offer(event: StoredEvent, frameFor: FrameFor): void
 }
 
-/** An event's frame for an audience; undefined when it may not hear the event. */
+/** An event's frame for an audience; undefined when it may not see the event. */
 export type FrameFor = (audience: Audience) => Frame | undefined
 
-/** Gets every notification, whoever its recipient is. Its frame is made once per audience. */
+/** Receives every notification, for any recipient. Its frame is made once per audience. */
 export type NotificationConsumer = (notification: EventData<'notification'>, frameFor: FrameFor) => void
 
-/** Hands each new event to those who follow its project, and each notification to whoever is there. */
+/** Delivers each new event to the followers of its project, and each notification to every consumer. */
 export interface FanOut {
-  /** Hands the follower each event from now on, and perhaps some before that came after the seq `after`. */
+  /** Delivers each event to the follower from now on, and possibly earlier ones after the seq `after`. */
   join(follower: Follower, after: number): void
   leave(follower: Follower): void
-  /** Hands over each notification from now on. Returns the function that ends it. */
+  /** Delivers each notification from now on. Returns the function that unsubscribes. */
   attach(consumer: NotificationConsumer): () => void
 }
 
 /**
- * @param onProjectChanged called when a project changed or is gone, and with it perhaps who may see it
- * @param onPublished told when an event that was written at this time is handed over
- * @param onFailure told when notifications cannot be handed over before somebody follows a project
+ * @param onProjectChanged called when a project changed or was deleted, which may change who can see it
+ * @param onPublished called with the time at which a delivered event was written
+ * @param onFailure called when notifications cannot be delivered before the first project is followed
  */
 export function createFanOut(
   outbox: Outbox,
@@ -40,7 +40,7 @@ export function createFanOut(
   const consumers = new Set<NotificationConsumer>()
   let stopListening: (() => void) | undefined
 
-  /** The seq is one that was the newest before: what follows is read from the database or handed over. */
+  /** The newest seq at an earlier moment: what follows it is read from the database or delivered. */
   const listen = (after: number) => {
     stopListening ??= outbox.subscribe(events => {
       for (const event of events) publish(event, followers, consumers, onProjectChanged)
@@ -96,13 +96,13 @@ function publish(
 }
 
 function framesOf(event: StoredEvent): FrameFor {
-  const made = new Map<Audience, Frame | undefined>()
+  const made = new Map<string, Frame | undefined>()
   return audience => {
-    if (!made.has(audience)) {
-      const heard = audience.hear(event)
-      made.set(audience, heard && eventFrame(heard))
+    if (!made.has(audience.name)) {
+      const visible = audience.view(event)
+      made.set(audience.name, visible && eventFrame(visible))
     }
-    return made.get(audience)
+    return made.get(audience.name)
   }
 }
 

@@ -1,4 +1,4 @@
-import { audienceOf, type Audience } from '../../src/domain/hearing.ts'
+import { audienceOf, type Audience } from '../../src/domain/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { closeCodes, type Connection } from './connection.ts'
@@ -6,7 +6,7 @@ import type { FanOut, Follower, FrameFor } from './fanOut.ts'
 import { resyncFrame, subscribedFrame } from './frame.ts'
 import { firstPageSize, pageSize, type ReplayPages } from './replayPages.ts'
 
-/** What feeds are made of. A feed awaits `turn` between the parts of a long replay. */
+/** A feed's dependencies. It awaits `turn` between the parts of a long replay. */
 export interface FeedDependencies {
   outbox: Outbox
   pages: ReplayPages
@@ -16,25 +16,25 @@ export interface FeedDependencies {
   log: Log
 }
 
-/** How far one socket has got in one project. */
+/** The progress of one socket in one project. */
 interface Cursor extends Follower {
   audience: Audience
-  /** The connection's `rightsVersion` when access to this project was last checked. While they differ, nothing is sent. */
+  /** The connection's `rightsVersion` at the last access check. While they differ, nothing is sent. */
   rightsVersion: number
-  /** Every event of the project up to this seq was sent, or may not be heard. */
+  /** Every event up to this seq was sent, or is not visible to this audience. */
   seq: number
-  /** True while missed events are read from the database; then new events are not sent directly. */
+  /** Whether missed events are being replayed; new events then wait in the database. */
   behind: boolean
-  /** The seq of the newest event that came while the cursor was behind, and the bytes of all such events. */
+  /** The newest event's seq during a replay, and the bytes of all such events. */
   newest: number
   owedBytes: number
   /** The size of the next page. */
   pageSize: number
-  /** Whether the client still waits for the `subscribed` message. */
+  /** Whether `subscribed` is still to be sent. */
   announce: boolean
 }
 
-/** The projects that one socket follows. It gets every event that it may hear, in order and exactly once. */
+/** The projects that one socket follows. It gets every event that its audience may see, in order and exactly once. */
 export class Feed {
   readonly #connection: Connection
   readonly #dependencies: FeedDependencies
@@ -48,7 +48,7 @@ export class Feed {
 
   /**
    * Follows a project: sends its events after the seq `since`, or from now on, and then `subscribed`.
-   * @param rightsVersion the connection's before the caller's access to the project was checked
+   * @param rightsVersion the connection's before the access check
    */
   async subscribe(projectId: number, rightsVersion: number, since?: number): Promise<void> {
     const present = this.#cursors.get(projectId)
@@ -83,7 +83,7 @@ export class Feed {
     this.#cursors.delete(projectId)
   }
 
-  /** Continues a project: with this version of its rights the caller has access. */
+  /** Resumes a project: access was granted at this version of the rights. */
   confirm(projectId: number, rightsVersion: number): void {
     const cursor = this.#cursors.get(projectId)
     if (!cursor || cursor.rightsVersion >= rightsVersion) return
@@ -95,7 +95,7 @@ export class Feed {
     return [...this.#cursors.keys()]
   }
 
-  /** The bytes of new events that are held back because the client reads slowly. */
+  /** The bytes of new events that wait in the database because the client reads slowly. */
   get owedBytes(): number {
     let total = 0
     for (const cursor of this.#cursors.values()) total += cursor.owedBytes
@@ -123,7 +123,7 @@ export class Feed {
     if (!this.#catchingUp) void this.#catchUp()
   }
 
-  /** Sends missed events page by page, and waits while the socket is congested. */
+  /** Replays missed events page by page, and waits while the socket is congested. */
   async #catchUp(): Promise<void> {
     this.#catchingUp = true
     try {
@@ -142,7 +142,7 @@ export class Feed {
       : [...this.#cursors.values()].filter(cursor => cursor.behind && this.#isConfirmed(cursor))
   }
 
-  /** Sends a page. Each part waits for its turn, so that a long replay does not delay the first events of others. */
+  /** Sends a page. Its parts take turns with other sockets, so that a long replay does not delay others. */
   async #advance(cursor: Cursor): Promise<void> {
     const { pages, now } = this.#dependencies
     const { parts, seq: readUpTo, isFull, hasLost, last } = await pages.read(cursor, cursor.pageSize)
@@ -169,7 +169,7 @@ export class Feed {
     return cursor.rightsVersion === this.#connection.rightsVersion
   }
 
-  /** Everything up to `seq` was sent. Newer events that came meanwhile are read next. */
+  /** Moves the cursor to `seq`. Events that arrived during the replay are read next. */
   #finishPage(cursor: Cursor, seq: number): void {
     cursor.seq = Math.max(cursor.seq, seq)
     if (cursor.announce) this.#connection.send(subscribedFrame(cursor.projectId, cursor.seq))

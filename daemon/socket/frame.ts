@@ -1,20 +1,20 @@
 import type { Problem } from '../../src/contract/errors.ts'
 import type { StoredEvent } from '../../src/events/outbox.ts'
 
-/** Messages to a client as they go over the wire (RFC 6455, 5.2: text, unmasked), made once for any number of sockets. */
+/** A message on the wire (RFC 6455, 5.2: text, unmasked), made once for any number of sockets. */
 export type Frame = Buffer
 
-/** An event as clients get it. Its data is JSON text already. */
+/** An event's frame. Its data is JSON text already. */
 export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Frame =>
   frameOf(
     `{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`,
   )
 
-/** The client follows the project: it has got every event up to `seq`, and gets each later one. */
+/** The client follows the project: every event up to `seq` was sent, and later ones follow. */
 export const subscribedFrame = (projectId: number, seq: number): Frame =>
   answer('subscribed', { projectId: String(projectId), seq })
 
-/** Events are gone that the client has not seen: it must read the project anew. It gets each event after `seq`. */
+/** Missed events were pruned: the client must read the project again. Events after `seq` follow. */
 export const resyncFrame = (projectId: number, seq: number, at: string): Frame =>
   frameOf(
     JSON.stringify({
@@ -26,7 +26,7 @@ export const resyncFrame = (projectId: number, seq: number, at: string): Frame =
     }),
   )
 
-/** A refusal, with the project that it is about if there is one. */
+/** An error, with its project if there is one. */
 export const errorFrame = ({ code, message }: Problem, projectId?: number): Frame =>
   answer('error', { code, message, ...(projectId !== undefined && { projectId: String(projectId) }) })
 

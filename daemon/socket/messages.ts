@@ -2,7 +2,7 @@ import { Problem } from '../../src/contract/errors.ts'
 import { ClientMessage } from '../../src/contract/events.ts'
 import { projectRole } from '../../src/domain/access.ts'
 import type { Caller } from '../../src/domain/caller.ts'
-import { audienceOf, hearingPermissions } from '../../src/domain/hearing.ts'
+import { audienceOf, eventPermissions } from '../../src/domain/eventAudience.ts'
 import type { Reader } from '../../src/store/database.ts'
 import { validate } from '../http/validate.ts'
 import { closeCodes, type Connection } from './connection.ts'
@@ -10,7 +10,7 @@ import type { Feed } from './feed.ts'
 import { errorFrame, pongFrame } from './frame.ts'
 
 /**
- * Does what a client's message says and answers it; what is wrong with the message is an answer too.
+ * Handles a client's message and answers it; an invalid message is answered with an error.
  * @param raw text, or bytes when the message was binary
  */
 export async function handleMessage(
@@ -25,7 +25,7 @@ export async function handleMessage(
     projectId = Number(message.payload.projectId)
     if (message.type === 'unsubscribe') return feed.unsubscribe(projectId)
     const { rightsVersion } = connection
-    // The token may have ended while the socket was being opened.
+    // The token may have been revoked while the socket was opening.
     connection.caller = await connection.renew()
     await requireReadAccess(db, connection.caller, projectId)
     if (feed.projects.length >= maxProjects && !feed.projects.includes(projectId))
@@ -52,14 +52,14 @@ function parse(raw: unknown): ClientMessage {
 }
 
 /**
- * Lets a caller pass who may see a project and hear anything of it.
+ * Requires that a caller may see a project and some of its events.
  * @throws Problem INSUFFICIENT_PERMISSIONS, PROJECT_NOT_FOUND
  */
 export async function requireReadAccess(db: Reader, caller: Caller, projectId: number): Promise<void> {
-  if (!audienceOf(caller.key?.permissions).hearsAnything)
+  if (!audienceOf(caller.key?.permissions).seesAnything)
     throw new Problem(
       'INSUFFICIENT_PERMISSIONS',
-      `The API key hears nothing: it lacks ${hearingPermissions.join(', ')}.`,
+      `The API key may not read events: it lacks ${eventPermissions.join(', ')}.`,
     )
   if (!(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
 }

@@ -1,6 +1,6 @@
 import { createSerialQueue } from '../../src/async/serialQueue.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { audienceOf } from '../../src/domain/hearing.ts'
+import { audienceOf } from '../../src/domain/eventAudience.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Connection } from './connection.ts'
@@ -10,8 +10,8 @@ import { requireReadAccess } from './messages.ts'
 const maxWaiting = 100
 
 /**
- * Sends a socket the notifications of its user about projects that the user can still see, in order. While its client reads
- * slowly a hundred of them wait; those after that it misses, for they are news and nothing is kept for later.
+ * Sends a socket the notifications of its user about visible projects, in order. For a slow client at most a hundred
+ * are queued; later ones are dropped, because notifications are not stored.
  */
 export function createNotificationConsumer(db: Reader, connection: Connection, log: Log): NotificationConsumer {
   let waiting = 0

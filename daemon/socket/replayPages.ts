@@ -1,12 +1,12 @@
-import { withoutDeleted, type Audience } from '../../src/domain/hearing.ts'
+import { withoutDeleted, type Audience } from '../../src/domain/eventAudience.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import type { Database, Reader } from '../../src/store/database.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
-/** The first page is small, so that nobody waits long for a first event; the rest follows in turn with other sockets. */
+/** The first page is small, so that the first event arrives soon. */
 export const firstPageSize = 4
 export const pageSize = 32
-/** Frames are joined until they have this size: one write of 32 KiB costs little more than one of a single event. */
+/** Frames are joined up to this size: one write of 32 KiB costs little more than one of a single event. */
 const minPartBytes = 32 * 1024
 const maxCachedBytes = 4 * 1024 * 1024
 const maxCachedPages = 64
@@ -17,8 +17,8 @@ interface Part {
   seq: number
 }
 /**
- * Events of a project in order, read up to `seq`. `isFull`: more may follow. `hasLost`: some events were deleted before they were
- * read. `last` is the newest seq of the outbox before the page was read.
+ * Events of a project in order, read up to `seq`. `isFull`: more may follow. `hasLost`: some were pruned before they
+ * were read. `last` is the outbox's newest seq before the read.
  */
 interface Page {
   parts: readonly Part[]
@@ -28,20 +28,20 @@ interface Page {
   last: number
 }
 
-/** Where a socket's replay continues, and for which audience. */
+/** The cursor and the audience of a socket's replay. */
 interface ReplayPosition {
   projectId: number
   seq: number
   audience: Audience
 }
 
-/** Reads the events that sockets missed, from the database. */
+/** Reads missed events from the database. */
 export interface ReplayPages {
-  /** Reads at most `maxEvents` events of the project after the seq, and keeps those that the audience may hear. */
+  /** Reads at most `maxEvents` events of the project after the seq, and keeps those visible to the audience. */
   read(position: ReplayPosition, maxEvents: number): Promise<Page>
 }
 
-/** Caches the latest pages: clients that reconnect together, as after a restart, have all missed the same events. */
+/** Caches the latest pages: clients that reconnect together, as after a restart, have missed the same events. */
 export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
   const kept = new Map<string, { page: Promise<Page>; bytes: number }>()
   let keptBytes = 0
@@ -81,9 +81,9 @@ async function readPage(
 ): Promise<Page> {
   const events = await outbox.replay(projectId, seq, maxEvents)
   const hasLost = seq < (await outbox.oldestSeq()) - 1
-  const heard = hasLost ? [] : events.map(event => audience.hear(event)).filter(event => event !== undefined)
+  const visible = hasLost ? [] : events.map(event => audience.view(event)).filter(event => event !== undefined)
   return {
-    parts: toParts(await withoutDeleted(db, heard)),
+    parts: toParts(await withoutDeleted(db, visible)),
     seq: events.at(-1)?.seq ?? seq,
     isFull: !hasLost && events.length === maxEvents,
     hasLost,

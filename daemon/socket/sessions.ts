@@ -14,10 +14,10 @@ const goodbyes = {
   [closeCodes.goingAway]: 'The server is shutting down.',
   [closeCodes.restarting]: 'The server is putting a backup in place.',
 }
-/** What the server closes all sockets with. */
+/** The close codes for all sockets at once. */
 export type ShutdownCode = keyof typeof goodbyes
 
-/** One client: its socket, what it follows, and what of its messages is done. */
+/** One client: its socket, its feed, and the queue of its messages. */
 export interface SocketSession {
   connection: Connection
   feed: Feed
@@ -62,7 +62,7 @@ export class SocketSessions implements Iterable<SocketSession> {
     })
   }
 
-  /** Handles a client's message after those that came before it. */
+  /** Handles a client's messages one after the other. */
   receive(peer: Peer, raw: unknown): void {
     const session = this.#byPeer.get(peer)
     if (!session?.connection.countMessage()) return
@@ -88,30 +88,30 @@ export class SocketSessions implements Iterable<SocketSession> {
     this.#byPeer.delete(peer)
   }
 
-  /** Closes a socket for which something went wrong on this side. */
+  /** Closes a socket after a failure of the server. */
   fail(peer: Peer, error: unknown): void {
     logFailure(this.#log, 'A socket failed.', error)
     this.drop(peer)
   }
 
-  /** Sees to the end of a socket that has failed: a close code may be on its way, but nothing more is read. */
+  /** Drops a failed socket: a close frame may still be on its way, but nothing more is read. */
   drop(peer: Peer): void {
     this.#byPeer.get(peer)?.connection.end(closeCodes.failed, 'Something went wrong.')
   }
 
-  /** Closes the sockets of callers whose token has ended. */
+  /** Closes the sockets of callers whose token was revoked. */
   endMatching(hasEnded: (caller: Caller) => boolean): void {
     for (const { connection } of this)
       if (hasEnded(connection.caller)) connection.end(closeCodes.unauthenticated, 'The token has ended.')
   }
 
-  /** Has nothing be sent to an account (null: to anybody) until its rights were looked up anew. */
+  /** Pauses the sockets of an account (null: all) until its rights are read again. */
   recheckRights(userId: number | null): void {
     for (const { connection } of this)
       if (userId === null || connection.caller.userId === userId) connection.doubtRights()
   }
 
-  /** Closes all sockets, and each that still opens. */
+  /** Closes all sockets, and rejects later ones. */
   endAll(goodbye: ShutdownCode): void {
     this.#goodbye = goodbye
     for (const { connection } of this) connection.end(goodbye, goodbyes[goodbye])

@@ -11,7 +11,7 @@ import type { Ended } from '../../src/identity/revocations.ts'
 import { cachedReader } from '../../src/store/cachedReader.ts'
 import type { Log } from '../process/stderrLog.ts'
 import { refuseConnection } from '../connections/refuseConnection.ts'
-import { admit, type Admission } from './admission.ts'
+import { admit, offersBoard, protocolHeader, subprotocol, type Admission } from './admission.ts'
 import { declineUpgrade } from './declineUpgrade.ts'
 import { createFanOut } from './fanOut.ts'
 import { closeCodes } from './connection.ts'
@@ -26,9 +26,12 @@ const heartbeatSecs = 30
 const partsPerTick = 16
 const closeTimeoutMs = 2000
 
-/** The live events of one server: `GET /api/ws` (specification "Events"). */
+/** The WebSocket server: `GET /api/ws` (specification "Events"). */
 export interface SocketServer {
-  /** Handles Node's 'upgrade' event and always answers it: with a socket, with an error, or as a plain request where another protocol was asked for. */
+  /**
+   * Handles Node's 'upgrade' event and always answers: with a socket, an error, or as a plain request for another
+   * protocol.
+   */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Closes every socket with 1001 or another code and refuses new ones. Sockets that are still open after 2 s are destroyed. */
   close(code?: ShutdownCode): Promise<void>
@@ -63,12 +66,7 @@ export function createSocketServer(app: App, log: Log): SocketServer {
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const admission = closing ? undefined : await admit(app, request)
     if (!admission || closing) throw new Problem('SHUTTING_DOWN')
-    await adapter.handleUpgrade(
-      request,
-      socket,
-      head,
-      Object.assign(new Request('http://board/api/ws'), { context: { admission, socket } }),
-    )
+    await adapter.handleUpgrade(request, socket, head, socketRequest(request, { admission, socket }))
   }
 
   return {
@@ -97,6 +95,13 @@ export function createSocketServer(app: App, log: Log): SocketServer {
   }
 }
 
+/** The request for crossws, without anything that holds a token. */
+const socketRequest = (request: IncomingMessage, context: { admission: Admission; socket: Duplex }): Request =>
+  Object.assign(
+    new Request('http://board/api/ws', { headers: offersBoard(request) ? { [protocolHeader]: subprotocol } : {} }),
+    { context },
+  )
+
 /** Observes the lag from an event's commit to its sockets. */
 function lagObserver({ metrics, config }: App): (at: string) => void {
   const lag = metrics.timing({
@@ -107,7 +112,7 @@ function lagObserver({ metrics, config }: App): (at: string) => void {
 }
 
 function createAdapter(sessions: SocketSessions): NodeAdapter {
-  /** A hook that throws would end the process. */
+  /** An exception in a hook would end the process. */
   const safely =
     <Rest extends unknown[]>(hook: (peer: Peer, ...rest: Rest) => void) =>
     (peer: Peer, ...rest: Rest) => {
@@ -120,6 +125,8 @@ function createAdapter(sessions: SocketSessions): NodeAdapter {
   return nodeAdapter({
     getNamespace: () => 'board',
     idleTimeout: heartbeatSecs,
+    // Other offered protocols hold a token.
+    handleProtocols: offered => offered.has(subprotocol) && subprotocol,
     serverOptions: { maxPayload: maxMessageBytes, perMessageDeflate: false, clientTracking: false },
     hooks: {
       open: safely(peer => sessions.open(peer, peer.context.socket as Duplex, peer.context.admission as Admission)),

@@ -9,7 +9,7 @@ import type { SocketSession, SocketSessions } from './sessions.ts'
 
 const roundMs = 500
 
-/** Checks twice a second whether open sockets may stay open and may still follow their projects. */
+/** Checks twice a second whether open sockets may stay open and follow their projects. */
 export interface Watch {
   /** Checks now as well. */
   check(): void
@@ -38,8 +38,8 @@ export function startWatch(db: Reader, sessions: SocketSessions, log: Log): Watc
 }
 
 /**
- * One check of all sockets. A token, and an account's access to a project, is looked up once however many sockets it has: a change
- * after that lookup counts in the next round.
+ * One round over all sockets. A token, and an account's access to a project, is looked up once per round; a later
+ * change counts in the next one.
  */
 function createRound(db: Reader, sessions: SocketSessions): (session: SocketSession) => Promise<void> {
   const versions = new Map([...sessions].map(({ connection }) => [connection, connection.rightsVersion]))
@@ -69,7 +69,7 @@ function createRound(db: Reader, sessions: SocketSessions): (session: SocketSess
   }
 }
 
-/** A promise's result, or the Problem for which the client is to blame. */
+/** Resolves to a promise's result, or to its Problem. */
 async function outcomeOf<T>(promise: Promise<T>): Promise<T | Problem> {
   try {
     return await promise

@@ -1,3 +1,4 @@
+import type { MessageInput } from '../contract/agentMessages.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { begin, findOpen, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
@@ -7,6 +8,7 @@ import { readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
+import { findGiven } from './sessions/promptFiles.ts'
 import { queueMessage } from './sessions/sessionCommands.ts'
 import { withResumePrompt } from './transcript/resumePrompt.ts'
 
@@ -41,16 +43,18 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
   return (await readCard(tx, projectId, id))!
 }
 
-/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
+/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
 export async function send(
   tx: Transaction,
   agents: Agents,
   projectId: number,
   caller: Caller,
-  content: string,
+  { content, attachmentIds }: MessageInput,
 ): Promise<MessageView> {
   const card = await findAssistant(tx, projectId)
-  return queueMessage(tx, (await findOpen(tx, card.id)) ?? (await resumeOrBegin(tx, agents, card, caller)), content)
+  const given = await findGiven(tx, attachmentIds, { projectId })
+  const session = (await findOpen(tx, card.id)) ?? (await resumeOrBegin(tx, agents, card, caller))
+  return queueMessage(tx, session, content, given)
 }
 
 async function resumeOrBegin(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {

@@ -1,4 +1,5 @@
 import type { InferOutput } from 'valibot'
+import type { MessageInput } from '../contract/agentMessages.ts'
 import { Problem } from '../contract/errors.ts'
 import type { PreSession } from '../contract/preSessions.ts'
 import type { Caller } from '../domain/caller.ts'
@@ -9,6 +10,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { readSession, type SessionItem, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
+import { findGiven } from './sessions/promptFiles.ts'
 import { queueMessage } from './sessions/sessionCommands.ts'
 
 export interface PreSessionRef {
@@ -40,15 +42,17 @@ export async function find(db: Reader, { projectId, sessionId }: PreSessionRef):
   return session
 }
 
-/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, INSUFFICIENT_PERMISSIONS, CONFLICT when it is over */
+/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, CONFLICT when it is over */
 export async function send(
   tx: Transaction,
   agents: Agents,
   ref: PreSessionRef & { caller: Caller },
-  content: string,
+  { content, attachmentIds }: MessageInput,
 ): Promise<MessageView> {
   const session = await findUnfinished(tx, ref)
-  return queueMessage(tx, session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller), content)
+  const given = await findGiven(tx, attachmentIds, session)
+  const open = session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller)
+  return queueMessage(tx, open, content, given)
 }
 
 /** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */

@@ -37,17 +37,21 @@ export async function commandFiles(projectPath: string): Promise<Command[]> {
         .split('/')
         .join(separator)
       if (name.length <= maxNameLength && !/[\p{Cc}\uFFFD]/u.test(name))
-        commands.push({ name, description: descriptionIn(await startOf(file), file) })
+        commands.push({ name, description: descriptionIn(await startOf(file), file), agents: [] })
     }
   }
   return merge(commands)
 }
 
-/** Sorts commands by name. Of several with one name the first wins. */
-export const merge = (commands: readonly Command[]): Command[] =>
-  [...new Map(commands.toReversed().map(command => [command.name, command])).values()].sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  )
+/** Sorts commands by name. Duplicates are merged: the first gives the description, and all their agents are named. */
+export function merge(commands: readonly Command[]): Command[] {
+  const merged = new Map<string, Command>()
+  for (const command of commands) {
+    const known = merged.get(command.name)
+    merged.set(command.name, known ? { ...known, agents: [...known.agents, ...command.agents] } : command)
+  }
+  return [...merged.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
 
 async function filesBelow(
   folder: string,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { insertAuditRow, mergeAudit, type NewAuditRow } from '../store/audit.ts'
-import { released } from '../store/connection.ts'
+import { isFileReleased } from '../store/connection.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
 import { exists } from './folder.ts'
@@ -31,9 +31,9 @@ export async function keepAudit(
     await to.close()
   }
   if (
-    !(await released(restored)) ||
+    !(await isFileReleased(restored)) ||
     (await exists(`${restored}-wal`)) ||
-    ((await exists(present)) && !(await released(present)))
+    ((await exists(present)) && !(await isFileReleased(present)))
   )
     throw new Problem(
       'DATABASE_BUSY',

@@ -21,7 +21,7 @@ import { keyName, type Manifest } from './manifest.ts'
 import { backupName, timeOfName } from './names.ts'
 import { verifyArchive, workName } from './verifying.ts'
 
-/** The backups of one data folder. What makes or reads an archive waits for its turn. */
+/** The backups of one data folder. Making and reading archives is serialized. */
 export interface Backups {
   /** @throws Problem DISK_FULL, DATABASE_DAMAGED, SHUTTING_DOWN */
   create(origin: BackupOrigin, withKey: boolean): Promise<Backup>
@@ -31,18 +31,21 @@ export interface Backups {
   find(filename: string): Promise<Backup & { path: string }>
   /** @throws Problem BACKUP_NOT_FOUND */
   remove(filename: string): Promise<void>
-  /** Writes the bytes of an upload to a file, which `admit` or `discard` takes away. @throws Problem DISK_FULL */
+  /** Writes an upload to a file, which `admit` or `discard` removes. @throws Problem DISK_FULL */
   receive(bytes: AsyncIterable<Buffer>): Promise<string>
-  /** Makes a backup of an upload that holds one. @param sentName its name, if that is a backup's. @throws Problem INVALID_BACKUP, BACKUP_EXISTS, DISK_FULL */
+  /**
+   * Turns an upload into a backup. @param sentName its name, if that is a backup's. @throws Problem INVALID_BACKUP,
+   * BACKUP_EXISTS, DISK_FULL
+   */
   admit(upload: string, sentName: string | undefined): Promise<Backup>
   discard(upload: string): Promise<void>
-  /** How many bytes an upload may have: half of what the disk has left. */
+  /** The maximum size of an upload: half of the disk's free space. */
   roomBytes(): Promise<number>
-  /** Deletes the timetable's backups but the newest that are good. Tells which. */
+  /** Deletes all scheduled backups but the newest `keep` good ones. @returns their names */
   prune(keep: number): Promise<string[]>
-  /** Runs `work` alone, with a new folder that is removed afterwards unless it was moved away. */
+  /** Runs `work` exclusively, with a temporary folder, which `work` may move away. */
   runExclusive<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Ends what is being made. */
+  /** Aborts backups in progress. */
   close(): Promise<void>
 }
 
@@ -53,7 +56,7 @@ interface Parts {
   log: Log
 }
 
-/** Opens the folder `backups` of a data folder; what a server that died left half done is removed. */
+/** Opens the folder `backups` of a data folder, and removes unfinished work of a crashed server. */
 export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
   const folder = backupsFolder(dataDir)
   await openBackupsFolder(folder)
@@ -140,7 +143,7 @@ const described = (filename: string, { parts, version, origin }: Manifest) => ({
   withKey: parts.some(({ name }) => name === keyName),
 })
 
-/** Looks through a file of which nothing is known, and notes what it is. */
+/** Verifies an unknown file, and stores the result. */
 async function inspect(folder: string, filename: string, work: string, signal: AbortSignal): Promise<Backup> {
   const path = pathOf(folder, filename)
   const backup = await verifyArchive(path, { work, signal }).then(
@@ -179,7 +182,10 @@ async function receive(folder: string, bytes: AsyncIterable<Buffer>): Promise<st
   }
 }
 
-/** Backups of the timetable that are older than the `keep` newest good ones. Those from a time to come are the oldest: the clock was put back since. */
+/**
+ * Scheduled backups older than the `keep` newest good ones. Those with a future time count as the oldest: the clock
+ * was set back since.
+ */
 async function prune(folder: string, keep: number, now: Date): Promise<string[]> {
   const removed: string[] = []
   let good = 0

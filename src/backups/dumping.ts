@@ -1,7 +1,7 @@
 import { copyBoard } from '../store/copying.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
-import { released } from '../store/connection.ts'
+import { isFileReleased } from '../store/connection.ts'
 import { Problem } from '../contract/errors.ts'
 import { migrate } from '../store/migrate.ts'
 
@@ -17,6 +17,6 @@ export async function dumpDatabase(db: Database, to: string): Promise<void> {
   } finally {
     await target.close()
   }
-  if (!(await released(to)))
+  if (!(await isFileReleased(to)))
     throw new Problem('DATABASE_BUSY', 'The copy of the database could not be let go of; try again.')
 }

@@ -5,6 +5,7 @@ import { makePrivateFolder } from '../config/folders.ts'
 import { serverDefaults, type ServerConfig } from '../config/server.ts'
 import type { OnProgress, VerifiedBackup } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
+import { createAttachmentFiles } from '../domain/attachmentFiles.ts'
 import { sealingKeyOf } from '../identity/seal.ts'
 import type { NewAuditRow } from '../store/audit.ts'
 import { copyDatabase } from '../store/copies.ts'
@@ -105,7 +106,7 @@ export async function restoreFile(
   }
 }
 
-/** What the audit log says of a restore without a server: whoever did it has the machine's account. */
+/** What the audit log says of a restore without a server: it is done under the machine's account. */
 const restoredBy = (path: string): NewAuditRow => ({
   outcome: 'ok',
   action: 'backups.restore',
@@ -129,7 +130,7 @@ async function keep(config: ServerConfig, withKey: boolean): Promise<Kept | unde
     if (reason !== undefined) throw new Problem('DATABASE_DAMAGED')
     const source = {
       copyDatabase: (to: string, signal?: AbortSignal) => copyDatabase(join(dataDir, databaseName), to, signal),
-      attachmentsDir: join(dataDir, attachmentsName),
+      attachmentFiles: createAttachmentFiles(join(dataDir, attachmentsName)),
       sealingKey: () => sealingKeyOf(config),
     }
     const backups = await openBackups({

@@ -2,7 +2,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { version } from '../config/version.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
-import { holdFiles } from '../domain/attachmentFiles.ts'
+import type { AttachmentFiles } from '../domain/attachmentFiles.ts'
 import { filesOfCopy, type NamedFile } from '../store/copies.ts'
 import { freeTime, keepArchive } from './folder.ts'
 import { hashFile } from './hashing.ts'
@@ -11,10 +11,10 @@ import { backupName } from './names.ts'
 import { verifyArchive } from './verifying.ts'
 import { PartChanged, writeArchive } from './writing.ts'
 
-/** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` tells the key's text, if there is one. */
+/** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` returns the key's text, if there is one. */
 export interface Source {
   copyDatabase(to: string, signal?: AbortSignal): Promise<void>
-  attachmentsDir: string
+  attachmentFiles: AttachmentFiles
   sealingKey(): string | undefined
 }
 export interface MakeOptions {
@@ -35,7 +35,7 @@ export interface MakeOptions {
  * @throws Problem DISK_FULL, DATABASE_DAMAGED, INVALID_BACKUP when what was written does not hold
  */
 export async function makeBackup(source: Source, options: MakeOptions): Promise<Backup> {
-  const release = holdFiles(source.attachmentsDir)
+  const release = source.attachmentFiles.hold()
   try {
     const { folder, work, origin, signal } = options
     const at = await freeTime(folder, options.now)
@@ -43,7 +43,7 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
     await source.copyDatabase(copy, signal)
     const { schemaVersion, files } = await filesOfCopy(copy, signal)
     const key = options.withKey ? await copyKey(source, work) : undefined
-    const { parts, missing } = await findParts(source.attachmentsDir, files)
+    const { parts, missing } = await findParts(source.attachmentFiles.folder, files)
     const manifest: Manifest = {
       format,
       version,
@@ -57,7 +57,7 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
     const written = await write(
       archive,
       manifest,
-      ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentsDir, '..') : work, name),
+      ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentFiles.folder, '..') : work, name),
       signal,
     )
     if (manifest.missing.length > 0) options.onMissing(manifest.missing)

@@ -5,7 +5,7 @@ import { makePrivateFolder, syncFolder } from '../config/folders.ts'
 import type { DatabaseMove, MovedDatabase } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
 import { copyBoard, countRows, requireFinished, type CopyOptions } from '../store/copying.ts'
-import { released } from '../store/connection.ts'
+import { isFileReleased } from '../store/connection.ts'
 import { listDaemons, otherMachines } from '../store/daemons.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
@@ -63,7 +63,8 @@ export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
       const target = openDatabase({ path: part, clock })
       const moved = await copy(source, target, () => null, move).finally(() => target.close())
       if (move.dryRun) return moved
-      if (!(await released(part))) throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
+      if (!(await isFileReleased(part)))
+        throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
       await keepAside(move.dataDir)
       await rename(part, join(move.dataDir, databaseName))
       await markDatabase(move.dataDir, clock())
@@ -122,7 +123,7 @@ async function copy(
 async function leave({ dataDir, server }: DatabaseMove): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
-  await released(join(dataDir, databaseName))
+  await isFileReleased(join(dataDir, databaseName))
   await writeFile(join(dataDir, `${movedName}.part`), `${JSON.stringify({ to: server.url, at, keptAs })}\n`, {
     mode: 0o600,
     flush: true,

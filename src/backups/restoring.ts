@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
-import { requireClosedDoor } from '../identity/authSettings.ts'
+import { requireSafeAuthSettings } from '../identity/authSettings.ts'
 import { clearHosts } from '../store/daemons.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
-import { released } from '../store/connection.ts'
+import { isFileReleased } from '../store/connection.ts'
 import type { NewAuditRow } from '../store/audit.ts'
 import type { Reader } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
@@ -22,12 +22,12 @@ import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
 import { verifyArchive } from './verifying.ts'
 
-/** Whoever runs the board on a data folder: takes it down around something, and up again. */
+/** The host of a board on a data folder: takes it down around something, and up again. */
 export interface Host {
   /**
    * Ends all work, answers reading requests only while `keep` runs, closes the board, runs `swap` and opens what is there then.
    * When either fails, what was there is opened again.
-   * @param request the one on whose behalf this happens, which goes on
+   * @param request the one on whose behalf this happens, which is not cut off
    * @throws Problem CONFLICT while it is being done already
    */
   replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T>
@@ -87,7 +87,7 @@ export interface Kept {
   folder?: string
 }
 
-/** Keeps the present state as a backup, or tells where its files will stay when there is nothing sound to back up. */
+/** Keeps the present state as a backup, or returns where its files will stay when there is nothing sound to back up. */
 export async function keepPresent(
   create: () => Promise<{ filename: string }>,
   { clock }: Pick<ServerConfig, 'clock'>,
@@ -111,7 +111,7 @@ export async function swap(
   entry: NewAuditRow,
   keptAs?: string,
 ): Promise<void> {
-  if (!(await released(join(config.dataDir, databaseName))))
+  if (!(await isFileReleased(join(config.dataDir, databaseName))))
     throw new Problem(
       'DATABASE_BUSY',
       'The database could not be let go of. Nothing was changed; restore the backup while the server is stopped.',
@@ -163,11 +163,11 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
       await clearHosts(tx)
       if (keep) await keepSignInToken(tx, keep)
     })
-    await requireClosedDoor({ config, db })
+    await requireSafeAuthSettings({ config, db })
   } finally {
     await db.close()
   }
-  if (!(await released(path)) || existsSync(`${path}-wal`))
+  if (!(await isFileReleased(path)) || existsSync(`${path}-wal`))
     throw new Problem(
       'DATABASE_BUSY',
       'The restored database could not be let go of. Nothing was changed; try again.',

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { makePrivateFolder } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import { isSealingKey } from '../identity/seal.ts'
-import { examineDatabase, Unsound, type Examined } from '../store/copies.ts'
+import { examineDatabase, InvalidDatabase, type DatabaseContents } from '../store/copies.ts'
 import { attachmentsName, databaseName, keyName, type Manifest, type Part } from './manifest.ts'
 import { notWhole, readArchive, type Read } from './reading.ts'
 import { createUnpacking, drain, whole } from './unpacking.ts'
@@ -51,7 +51,7 @@ export async function verifyArchive(path: string, { work, unpack, onProgress, si
   })
   await written()
   const examined = await examineDatabase(join(work, databaseName), signal).catch(error => {
-    throw error instanceof Unsound ? notWhole(error.message) : error
+    throw error instanceof InvalidDatabase ? notWhole(error.message) : error
   })
   requireAgreement(read.manifest, examined)
   return read
@@ -70,7 +70,7 @@ async function requireRoom(work: string, { parts }: Manifest, unpack?: { reuse?:
     )
 }
 
-function requireAgreement({ schemaVersion, parts, missing }: Manifest, examined: Examined): void {
+function requireAgreement({ schemaVersion, parts, missing }: Manifest, examined: DatabaseContents): void {
   if (examined.schemaVersion !== schemaVersion)
     throw notWhole('its database is not of the version that its manifest names')
   const named = new Set(examined.files.map(({ name }) => `${attachmentsName}/${name}`))

@@ -10,3 +10,16 @@ export interface MovableCard {
  */
 export const startsAgent = (card: MovableCard, to: { id: string; columnType: string }): boolean =>
   to.columnType === 'active' && to.id !== card.columnId && !card.hasActiveAgent
+
+/** What a card that was moved says of the start of its agent. */
+interface MovedCard {
+  columnType?: string
+  updatedAt: string
+  lastAgentAction?: { type: string; at: string; detail: string | null } | null
+}
+
+/** Why a card's agent did not start by the move that has just brought it here; null where that is not known. */
+export const whyNotStarted = ({ columnType, lastAgentAction, updatedAt }: MovedCard): string | null | undefined =>
+  columnType === 'active' && lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt
+    ? lastAgentAction.detail
+    : undefined

@@ -22,7 +22,7 @@ export function dataOf(url: string, { status, headers, body, asked }: Answered):
   if (status >= 400) {
     if (!isError(envelope.error) && !fromProxy.has(status)) throw noBoard(url, status, headers)
     const failure = new ApiFailure(status, body, headers, asked)
-    // A board below a path of a proxy may end in /api, so only one that does not know the route tells.
+    // A board below a path of a proxy may end in /api, so only an answer of an unknown route shows that.
     throw failure.code === 'NOT_FOUND' && /\/api\/?$/.test(url) ? belowApi(url, failure) : failure
   }
   if (status === 204) return undefined

@@ -76,7 +76,7 @@ async function reach(url: URL, request: Exchange): Promise<Answer> {
 /** Why no answer came: the caller's own abort or mistake, or the server. */
 export function unreachable(url: URL, signal: AbortSignal | undefined, error: unknown): unknown {
   if (signal?.aborted) return signal.reason
-  return (error as NodeJS.ErrnoException).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
+  return (error as { code?: string }).code === 'ERR_INVALID_CHAR' ? error : new Unreachable(url.origin, error)
 }
 
 /**
@@ -91,7 +91,7 @@ export async function sendJson(
   options?: CallOptions,
 ): Promise<unknown> {
   const answer = await send(connection, method, path, input === undefined ? undefined : JSON.stringify(input), options)
-  return dataOf(connection.url, { ...answer, body: parseJson(answer.bytes.toString()), asked: { path, input } })
+  return dataOf(connection.url, { ...answer, body: parseJson(textOf(answer)), asked: { path, input } })
 }
 
 export function headersOf(
@@ -103,15 +103,14 @@ export function headersOf(
     accept: 'application/json',
     ...(connection.userAgent && { 'user-agent': connection.userAgent }),
     ...(connection.token && { authorization: `Bearer ${connection.token}` }),
-    ...(body !== undefined && {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-    }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(options.ifMatch && { 'if-match': options.ifMatch }),
     ...(options.idempotencyKey && { 'idempotency-key': options.idempotencyKey }),
     ...options.headers,
   }
 }
+
+const textOf = ({ bytes }: Answer): string => new TextDecoder().decode(bytes)
 
 /** What a body says; undefined for what is no JSON. */
 export function parseJson(body: string): unknown {

@@ -1,7 +1,8 @@
-import { contract, type Contract } from '../contract/index.ts'
+import type { Contract } from '../contract/index.ts'
 import { paramsOf, type Output, type Route, type Sent } from '../contract/route.ts'
+import { resources } from './resources.ts'
 import { sendJson, type CallOptions, type Connection } from './http.ts'
-import { download, upload, type Download, type Upload } from './transfer.ts'
+import type { Download, Upload } from './transfer.ts'
 
 export { ApiFailure, Unreachable } from './failures.ts'
 export type { Connection } from './http.ts'
@@ -20,44 +21,39 @@ export type Client = { [Resource in keyof Contract]: Calls<Contract[Resource]> }
 
 /** Makes the typed functions for one server: `client.cards.move({ projectId, cardId, columnId })`. */
 export function createClient(connection: Connection): Client {
-  const client = {} as Client
-  for (const resource of Object.keys(contract) as (keyof Contract)[]) {
-    let calls: unknown
-    Object.defineProperty(client, resource, {
-      enumerable: true,
-      get: () => (calls ??= callsOf(connection, contract[resource])),
-    })
-  }
-  return client
+  const client: Partial<Record<string, unknown>> = {}
+  for (const [resource, load] of Object.entries(resources)) client[resource] = callsOf(connection, load)
+  return client as Client
 }
 
-/** Made when the resource is first called, for a command calls one or two. */
-const callsOf = (connection: Connection, rows: Record<string, Route>) =>
-  Object.fromEntries(
-    Object.entries(rows).map(([name, route]) => [
-      name,
-      (input: Record<string, unknown> = {}, options?: CallOptions) => call(connection, route, input, options),
-    ]),
+/** The functions of a resource, whose routes are loaded when the first is called. */
+const callsOf = (connection: Connection, load: () => Promise<Record<string, Route>>) =>
+  new Proxy(
+    {},
+    {
+      // It is no promise, where somebody awaits it.
+      get: (_, name) =>
+        typeof name === 'symbol' || name === 'then'
+          ? undefined
+          : async (input: Record<string, unknown> = {}, options?: CallOptions) =>
+              call(connection, (await load())[name]!, input, options),
+    },
   )
 
-function call(
+async function call(
   connection: Connection,
   route: Route,
   input: Record<string, unknown>,
   options?: CallOptions,
 ): Promise<unknown> {
   const { path, rest } = fill(route, input)
-  if (route.transfer === 'upload') return upload(connection, path, rest.file as Upload, options)
-  const sendsBody = route.input !== undefined && route.body === 'json'
-  if (route.transfer === 'file' || route.transfer === 'raw')
-    return download(
-      connection,
-      { method: route.method, transfer: route.transfer },
-      path,
-      sendsBody ? rest : undefined,
-      options,
-    )
-  return sendJson(connection, route.method, path, sendsBody ? rest : undefined, options)
+  const { transfer } = route
+  const body = route.input !== undefined && route.body === 'json' ? rest : undefined
+  if (transfer === undefined) return sendJson(connection, route.method, path, body, options)
+  const { download, upload } = await import('./transfer.ts')
+  return transfer === 'upload'
+    ? upload(connection, path, rest.file as Upload, options)
+    : download(connection, { method: route.method, transfer }, path, body, options)
 }
 
 /** Puts the input's fields where they belong: path, then query or body. The body of an upload is the file alone. */

@@ -4,7 +4,7 @@ import { Agent, request, type RequestOptions } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 
 /**
- * Takes one certificate (PEM) for a server's and no other, whoever has signed it and whatever it names. The file in which a server
+ * Accepts one server certificate (PEM) and no other, whatever its issuer and names. The file in which a server
  * leaves it is the account's own, so it says more than an authority.
  */
 export const pinnedTo = (certificate: string): ConnectionOptions => ({

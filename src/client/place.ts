@@ -1,4 +1,5 @@
-import { isCertificateRefusal, Unreachable } from './failures.ts'
+import { Unreachable } from './failures.ts'
+import { isCertificateRefusal } from './unreachable.ts'
 
 /** Where a server is and who calls it. */
 export interface Place {
@@ -13,7 +14,7 @@ export interface Place {
 export interface RenewablePlace extends Place {
   /**
    * Finds the server again where each start of it brings a new token, and perhaps a new port. It is given the place that failed,
-   * and gives the one to go on with, or undefined when it knows no other.
+   * and returns the one to use from now on, or undefined when it knows no other.
    */
   renew?: (failed: Place & { wasRefused: boolean }) => Promise<Place | undefined>
 }
@@ -35,14 +36,14 @@ export async function askRenewed<T extends { status: number }>(
     if (answer.status !== 401 || !(await renewPlace(connection, used, true))) return answer
   } catch (error) {
     if (!(error instanceof Unreachable) || !(await renewPlace(connection, used, false))) throw error
-    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+    const { code } = (error.cause ?? {}) as { code?: string }
     if (!isSafe && code !== 'ECONNREFUSED' && !isCertificateRefusal(code)) throw error
   }
   return ask()
 }
 
 /**
- * Puts the place into the connection at which the server is now. Tells whether it is another one than `used`.
+ * Puts the place into the connection at which the server is now. Returns whether it is another one than `used`.
  * @param wasRefused the server answered and did not take the token
  */
 export async function renewPlace(

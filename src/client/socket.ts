@@ -1,10 +1,10 @@
-import type { WebSocket } from 'undici'
 import { backoffMs } from '../async/backoff.ts'
 import { errors, type ErrorCode } from '../contract/errors.ts'
 import type { ClientMessage, EventMessage } from '../contract/events.ts'
 import { ApiFailure, Unreachable } from './failures.ts'
 import type { Connection } from './http.ts'
 import { renewPlace, type Place } from './place.ts'
+import { openWebSocket } from './webSocket.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
 export type LiveMessage =
@@ -30,6 +30,8 @@ type Incoming =
 
 const firstRetryMs = 250
 const maxRetryMs = 10_000
+type Socket = Awaited<ReturnType<typeof openWebSocket>>
+
 /** The close code of a token that the server does not take. */
 const tokenEnded = 4001
 
@@ -44,8 +46,8 @@ export class Live {
   readonly #options: LiveOptions
   /** Project id -> the last seq that was told, or undefined until the server has said where it is. */
   readonly #subscriptions = new Map<string, number | undefined>()
-  #socket: WebSocket | undefined
-  #timer: NodeJS.Timeout | undefined
+  #socket: Socket | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #wasOpen = false
   #closed = false
@@ -77,14 +79,13 @@ export class Live {
 
   async #connect(): Promise<void> {
     this.#options.onState?.({ name: 'connecting' })
-    const { Agent, WebSocket } = await import('./undici.ts')
-    const { pinnedTo } = await import('./pinning.ts')
-    if (this.#closed) return
     const { url, token, certificate } = this.#connection
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
-      headers: token ? { authorization: `Bearer ${token}` } : {},
-      ...(certificate !== undefined && { dispatcher: new Agent({ connect: pinnedTo(certificate) }) }),
+    const socket = await openWebSocket(`${url.replace(/^http/, 'ws').replace(/\/$/, '')}/api/ws`, {
+      url,
+      token,
+      certificate,
     })
+    if (this.#closed) return socket.close()
     this.#socket = socket
     const current = (act: () => void) => () => {
       if (this.#socket === socket) act()
@@ -98,7 +99,7 @@ export class Live {
     })
     socket.addEventListener('error', event => {
       if (this.#socket === socket && !this.#wasOpen)
-        this.#end(new Unreachable(new URL(this.#connection.url).origin, event.error ?? new Error('no WebSocket')))
+        this.#end(new Unreachable(new URL(this.#connection.url).origin, causeOf(event)))
     })
     socket.addEventListener('close', event => {
       if (this.#socket !== socket) return
@@ -182,7 +183,7 @@ export class Live {
   }
 
   /** Gives a socket up that says nothing. A dead peer never closes, so its close is not waited for. */
-  #watch(socket: WebSocket, withinMs: number): void {
+  #watch(socket: Socket, withinMs: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       if (this.#socket !== socket) return
@@ -206,6 +207,9 @@ export class Live {
     else this.#settle.resolve()
   }
 }
+
+/** Only Node's events say why. */
+const causeOf = (event: object): unknown => ('error' in event && event.error) || new Error('no WebSocket')
 
 function parse(data: unknown): Incoming | undefined {
   try {

@@ -4,22 +4,14 @@ import { basename } from 'node:path'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { dataOf } from './envelope.ts'
+import { fileOf, signOf, type FileHead } from './fileHead.ts'
 import { openExchange, type Exchange } from './exchange.ts'
 import { headersOf, parseJson, unreachable, type CallOptions, type Connection } from './http.ts'
 import { askRenewed } from './place.ts'
 
 /** A file that is coming from the server. */
-export interface Download {
-  filename: string | undefined
-  contentType: string
-  size: number | undefined
+export interface Download extends FileHead {
   body: Readable
-  missing?: Missing
-}
-/** How many attachments an export has no bytes of, and the machines that have them and could not be reached. */
-interface Missing {
-  files: number
-  machines: string[]
 }
 /** A file that goes to the server: a path on this machine, told of its progress in bytes. */
 export interface Upload {
@@ -30,9 +22,6 @@ export interface Upload {
 
 /** A server may work for a while on what it is sent, or before it begins to send. */
 const maxWorkMs = 30 * 60_000
-
-/** The header that tells the board's answer from another program's: a file has a name, a page or figures a request id. */
-const signOf = { file: 'content-disposition', raw: 'x-request-id' }
 
 /**
  * Asks for a file, or for what has no name, and hands over its stream.
@@ -54,27 +43,7 @@ export async function download(
   }))
   const { status, headers, body } = answer
   if (status >= 300 || headers[signOf[transfer]] === undefined) await jsonOf(connection, answer, path)
-  const filename = /filename\*=UTF-8''([^;]+)/.exec(String(headers['content-disposition']))?.[1]
-  return {
-    filename: filename && decodeURIComponent(filename),
-    contentType: String(headers['content-type']),
-    size: headers['content-length'] ? Number(headers['content-length']) : undefined,
-    body,
-    missing: missingOf(headers),
-  }
-}
-
-function missingOf(headers: Record<string, string | string[] | undefined>): Missing | undefined {
-  const files = Number(headers['x-board-missing-files'] ?? 0)
-  return files > 0
-    ? {
-        files,
-        machines: String(headers['x-board-missing-machines'] ?? '')
-          .split(',')
-          .filter(Boolean)
-          .map(decodeURIComponent),
-      }
-    : undefined
+  return { ...fileOf(headers), body }
 }
 
 /**

@@ -1,2 +1,5 @@
-/** What is used of undici, as a module of its own: imported lazily by its own name, a bundled CommonJS package has no named exports. */
+/**
+ * The used exports of undici. A module of our own, because a lazily imported CommonJS package has no named exports in
+ * the bundle.
+ */
 export { Agent, buildConnector, request, WebSocket } from 'undici'

@@ -1,6 +1,9 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { dirname, isAbsolute, relative, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+
+/** Where the files of attachments are, under names of the board's. */
+export const attachmentsFolder = (dataDir: string): string => join(dataDir, 'attachments')
 
 /**
  * Makes a folder, and those above it that are missing, for this account only. One level at a time: Node's own recursive way

@@ -5,7 +5,7 @@ const buffer = Buffer.alloc(4096)
 const [stateField, startField] = [0, 19]
 
 /**
- * What tells a process of this machine from any other that had or will have its pid: the boot, and when in it the process
+ * What distinguishes a process of this machine from any other that had or will have its pid: the boot, and when in it the process
  * started. Undefined when it has ended, or this is not Linux.
  */
 export function processMark(pid: number): string | undefined {
@@ -17,7 +17,7 @@ export function processMark(pid: number): string | undefined {
     : undefined
 }
 
-/** What the kernel tells of a process, from its state on; undefined when there is none. Its name, which is left out, may hold spaces and brackets. */
+/** The kernel's fields of a process, from its state on; undefined when there is none. Its name, which is left out, may hold spaces and brackets. */
 export function readStat(pid: number): string[] | undefined {
   const stat = readKernel(`/proc/${pid}/stat`)
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -52,7 +52,7 @@ export const logFailure = (
   error: unknown,
   fields?: Readonly<Record<string, unknown>>,
 ): void => {
-  // The daemon's membership tells of it once, for all that fails by it.
+  // The daemon's membership logs it once, for all that fails by it.
   if (isOutOfReach(error)) return
   const level = failureLevel(error)
   log(level, message, { ...fields, cause: level === 'warn' ? reasonOf(error) : causeOf(error) })

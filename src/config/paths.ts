@@ -9,21 +9,17 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'board')
 }
 
-/** The folder for what can be made again: XDG_CACHE_HOME, else the platform's place for it. */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'board')
-  if (process.platform === 'win32')
-    return join(env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'board', 'cache')
-  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'board')
-}
-
 /** The file in which a running daemon leaves its URL, pid and local token. */
 export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.json')
 
-/** Where a server in the background prints. */
+/** The output of a background server. */
 export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
 
-/** What `daemon.json` holds. It is 0600: the token acts as super_admin. `mark` says which process had that pid (`processMark`); `args` are what `board serve` was given, for a restart. `certificate` is the server's own as PEM: the only one that its clients take for it. */
+/**
+ * The contents of `daemon.json`. Its mode is 0600: the token acts as super_admin. `mark` identifies the process with
+ * that pid (`processMark`); `args` are those of `board serve`, for a restart. `certificate` is the server's own as
+ * PEM, the only one that its clients accept.
+ */
 export interface Runtime {
   url: string
   certificate?: string

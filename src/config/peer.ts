@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { parse } from 'ipaddr.js'
+import { isFromSandbox } from './sandboxSockets.ts'
 import type { ServerConfig } from './server.ts'
 import { ownPeerReader, type IsOwnPeer } from './socketOwner.ts'
 
@@ -17,16 +18,17 @@ export interface Peer {
 /**
  * Tells who is at the other end of a request. With `trustProxy` the last entry of `X-Forwarded-For` counts: the one that
  * the nearest proxy wrote. Such a peer is never the server's own, so that a proxy cannot lend its own place to everybody; nor is
- * one that comes through a proxy which is not trusted but says that it is there.
+ * one that comes through a proxy which is not trusted but says that it is there, or out of a sandbox.
  */
 export function peerReader(
   config: Pick<ServerConfig, 'trustProxy' | 'socketTables'>,
 ): (request: IncomingMessage) => Peer {
   const isOwnPeer = ownPeerReader(config.socketTables)
   return request => {
+    if (isFromSandbox(request.socket)) return sandboxPeer
     const forwarded = config.trustProxy ? request.headers['x-forwarded-for'] : undefined
     if (forwarded === undefined) return new DirectPeer(request, isOwnPeer)
-    return new ForwardedPeer(String(forwarded).split(',').at(-1)!.trim().slice(0, 100))
+    return new StrangePeer(String(forwarded).split(',').at(-1)!.trim().slice(0, 100))
   }
 }
 
@@ -51,7 +53,7 @@ class DirectPeer implements Peer {
   }
 }
 
-class ForwardedPeer implements Peer {
+class StrangePeer implements Peer {
   readonly address: string
   constructor(address: string) {
     this.address = address
@@ -61,6 +63,9 @@ class ForwardedPeer implements Peer {
     return false
   }
 }
+
+/** Its addresses are those of a network of its own, and what it says of itself counts for nothing. */
+const sandboxPeer: Peer = new StrangePeer('sandbox')
 
 /** By these headers proxies and tunnels say that they pass a request on, and for whom. */
 const forwardingHeaders = new Set([

@@ -45,8 +45,25 @@ export interface ServerConfig {
   maxAttachmentBytes: number
   /** How large a file may be that is imported. */
   maxImportBytes: number
+  /** Whether agents are kept apart: where that works, always, or not at all. */
+  sandbox: 'auto' | 'require' | 'off'
+  /** The command of walls of one's own, with `{command}` in it. */
+  sandboxCommand?: string
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
+  /**
+   * When a card tries again whose agent has reached a usage limit: after `firstMs`, doubling up to `maxMs`, where the agent does not say
+   * when it ends; where the same limit is reached again at once, after `repeatMs`, doubling.
+   */
+  usageLimitTiming: { firstMs: number; maxMs: number; repeatMs: number }
+  /** How long an agent may wait for its model without a sign of it before its turn is ended; 0 for ever. */
+  agentSilenceMs: number
+  /** How long an agent says nothing before people are told so. */
+  agentQuietMs: number
+  /** The program that a watchdog becomes (`src/process/watchdogProgram.ts`, built). Without it there is none. */
+  watchdogProgram?: string
+  /** The folder of the built page (`daemon/web`). Without it there is none. */
+  webRoot?: string
   /** How long a run of a monitor may take. */
   monitorTimeoutMs: number
   /** Whether webhooks, and the base URLs of plain users' credentials, may lead to this machine and into its network. */
@@ -61,7 +78,7 @@ export interface ServerConfig {
   externalRequestsPerMinute: number
   /** How many exports, and how many imports, may be under way at once. Two of each are at work, the others wait. */
   maxTransfers: number
-  /** How much of the log goes to stderr; with `info` it also tells of every reading. */
+  /** How much of the log goes to stderr; with `info` every read request is logged too. */
   logLevel: 'error' | 'warn' | 'info'
   /** How the log stands on stderr: for people where that is a terminal, else as JSON. */
   logFormat?: 'json' | 'pretty'
@@ -81,7 +98,11 @@ export const serverDefaults = {
   browseRoot: homedir(),
   maxAttachmentBytes: 50 * 1024 * 1024,
   maxImportBytes: 256 * 1024 * 1024,
+  sandbox: 'auto',
   agentSlots: 2 * availableParallelism(),
+  usageLimitTiming: { firstMs: 15 * 60_000, maxMs: 6 * 3_600_000, repeatMs: 60_000 },
+  agentSilenceMs: 10 * 60_000,
+  agentQuietMs: 60_000,
   monitorTimeoutMs: 10 * 60_000,
   allowPrivateWebhooks: false,
   webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },

@@ -13,6 +13,8 @@ export type ServeOptions = Partial<
     | 'externalRequestsPerMinute'
     | 'maxTransfers'
     | 'monitorTimeoutMs'
+    | 'usageLimitTiming'
+    | 'agentQuietMs'
     | 'secretKey'
     | 'oauthClients'
   >

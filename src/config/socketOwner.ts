@@ -4,8 +4,9 @@ import { endianness } from 'node:os'
 import { join } from 'node:path'
 import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
 import { coalesce } from '../async/coalesce.ts'
+import { createHolderSearch } from './socketHolder.ts'
 
-/** Whether the process at the other end of a local connection runs under the server's own account; false where that is unknown. */
+/** Whether the process at the other end of a local connection runs under the server's own account, in no sandbox; false where that is unknown. */
 export type IsOwnPeer = (socket: Socket) => Promise<boolean>
 
 /**
@@ -28,6 +29,7 @@ export const hasSocketTables = (folder: string): Promise<boolean> =>
 /** Looks connections up in the kernel's tables, each once: the other end of a connection keeps its owner. */
 export function ownPeerReader(folder: string): IsOwnPeer {
   const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
+  const isHeldOutsideSandboxes = createHolderSearch()
   let own: Promise<number | undefined> | undefined
   const known = new WeakMap<Socket, Promise<boolean>>()
   const lookUp = async (socket: Socket): Promise<boolean> => {
@@ -35,7 +37,9 @@ export function ownPeerReader(folder: string): IsOwnPeer {
     if (uid === undefined || ends === undefined) return false
     for (let reads = 0; reads < maxReads; reads++) {
       const owners = (await readTables()).flatMap(table => ownersOf(table, ends))
-      if (owners.length > 0) return owners.every(owner => owner === uid)
+      if (owners.length === 0) continue
+      if (owners.some(owner => owner.uid !== uid)) return false
+      return (await Promise.all(owners.map(({ inode }) => isHeldOutsideSandboxes(inode, uid)))).every(Boolean)
     }
     return false
   }
@@ -91,13 +95,18 @@ function words(address: IPv4 | IPv6): string {
 
 const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0')
 
-/** The uids that hold this end of a connection. State, uid and inode follow the addresses in a table's line. */
-function ownersOf(table: string, ends: readonly string[]): number[] {
-  const owners: number[] = []
+interface Owner {
+  uid: number
+  inode: string
+}
+
+/** Who holds this end of a connection. State, uid and inode follow the addresses in a table's line. */
+function ownersOf(table: string, ends: readonly string[]): Owner[] {
+  const owners: Owner[] = []
   for (const end of ends)
     for (let at = table.indexOf(end); at >= 0; at = table.indexOf(end, at + 1)) {
       const [state, , , , uid, , inode] = table.slice(at + end.length, at + end.length + 200).split(/\s+/, 7)
-      if (heldStates.includes(state!) && inode !== '0') owners.push(Number(uid))
+      if (heldStates.includes(state!) && inode !== '0') owners.push({ uid: Number(uid), inode: inode! })
     }
   return owners
 }

@@ -1,28 +1,41 @@
 import * as v from 'valibot'
-import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, text, Time } from './fields.ts'
+import { agentCatalogue } from './agentCatalogue.ts'
+import { AgentMessage } from './agentMessages.ts'
+import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, queryRefTo, text, Time } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
-import { get, member, post, user, viewer } from './route.ts'
+import { get, member, post, viewer } from './route.ts'
+import { SessionSandbox } from './sandbox.ts'
 
 export const StatusReason = v.picklist([
   'launch_failed',
   'usage_limit',
+  /** The model was not reached, or answered with an error. */
+  'model_error',
   'refused',
   'protocol_violation',
   'crashed',
   'timeout',
+  /** Bounds of the project's sandbox: the memory, processes or time of the session, the size of a file. */
+  'memory_limit',
+  'process_limit',
+  'time_limit',
+  'file_limit',
+  /** The turn ended well, but what the agent said last looks like an error: a person decides. */
+  'unclear',
   'cancelled',
   'server_restart',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
-/** Tokens and cost as the agent reports them; null where it does not. */
+/** Tokens and cost as the agent reports them; null where it does not. Without `exact` it reports a part of its tokens only: a lower bound. */
 export const Usage = v.object({
   inputTokens: Count,
   outputTokens: Count,
+  exact: v.boolean(),
   contextUsed: v.nullable(Count),
   contextSize: v.nullable(Count),
   costUsd: v.nullable(v.number()),
 })
-/** `waitingFor` is what a person has to decide before the agent goes on, in one line. */
+/** `waitingFor` is what a person has to decide before the agent continues, in one line. */
 export const AgentSession = v.object({
   sessionId: v.nullable(Id),
   cardId: Id,
@@ -32,17 +45,42 @@ export const AgentSession = v.object({
   waitingFor: v.nullable(v.string()),
   startedAt: v.nullable(Time),
   endedAt: v.nullable(Time),
+  profile: v.nullable(v.string()),
   model: v.nullable(v.string()),
+  mode: v.nullable(v.string()),
+  effort: v.nullable(v.string()),
+  /** When the usage limit ends that the agent has reached, as far as it says so. */
+  limitEndsAt: v.nullable(Time),
+  /** A queued session starts no earlier: it waits for the end of a usage limit. */
+  notBefore: v.nullable(Time),
+  /** Since when the agent has said nothing in its turn, though no tool runs and nobody is asked: it may wait for its model. */
+  silentSince: v.nullable(Time),
+  /** What the agent says of its own retries, such as `Reconnecting... 2/5`. */
+  retrying: v.nullable(v.string()),
   usage: v.nullable(Usage),
   summary: v.nullable(v.string()),
   baseCommit: v.nullable(v.string()),
   branch: v.nullable(v.string()),
+  /** What its agent is kept apart by; null before it starts. */
+  sandbox: v.nullable(SessionSandbox),
 })
+/**
+ * What an agent waits for a person to decide. `requestId` names it to plan-approve, and `options` are the answers that the agent
+ * takes. `command` is what would run and `paths` the files that it is about, where the agent's program tells them; `title` may be
+ * the words of a model. `plan` is Markdown.
+ */
+const questionEntries = {
+  requestId: v.string(),
+  title: v.string(),
+  kind: v.string(),
+  command: v.nullable(v.string()),
+  paths: v.array(v.string()),
+  plan: v.nullable(v.string()),
+  options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
+}
+export const Question = v.object(questionEntries)
 /** A card's latest session with what its agent asks, oldest first; `waitingFor` is the first of it. */
-export const AgentState = v.object({
-  ...AgentSession.entries,
-  questions: v.array(v.object({ requestId: v.string(), title: v.string(), kind: v.string() })),
-})
+export const AgentState = v.object({ ...AgentSession.entries, questions: v.array(Question) })
 export const SessionSummary = v.object({
   sessionId: Id,
   agent: v.string(),
@@ -70,28 +108,14 @@ export const Message = v.object({
   role: MessageRole,
   content: v.string(),
   tool: v.nullable(Tool),
+  /** What a person gave with it; what was deleted since has its name here still. */
+  attachments: v.array(v.object({ id: Id, filename: v.string() })),
   at: Time,
 })
-/** What an agent waits for a person to decide. `requestId` names it to plan-approve. */
-export const Permission = v.object({
-  requestId: v.string(),
-  sessionId: Id,
-  cardId: Id,
-  title: v.string(),
-  kind: v.string(),
-  options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
-})
-/** A command line may hold secrets: it is null to whoever does not administer the server. */
-export const Provider = v.object({
-  id: v.string(),
-  name: v.string(),
-  protocol: v.picklist(['acp', 'command']),
-  command: v.nullable(v.array(v.string())),
-  installed: v.boolean(),
-  install: v.nullable(v.string()),
-  credentialProviders: v.array(v.string()),
-})
-export const SlashCommand = v.object({ name: v.string(), description: v.string() })
+/** A question of a card's agent. */
+export const Permission = v.object({ ...questionEntries, sessionId: Id, cardId: Id })
+/** `agents` are those that announced it; none for a file of the project that no agent has announced yet. */
+export const SlashCommand = v.object({ name: v.string(), description: v.string(), agents: v.array(v.string()) })
 const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
 const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
 
@@ -102,16 +126,10 @@ const ListMessages = v.strictObject({
   before: v.optional(Moment),
   limit: limit(100, 1000),
 })
-const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) })
 const Merge = v.strictObject({ into: v.optional(text(1, 250)), squash: v.optional(v.boolean(), false) })
 
 export const agents = {
-  providers: get('/api/agents', {
-    fails: ['AGENT_UNAVAILABLE'],
-    who: user,
-    summary: 'List agent providers, and how to get those that are not installed',
-    output: v.array(Provider),
-  }),
+  ...agentCatalogue,
   get: get('/api/projects/{projectId}/cards/{cardId}/agent', {
     notFound: ofCard,
     who: viewer('agents.read'),
@@ -147,13 +165,14 @@ export const agents = {
     output: v.array(Message),
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
-    fails: ['AGENT_UNAVAILABLE'],
+    fails: ['AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
-    summary: "Send a message to a card's agent; during a turn it waits for the turn's end",
-    input: Content,
+    summary:
+      "Send a message to a card's agent, with attachments of the card; during a turn it waits for the turn's end",
+    input: AgentMessage,
     output: Message,
     status: 202,
     emits: ['agent.message', 'agent.status', 'card.updated'],
@@ -188,7 +207,7 @@ export const agents = {
   approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
     fails: ['NOTHING_TO_APPROVE'],
     notFound: ofCard,
-    audited: { target: 'card', detail: ['approved', 'waitingFor'] },
+    audited: { target: 'card', detail: ['approved', 'waitingFor', 'command', 'option'] },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Answer an open plan or permission request of the agent: that of requestId, else the only one',
@@ -196,6 +215,8 @@ export const agents = {
       approved: v.boolean(),
       feedback: v.optional(Prompt),
       requestId: v.optional(text(1, 100)),
+      /** One of the question's options. Without it, one that counts once. */
+      optionId: v.optional(text(1, 1000)),
     }),
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
@@ -250,8 +271,9 @@ export const agents = {
     notFound: ofCard,
     at: 'machine',
     who: viewer('agents.read'),
-    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
-    summary: 'Read what a card has changed since its base commit',
+    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND'],
+    summary: 'Read what a card has changed since its base commit, or since a review of it',
+    input: v.strictObject({ since: v.optional(queryRefTo('REVIEW_NOT_FOUND')) }),
     output: Diff,
   }),
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {

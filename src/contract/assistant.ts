@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { AgentMessage } from './agentMessages.ts'
 import { AgentSession, Message } from './agents.ts'
-import { Id, Prompt } from './fields.ts'
+import { Id } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
@@ -12,13 +13,13 @@ export const assistant = {
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
-    fails: ['COLUMN_NOT_FOUND', 'AGENT_UNAVAILABLE'],
+    fails: ['COLUMN_NOT_FOUND', 'AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND'],
     notFound: ofProject,
     audited: { target: 'project' },
     at: 'machine',
     who: member('agents.run'),
-    summary: "Send a message to the project's assistant, which starts when it is needed",
-    input: v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) }),
+    summary: "Send a message to the project's assistant, with attachments of the project; it starts when it is needed",
+    input: AgentMessage,
     output: Message,
     status: 202,
     emits: ['agent.message', 'agent.status', 'card.updated'],

@@ -12,6 +12,10 @@ export const Attachment = v.object({
   sha256: v.string(),
   createdAt: Time,
 })
+const cardCount = { /** How many its card has now. */ attachmentCount: Count }
+/** What events tell of attachments. */
+export const AttachmentCreated = v.object({ ...Attachment.entries, ...cardCount })
+export const AttachmentDeleted = v.object({ id: Id, cardId: Id, ...cardCount })
 const ListAttachments = v.strictObject({ limit: limit(100, 1000), cursor: v.optional(queryInteger(1)) })
 
 export const attachments = {

@@ -8,7 +8,7 @@ const Actor = v.object({
   id: v.nullable(Id),
   name: v.nullable(v.string()),
 })
-/** With which rights: a sign-in, an API key, an agent's session, the token of whoever has the machine's account, or the server by itself. */
+/** With which rights: a sign-in, an API key, an agent's session, the local token of the machine's account, or the server by itself. */
 const Via = v.object({
   kind: v.picklist(['sign-in', 'key', 'agent', 'local', 'ticket', 'system']),
   id: v.nullable(v.string()),

@@ -43,7 +43,12 @@ export const auth = {
   status: get('/api/settings/auth-status', {
     who: anyone,
     summary: 'Tell how one signs in here',
-    output: v.object({ authEnabled: v.boolean(), oidcEnabled: v.boolean(), hasUsers: v.boolean() }),
+    output: v.object({
+      authEnabled: v.boolean(),
+      oidcEnabled: v.boolean(),
+      hasUsers: v.boolean(),
+      registrationEnabled: v.boolean(),
+    }),
   }),
   setup: post('/api/auth/setup', {
     audited: { target: 'user', id: 'user.id' },
@@ -80,6 +85,22 @@ export const auth = {
     audited: { target: 'sign-in', id: 'signInId' },
     who: user,
     summary: 'End the token that this request carries',
+  }),
+  createTicket: post('/api/auth/tickets', {
+    audited: { target: 'ticket', named: 'browser', detail: ['expiresAt'] },
+    who: user,
+    summary: 'Make a ticket that signs a browser in as oneself: once, within a minute',
+    output: v.object({ ticket: v.string(), expiresAt: Time }),
+    idempotent: false,
+    status: 201,
+  }),
+  redeemTicket: post('/api/auth/tickets/redeem', {
+    audited: { target: 'user', id: 'user.id' },
+    who: anyone,
+    fails: ['INVALID_CREDENTIALS'],
+    summary: 'Trade a ticket for a sign-in',
+    input: v.strictObject({ ticket: text(1, 200) }),
+    output: SignedIn,
   }),
   setPassword: put('/api/auth/password', {
     audited: { target: 'user', id: 'userId' },

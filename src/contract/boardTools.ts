@@ -1,5 +1,7 @@
 /** What one of the board's MCP tools does, which its annotations and the board's own permissions follow. */
 interface ToolTraits {
+  /** What it does, for people. */
+  title: string
   /** It changes nothing. */
   readOnly?: true
   /** It takes something away for good. */
@@ -10,20 +12,22 @@ interface ToolTraits {
 
 /** Every tool of `/api/mcp`. */
 const boardTools = {
-  get_card: { readOnly: true },
-  list_cards: { readOnly: true },
-  list_columns: { readOnly: true },
-  report_progress: {},
-  create_card: {},
-  attach_file: {},
-  read_attachment: { readOnly: true },
-  list_monitors: { readOnly: true },
-  add_monitor: { runsCommands: true },
-  delete_monitor: { destructive: true },
+  get_card: { title: 'Read a card', readOnly: true },
+  list_cards: { title: 'List cards', readOnly: true },
+  list_columns: { title: 'List columns', readOnly: true },
+  report_progress: { title: 'Say what you do' },
+  answer_comment: { title: 'Answer a comment of a review' },
+  create_card: { title: 'Create a card' },
+  attach_file: { title: 'Attach a file' },
+  read_attachment: { title: 'Read an attachment', readOnly: true },
+  list_monitors: { title: 'List monitors', readOnly: true },
+  add_monitor: { title: 'Run a command on a schedule', runsCommands: true },
+  delete_monitor: { title: 'Delete a monitor', destructive: true },
 } as const satisfies Record<string, ToolTraits>
 
 export type BoardToolName = keyof typeof boardTools
+export const boardToolNames = Object.keys(boardTools) as BoardToolName[]
 export const traitsOf = (name: BoardToolName): ToolTraits => boardTools[name]
 
 /** The tools that the board lets its own agents use without asking a person: none that runs commands. */
-export const unaskedTools = (Object.keys(boardTools) as BoardToolName[]).filter(name => !traitsOf(name).runsCommands)
+export const unaskedTools = boardToolNames.filter(name => !traitsOf(name).runsCommands)

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import { Id, Name, Order, Position, Ref, Time } from './fields.ts'
+import { Id, Name, Order, Position, refTo, Time } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post, viewer } from './route.ts'
 
 export const Board = v.object({ id: Id, name: Name, projectId: Id, position: Position, createdAt: Time })
-const CreateBoard = v.strictObject({ name: Name, templateId: v.optional(Ref) })
+const CreateBoard = v.strictObject({ name: Name, templateId: v.optional(refTo('TEMPLATE_NOT_FOUND')) })
 const UpdateBoard = v.strictObject({ name: v.optional(Name) })
 
 export const boards = {

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { AgentId, ColumnType, Count, Id, Name, Order, Position, Prompt, Ref } from './fields.ts'
+import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
+import { ColumnType, Count, Id, Name, Order, Position, Prompt, refTo } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
@@ -10,20 +11,20 @@ export const Column = v.object({
   position: Position,
   boardId: Id,
   prompt: v.string(),
-  agent: v.nullable(v.string()),
+  ...AgentChoice.entries,
   cardCount: Count,
 })
 const CreateColumn = v.strictObject({
   name: Name,
   columnType: ColumnType,
-  boardId: Ref,
+  boardId: refTo('BOARD_NOT_FOUND'),
   prompt: v.optional(Prompt, ''),
-  agent: v.optional(v.nullable(AgentId), null),
+  ...ChangedAgentChoice.entries,
 })
 const UpdateColumn = v.strictObject({
   name: v.optional(Name),
   prompt: v.optional(Prompt),
-  agent: v.optional(v.nullable(AgentId)),
+  ...ChangedAgentChoice.entries,
 })
 
 export const columns = {
@@ -32,7 +33,7 @@ export const columns = {
     notFound: ofProject,
     who: viewer('boards.read'),
     summary: 'List columns in order, of one board or of all',
-    input: v.strictObject({ boardId: v.optional(Ref) }),
+    input: v.strictObject({ boardId: v.optional(refTo('BOARD_NOT_FOUND')) }),
     output: v.array(Column),
   }),
   create: post('/api/projects/{projectId}/columns', {
@@ -58,7 +59,7 @@ export const columns = {
   update: patch('/api/projects/{projectId}/columns/{columnId}', {
     notFound: { ...ofProject, columnId: 'COLUMN_NOT_FOUND' },
     who: member('boards.write'),
-    summary: 'Change a column',
+    summary: 'Change a column; another agent takes no model, mode or effort of the one before',
     input: UpdateColumn,
     output: Column,
     emits: ['column.updated'],

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Count, Id, Name, Ref, text, Time } from './fields.ts'
+import { Count, Id, Name, refTo, text, Time } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { del, get, member, manager, patch, post, put, user } from './route.ts'
 
@@ -19,12 +19,30 @@ const BaseUrl = v.pipe(
 )
 const ApiKey = v.pipe(text(1, 10_000), v.regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
 
+const HeaderName = v.pipe(
+  text(1, 100),
+  v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header'),
+  v.check(
+    name => !/^(host|connection|content-length|transfer-encoding)$/i.test(name),
+    'must be a header that clients may set',
+  ),
+)
+const HeaderValue = v.pipe(text(1, 4096), v.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII'))
+const Headers = v.pipe(
+  v.record(HeaderName, HeaderValue),
+  v.check(headers => Object.keys(headers).length <= 20, 'must have at most 20 headers'),
+)
+const Models = v.pipe(v.array(text(1, 200)), v.maxLength(100, 'must have at most 100 models'))
+
+/** `headers` are the names only. */
 export const Credential = v.object({
   id: Id,
   name: Name,
   provider: CredentialProvider,
   baseUrl: v.nullable(v.string()),
   kind: v.picklist(['api_key', 'oauth']),
+  headers: v.array(v.string()),
+  models: v.array(v.string()),
   createdAt: Time,
   updatedAt: Time,
 })
@@ -44,11 +62,15 @@ const CreateCredential = v.strictObject({
   provider: CredentialProvider,
   apiKey: v.optional(ApiKey),
   baseUrl: v.optional(BaseUrl),
+  headers: v.optional(Headers, {}),
+  models: v.optional(Models, []),
 })
 const UpdateCredential = v.strictObject({
   name: v.optional(Name),
   apiKey: v.optional(ApiKey),
   baseUrl: v.optional(v.nullable(BaseUrl)),
+  headers: v.optional(Headers),
+  models: v.optional(Models),
 })
 const InitOauth = v.strictObject({
   provider: CredentialProvider,
@@ -56,7 +78,7 @@ const InitOauth = v.strictObject({
   baseUrl: v.optional(BaseUrl),
   clientId: v.optional(text(1, 500)),
 })
-const Choose = v.strictObject({ credentialId: v.nullable(Ref) })
+const Choose = v.strictObject({ credentialId: v.nullable(refTo('CREDENTIAL_NOT_FOUND')) })
 const Chosen = v.object({ id: Id, credentialId: v.nullable(Id) })
 
 export const credentials = {

@@ -49,6 +49,8 @@ export const errors = {
   MEMBER_NOT_FOUND: [404, 'There is no such member.'],
   SIGN_IN_NOT_FOUND: [404, 'There is no such sign-in.'],
   INVITATION_NOT_FOUND: [404, 'There is no such invitation.'],
+  AGENT_NOT_FOUND: [404, 'There is no such agent.'],
+  PROFILE_NOT_FOUND: [404, 'There is no such profile of an agent.'],
   CREDENTIAL_NOT_FOUND: [404, 'There is no such credential.'],
   INVITATION_EXPIRED: [409, 'The invitation has expired. Ask for a new link.'],
   OIDC_NOT_CONFIGURED: [409, 'Single sign-on is not configured.'],
@@ -57,6 +59,8 @@ export const errors = {
   PANEL_STATE_NOT_FOUND: [404, 'There is no such panel state.'],
   MONITOR_NOT_FOUND: [404, 'There is no such monitor.'],
   SCRIPT_NOT_FOUND: [404, 'There is no such script.'],
+  REVIEW_NOT_FOUND: [404, 'There is no such review.'],
+  REVIEW_COMMENT_NOT_FOUND: [404, 'There is no such comment in a review of the card.'],
   WEBHOOK_NOT_FOUND: [404, 'There is no such webhook.'],
   DELIVERY_NOT_FOUND: [404, 'There is no such delivery.'],
   BACKUP_NOT_FOUND: [404, 'There is no such backup.'],
@@ -116,6 +120,8 @@ export const errors = {
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof errors
+/** A code whose status is 404. */
+export type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
 
 /** One thing that is wrong with an input: where (`labels.0`), and the rule. */
 export interface Detail {

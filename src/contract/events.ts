@@ -1,19 +1,20 @@
 import * as v from 'valibot'
 import { AgentSession, Message, Permission as PermissionRequest } from './agents.ts'
-import { Attachment } from './attachments.ts'
+import { AttachmentCreated, AttachmentDeleted } from './attachments.ts'
 import { Board } from './boards.ts'
-import { CardDetail } from './cards.ts'
+import { CardDetail } from './cardRecords.ts'
 import { Column } from './columns.ts'
 import { ColumnType, Count, Id, Position, Time } from './fields.ts'
 import { Monitor } from './monitors.ts'
 import { Notification } from './notifications.ts'
+import { AnsweredComment, Review } from './reviews.ts'
 import type { Permission } from './route.ts'
 import { ScriptStatus } from './scripts.ts'
 
 const Gone = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
 /** A project's record as everybody who may see it gets it. */
-const ProjectNews = v.object({
+const ProjectSummary = v.object({
   id: Id,
   name: v.string(),
   path: v.string(),
@@ -32,12 +33,12 @@ const ColumnOutline = v.object({
   boardId: Id,
 })
 
-/** A record that an event tells of. Once it is gone, nobody is told of it afterwards. */
-export type Subject = 'board' | 'column' | 'card' | 'session' | 'monitor' | 'script' | 'attachment'
+/** The record that an event is about. Once it is gone, the event is not delivered any more. */
+export type Subject = 'board' | 'column' | 'card' | 'session' | 'monitor' | 'script' | 'attachment' | 'review'
 
 interface EventSpec<Data extends v.GenericSchema = v.GenericSchema> {
   data: Data
-  /** What a key needs to hear it: one of these, as for reading the record. Empty: whoever may hear anything of the project. */
+  /** What a key needs to hear it: one of these, as for reading the record. Empty: any permission that hears something of the project. */
   permissions: readonly Permission[]
   /** What a key hears of it that has this permission only. */
   outline?: { permission: Permission; data: v.GenericSchema }
@@ -61,8 +62,8 @@ const agentEvent = <Data extends v.GenericSchema>(data: Data) => event(data, ['a
  * in outline.
  */
 export const events = {
-  'project.created': event(ProjectNews, ['projects.read']),
-  'project.updated': event(ProjectNews, ['projects.read']),
+  'project.created': event(ProjectSummary, ['projects.read']),
+  'project.updated': event(ProjectSummary, ['projects.read']),
   'project.deleted': event(Gone, []),
   'board.created': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
   'board.updated': event(Board, ['boards.read', 'cards.read'], { board: 'id' }),
@@ -93,8 +94,10 @@ export const events = {
   'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   notification: event(Notification, ['cards.read']),
-  'attachment.created': event(Attachment, ['cards.read'], { attachment: 'id', card: 'cardId' }),
-  'attachment.deleted': event(v.object({ id: Id, cardId: Id }), ['cards.read']),
+  'attachment.created': event(AttachmentCreated, ['cards.read'], { attachment: 'id', card: 'cardId' }),
+  'review.submitted': event(Review, ['cards.read'], { review: 'id', card: 'cardId' }),
+  'review.answered': event(AnsweredComment, ['cards.read'], { review: 'reviewId', card: 'cardId' }),
+  'attachment.deleted': event(AttachmentDeleted, ['cards.read']),
 } as const satisfies Record<string, EventSpec>
 export type EventType = keyof typeof events
 export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]['data']>

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
-import { CardItem, LastAction, Lock } from './cards.ts'
+import { CardItem, LastAction, Lock } from './cardRecords.ts'
 import {
   CardStatus,
   ColumnType,
   Count,
   IntegerId,
+  integerRefTo,
   Labels,
   limit,
   Position,
@@ -79,10 +80,10 @@ const List = v.strictObject({
 const Create = v.strictObject({
   title: Title,
   prompt: v.optional(Prompt, ''),
-  columnId: v.optional(IntegerId),
+  columnId: v.optional(integerRefTo('COLUMN_NOT_FOUND')),
   useWorktree: v.optional(v.boolean(), true),
 })
-const Move = v.strictObject({ targetColumnId: IntegerId, position: Position })
+const Move = v.strictObject({ targetColumnId: integerRefTo('COLUMN_NOT_FOUND'), position: Position })
 
 /** The stable contract for third parties (specification "External automation routes"). */
 /** What holds for every external row. */

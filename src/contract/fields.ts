@@ -1,4 +1,8 @@
 import * as v from 'valibot'
+import type { NotFoundCode } from './errors.ts'
+
+/** The length of a text in UTF-8. Without Node's Buffer, for browsers use the contract, too. */
+const byteLength = (value: string): number => new TextEncoder().encode(value).length
 
 /** Text without NUL (the store would cut it there) and without lone surrogates (they have no UTF-8). */
 export const text = (min: number, max: number) =>
@@ -46,11 +50,19 @@ export const queryBoolean = v.pipe(
 /** A row's id on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
-/** A row's id that a client names on internal routes: `"12"`, or 12. */
-export const Ref = v.pipe(
+const Ref = v.pipe(
   v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),
 )
+/**
+ * The id of a row that a client names on internal routes: `"12"`, or 12.
+ * @param notFound the code of an id that names nothing, or nothing that the caller may see
+ */
+export const refTo = (notFound: NotFoundCode) => v.pipe(Ref, v.metadata({ notFound }))
+/** The same on external routes: 12 alone. */
+export const integerRefTo = (notFound: NotFoundCode) => v.pipe(IntegerId, v.metadata({ notFound }))
+/** The same in a query string. */
+export const queryRefTo = (notFound: NotFoundCode) => v.pipe(queryInteger(1), v.metadata({ notFound }))
 /** A row's id that internal routes answer: `"12"`. */
 export const Id = idText
 /** All ids of a list in their new order. */
@@ -80,7 +92,7 @@ export const ImportedTitle = named(500)
 /** At most 64 KiB of UTF-8. */
 export const Prompt = v.pipe(
   text(0, 65_536),
-  v.check(value => Buffer.byteLength(value) <= 65_536, 'must have at most 65536 bytes'),
+  v.check(value => byteLength(value) <= 65_536, 'must have at most 65536 bytes'),
 )
 export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have at most 50 labels'))
 /** The zero-based place in a column. A place past the end means the end. */
@@ -115,10 +127,19 @@ export const CardStatus = v.picklist(
 export type CardStatus = v.InferOutput<typeof CardStatus>
 export const CardKind = v.picklist(['kanban', 'terminal', 'assistant'])
 export type CardKind = v.InferOutput<typeof CardKind>
+/** `pending`: a review is awaited, or was given without a verdict. Null before the first review. */
+export const ReviewState = v.picklist(['pending', 'changes_requested', 'approved'])
+export type ReviewState = v.InferOutput<typeof ReviewState>
 /** A script's shell command. */
 export const ShellCommand = text(1, 16_384)
 /** The id of an agent provider. */
 export const AgentId = v.pipe(text(1, 100), v.regex(/^[a-z0-9][\w.-]*$/i, 'must be the id of an agent'))
+/** The name of an environment variable that people may set; the board's own are its own. */
+export const VariableName = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
+  v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'),
+)
 export const UserRole = v.picklist(['super_admin', 'admin', 'user'], 'must be super_admin, admin or user')
 export type UserRole = v.InferOutput<typeof UserRole>
 
@@ -130,7 +151,7 @@ export const AnyObject = v.pipe(
 /** A JSON object of a client's own making. */
 export const JsonObject = v.pipe(
   AnyObject,
-  v.check(value => Buffer.byteLength(JSON.stringify(value)) <= 262_144, 'must have at most 262144 bytes'),
+  v.check(value => byteLength(JSON.stringify(value)) <= 262_144, 'must have at most 262144 bytes'),
   v.check(value => JSON.stringify(value).isWellFormed(), 'must be well-formed Unicode'),
 )
 

@@ -1,3 +1,4 @@
+import { agentProfiles } from './agentProfiles.ts'
 import { agents } from './agents.ts'
 import { audit } from './audit.ts'
 import { assistant } from './assistant.ts'
@@ -23,6 +24,7 @@ import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
 import { projects } from './projects.ts'
+import { reviews } from './reviews.ts'
 import type { Route } from './route.ts'
 import { scripts } from './scripts.ts'
 import { search } from './search.ts'
@@ -33,7 +35,7 @@ import { transfers } from './transfers.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
-/** A route that tells by events that there are. */
+/** A route whose `emits` names events that exist. */
 type Told = Route & { emits?: readonly EventType[] }
 
 /** The API as data: every route of the server, by resource. */
@@ -53,9 +55,11 @@ export const contract = {
   templates,
   cards,
   attachments,
+  reviews,
   panelStates,
   settings,
   agents,
+  agentProfiles,
   preSessions,
   assistant,
   mcp,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Id, integer, Name, Ref, Time } from './fields.ts'
+import { Id, integer, Name, refTo, Time } from './fields.ts'
 import { del, get, permissions, post, serverPermissions, user, type Permission } from './route.ts'
 
 const KeyScope = v.picklist(['server', 'organization', 'project'], 'must be server, organization or project')
@@ -27,8 +27,8 @@ const CreateKey = v.pipe(
   v.strictObject({
     name: Name,
     scope: KeyScope,
-    organizationId: v.optional(Ref),
-    projectId: v.optional(Ref),
+    organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')),
+    projectId: v.optional(refTo('PROJECT_NOT_FOUND')),
     permissions: v.pipe(
       v.array(v.picklist(permissions, `must be one of ${permissions.join(', ')}`)),
       v.minLength(1, 'must name at least one permission'),

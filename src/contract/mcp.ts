@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { agentOrUser, post } from './route.ts'
 
-/** One message of the Model Context Protocol, JSON-RPC 2.0. What it asks for is checked by whoever answers it. */
+/** One message of the Model Context Protocol, JSON-RPC 2.0. Its parameters are checked by the tool that answers it. */
 const Call = v.looseObject({
   jsonrpc: v.literal('2.0'),
   id: v.optional(v.union([v.string(), v.number()])),

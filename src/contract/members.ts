@@ -23,7 +23,7 @@ export const Invitation = v.object({
   createdAt: Time,
   expiresAt: Time,
 })
-/** Shown this once: whoever has the link, or the token in it, may accept. */
+/** Shown this once: the link, or the token in it, is all that is needed to accept. */
 export const NewInvitation = v.object({ ...Invitation.entries, token: v.string(), link: v.string() })
 const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 

@@ -71,7 +71,10 @@ export const oidc = {
     summary: 'Ask the identity provider for its metadata',
     output: v.object({ ok: v.boolean(), issuer: v.nullable(v.string()), error: v.nullable(v.string()) }),
   }),
-  /** `loopback`: where `board auth login --oidc` waits for a one-time code on its own machine, with the code's challenge. `moved`: the browser was sent to the server's own address already. */
+  /**
+   * Who waits for a one-time code, with the code's challenge: `loopback`, where `board auth login --oidc` listens on its own machine, or
+   * `page`, the board's own page. `moved`: the browser was sent to the server's own address already.
+   */
   login: get('/api/oidc/login', {
     who: anyone,
     fails: ['OIDC_NOT_CONFIGURED', 'OIDC_REFUSED', 'SEALED_WITH_OTHER_KEY', 'PROVIDER_UNAVAILABLE', 'FORBIDDEN'],
@@ -79,6 +82,7 @@ export const oidc = {
     answers: { 302: { description: 'A redirect to the identity provider' } },
     input: v.strictObject({
       loopback: v.optional(Loopback),
+      page: v.optional(v.literal('1')),
       challenge: v.optional(Challenge),
       moved: v.optional(v.literal('1')),
     }),

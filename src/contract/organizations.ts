@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Email, Id, Name, Ref, Time } from './fields.ts'
+import { Email, Id, Name, refTo, Time } from './fields.ts'
 import { del, get, organizationAdmin, organizationMember, patch, post, put, user } from './route.ts'
 
 export const OrganizationRole = v.picklist(['admin', 'member'], 'must be admin or member')
@@ -92,7 +92,7 @@ export const organizations = {
     audited: { target: 'organization', detail: ['credentialId'] },
     who: organizationAdmin('orgId'),
     summary: "Choose the credential that the organization's projects use",
-    input: v.strictObject({ credentialId: v.nullable(Ref) }),
+    input: v.strictObject({ credentialId: v.nullable(refTo('CREDENTIAL_NOT_FOUND')) }),
     output: Organization,
   }),
 }

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
+import { AgentMessage } from './agentMessages.ts'
 import { Message } from './agents.ts'
-import { CardDetail } from './cards.ts'
-import { Id, limit, Prompt, queryInteger, Ref, Time } from './fields.ts'
+import { CardDetail } from './cardRecords.ts'
+import { Id, limit, queryInteger, refTo, Time } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 
@@ -13,7 +14,6 @@ export const PreSession = v.object({
   prompt: v.nullable(v.string()),
   createdAt: Time,
 })
-const Content = v.strictObject({ content: v.pipe(Prompt, v.minLength(1, 'must not be empty')) })
 const ListPreSessions = v.strictObject({ limit: limit(50, 200), cursor: v.optional(queryInteger(1)) })
 
 export const preSessions = {
@@ -32,7 +32,7 @@ export const preSessions = {
     at: 'machine',
     who: member('agents.run'),
     summary: "Start to refine a card's prompt",
-    input: v.strictObject({ cardId: Ref }),
+    input: v.strictObject({ cardId: refTo('CARD_NOT_FOUND') }),
     output: PreSession,
     idempotent: true,
     status: 201,
@@ -46,12 +46,13 @@ export const preSessions = {
     output: PreSession,
   }),
   send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', {
+    fails: ['ATTACHMENT_NOT_FOUND'],
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     audited: { target: 'pre-session' },
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Answer the planning agent',
-    input: Content,
+    summary: 'Answer the planning agent, with attachments of the card',
+    input: AgentMessage,
     output: Message,
     status: 202,
     emits: ['agent.message', 'agent.status'],

@@ -1,6 +1,10 @@
 import * as v from 'valibot'
-import { AgentId, Count, Id, Name, Order, Ref, text, Time, ColumnType } from './fields.ts'
+import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
+import { Count, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
+import { ApprovalPolicy } from './approvalPolicy.ts'
 import { ofProject } from './notFound.ts'
+import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
+import { ChangedUsageLimits, UsageLimits } from './usageLimits.ts'
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
@@ -10,8 +14,11 @@ export const Project = v.object({
   organizationId: v.nullable(Id),
   ownerId: v.nullable(Id),
   credentialId: v.nullable(Id),
-  agent: v.nullable(v.string()),
+  ...AgentChoice.entries,
   copiedFiles: v.array(v.string()),
+  approvalPolicy: ApprovalPolicy,
+  usageLimits: UsageLimits,
+  sandbox: SandboxSettings,
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
@@ -34,6 +41,16 @@ const Day = v.object({
   done: Count,
   archived: Count,
 })
+/** What an agent's sessions that began on a day (UTC) have used so far. `costUsd` is null where none of them told its cost. */
+const UsageOfDay = v.object({
+  day: v.pipe(v.string(), v.isoDate()),
+  agent: v.string(),
+  sessions: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  costUsd: v.nullable(v.number()),
+})
+const Since = v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) })
 const Path = text(1, 4096)
 /** Patterns of ignored files that each new worktree gets a copy of. */
 const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
@@ -41,28 +58,34 @@ const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
 const CreateProject = v.strictObject({
   name: Name,
   path: Path,
-  organizationId: v.optional(v.nullable(Ref), null),
+  organizationId: v.optional(v.nullable(refTo('ORGANIZATION_NOT_FOUND')), null),
   createFolder: v.optional(v.boolean(), false),
 })
 const UpdateProject = v.strictObject({
   name: v.optional(Name),
   path: v.optional(Path),
-  organizationId: v.optional(v.nullable(Ref)),
-  agent: v.optional(v.nullable(AgentId)),
+  organizationId: v.optional(v.nullable(refTo('ORGANIZATION_NOT_FOUND'))),
+  ...ChangedAgentChoice.entries,
   copiedFiles: v.optional(CopiedFiles),
+  approvalPolicy: v.optional(ApprovalPolicy),
+  usageLimits: v.optional(ChangedUsageLimits),
+  sandbox: v.optional(ChangedSandbox),
 })
+
+/** What a project's folder, organization and credential can be wrong in. */
+const badReferences = [
+  'PATH_NOT_FOUND',
+  'PATH_NOT_ABSOLUTE',
+  'PATH_OUTSIDE_ROOTS',
+  'ORGANIZATION_NOT_FOUND',
+  'CREDENTIAL_NOT_FOUND',
+] as const
 
 export const projects = {
   create: post('/api/projects', {
     audited: { target: 'project', id: 'id', detail: ['organizationId'] },
     who: user,
-    fails: [
-      'PATH_NOT_FOUND',
-      'PATH_NOT_ABSOLUTE',
-      'PATH_OUTSIDE_ROOTS',
-      'ORGANIZATION_NOT_FOUND',
-      'CREDENTIAL_NOT_FOUND',
-    ],
+    fails: badReferences,
     summary: 'Create a project with its default board',
     input: CreateProject,
     output: Project,
@@ -73,7 +96,7 @@ export const projects = {
   list: get('/api/projects', {
     who: user,
     summary: 'List the projects that the caller may see',
-    input: v.strictObject({ organizationId: v.optional(Ref) }),
+    input: v.strictObject({ organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')) }),
     output: v.array(Project),
   }),
   reorder: patch('/api/projects/reorder', {
@@ -90,18 +113,26 @@ export const projects = {
     output: Project,
   }),
   update: patch('/api/projects/{id}', {
-    fails: [
-      'PATH_NOT_FOUND',
-      'PATH_NOT_ABSOLUTE',
-      'PATH_OUTSIDE_ROOTS',
-      'ORGANIZATION_NOT_FOUND',
-      'CREDENTIAL_NOT_FOUND',
-    ],
+    fails: badReferences,
     notFound: { id: 'PROJECT_NOT_FOUND' },
-    audited: { target: 'project', detail: ['organizationId', 'agent', 'credentialId'] },
+    audited: {
+      target: 'project',
+      detail: [
+        'organizationId',
+        'agent',
+        'profile',
+        'model',
+        'mode',
+        'effort',
+        'credentialId',
+        'approvalPolicy',
+        'usageLimits',
+        'sandbox',
+      ],
+    },
     at: 'machine',
     who: manager(undefined, 'id'),
-    summary: 'Change a project',
+    summary: 'Change a project; another agent takes no model, mode or effort of the one before',
     input: UpdateProject,
     output: Project,
     emits: ['project.updated'],
@@ -135,8 +166,15 @@ export const projects = {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('cards.read', 'id'),
     summary: 'Read how many cards a project had on each day, today last',
-    input: v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) }),
+    input: Since,
     output: v.array(Day),
+  }),
+  usage: get('/api/projects/{id}/stats/usage', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
+    who: viewer('agents.read', 'id'),
+    summary: "Read what a project's agents have used, by agent and day, oldest first; by default of the last 90 days",
+    input: Since,
+    output: v.array(UsageOfDay),
   }),
   files: get('/api/projects/{projectId}/files', {
     notFound: ofProject,

@@ -1,5 +1,5 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
-import type { errors, ErrorCode } from './errors.ts'
+import type { ErrorCode, NotFoundCode } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -93,7 +93,7 @@ export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permission
 export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
 /** Any agent token, and anybody signed in; never an API key. */
 export const agentOrUser: Who = { kind: 'agentOrUser' }
-/** Whoever has any token: a sign-in, a key whatever it may do, an agent's, the local one. */
+/** Any token will do: a sign-in, a key whatever it may do, an agent's, the local one. */
 export const anyToken: Who = { kind: 'token' }
 
 /** What the audit log says of a call that was answered well. Nothing that it names may be a secret or somebody's text. */
@@ -111,9 +111,6 @@ export interface Audited {
 }
 
 type Status = 200 | 201 | 202 | 204
-
-/** A code whose status is 404. */
-type NotFoundCode = { [Code in ErrorCode]: (typeof errors)[Code][0] extends 404 ? Code : never }[ErrorCode]
 
 /** The limits that a row can name, beside that on the bodies which are read at once. */
 export const rateLimits = {
@@ -211,7 +208,7 @@ export const patch = declare('PATCH')
 export const del = declare('DELETE')
 
 /** Path parameters that are text. Every other parameter is the id of a row. */
-export const textParams = ['filename', 'email'] as const
+export const textParams = ['filename', 'email', 'agent'] as const
 type TextParam = (typeof textParams)[number]
 
 type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never

@@ -6,7 +6,7 @@ import { del, get, member, post, put, viewer } from './route.ts'
 export const Script = v.object({ id: Id, name: v.string(), command: v.string(), position: Count })
 /**
  * `output` is the last 64 KiB of what the latest run printed, in events the last 4 KiB, `outputStart` how many UTF-16 units it printed before those. `error` says why it could not start or who ends it:
- * a run that is cancelled is over when no process of it is left. `exitCode` is as a shell tells it, 128 and more after a signal.
+ * a run that is cancelled is over when no process of it is left. `exitCode` is that of a shell, 128 and more after a signal.
  */
 export const ScriptStatus = v.object({
   scriptId: Id,

@@ -38,9 +38,17 @@ export const server = {
   }),
   home: get('/', {
     who: anyone,
-    summary: 'A small page about this server',
+    summary: 'The board in a browser',
+    fails: ['NOT_FOUND'],
     transfer: 'raw',
-    answers: { 200: { description: 'A page', type: 'text/html' } },
+    answers: { 200: { description: 'A page', type: 'text/html' }, 304: { description: 'The client has the page' } },
+  }),
+  asset: get('/assets/{filename}', {
+    who: anyone,
+    notFound: { filename: 'NOT_FOUND' },
+    summary: 'A script, style or picture of that page, under a name that changes with what is in it',
+    transfer: 'raw',
+    answers: { 200: { description: 'The file', type: '*/*' }, 304: { description: 'The client has the file' } },
   }),
   openapi: get('/api/openapi.json', {
     who: anyone,

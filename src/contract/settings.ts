@@ -1,11 +1,15 @@
 import * as v from 'valibot'
+import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
 import { integer, text } from './fields.ts'
 import { admin, get, put, user } from './route.ts'
+import { defaultShortcuts, type ShortcutAction } from './shortcuts.ts'
 
 const UserSettingsFields = {
   theme: v.picklist(['system', 'light', 'dark'], 'must be system, light or dark'),
   highContrast: v.boolean(),
   sidebarExpanded: v.boolean(),
+  /** How a board in the browser draws cards: several lines each, or one. */
+  density: v.picklist(['comfortable', 'compact'], 'must be comfortable or compact'),
   agentReasoning: v.boolean(),
   statusLine: v.boolean(),
   hiddenToolTypes: v.pipe(v.array(text(1, 100)), v.maxLength(100)),
@@ -15,58 +19,12 @@ export const defaultUserSettings: v.InferOutput<typeof UserSettings> = {
   theme: 'system',
   highContrast: false,
   sidebarExpanded: true,
+  density: 'comfortable',
   agentReasoning: true,
   statusLine: true,
   hiddenToolTypes: [],
 }
 
-/** Every action of the terminal board and the keys that do it. */
-export const defaultShortcuts = {
-  left: 'h,left',
-  down: 'j,down',
-  up: 'k,up',
-  right: 'l,right',
-  top: 'g g,home',
-  bottom: 'G,end',
-  pageDown: 'ctrl+d,pagedown',
-  pageUp: 'ctrl+u,pageup',
-  moveLeft: 'H',
-  moveRight: 'L',
-  moveDown: 'J',
-  moveUp: 'K',
-  select: 'v',
-  selectAll: 'V',
-  moveTo: 'c',
-  filter: '/',
-  jump: ':',
-  project: 'P',
-  sort: 'S',
-  density: 'z',
-  preview: 'p',
-  open: 'enter',
-  back: 'escape',
-  nextTab: 'tab',
-  add: 'n',
-  edit: 'e',
-  run: 'r',
-  cancel: 'x',
-  approve: 'a',
-  send: 'm',
-  agent: 'w',
-  label: 't',
-  merge: 'M',
-  archive: 'A',
-  delete: 'D,delete',
-  undo: 'u',
-  redo: 'U,ctrl+r',
-  browser: 'o',
-  copyId: 'y i,y y',
-  copyTitle: 'y t',
-  copyBranch: 'y b',
-  help: '?',
-  quit: 'q',
-} as const
-export type ShortcutAction = keyof typeof defaultShortcuts
 const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
 const KeyNames = text(1, 100)
 export const Shortcuts = v.object(
@@ -115,6 +73,18 @@ export const settings = {
     who: user,
     summary: 'Read when agents hand over to a fresh session',
     output: ContextRelay,
+  }),
+  getAgents: get('/api/settings/agents', {
+    who: user,
+    summary: 'Read which agent works where nothing nearer names one, and how',
+    output: AgentChoice,
+  }),
+  setAgents: put('/api/settings/agents', {
+    audited: { target: 'settings', named: 'agents', detail: ['agent', 'profile', 'model', 'mode', 'effort'] },
+    who: admin,
+    summary: 'Change which agent works where nothing nearer names one, and how',
+    input: ChangedAgentChoice,
+    output: AgentChoice,
   }),
   setContextRelay: put('/api/settings/context-relay', {
     audited: { target: 'settings', named: 'context-relay' },

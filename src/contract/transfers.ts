@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Count, Id, queryBoolean, queryInteger, Ref, text } from './fields.ts'
+import { Count, Id, queryBoolean, queryRefTo, refTo, text } from './fields.ts'
 import { get, post, user, viewer } from './route.ts'
 
 export const ImportFormat = v.picklist(
@@ -7,7 +7,7 @@ export const ImportFormat = v.picklist(
   'must be board, trello, github or markdown',
 )
 export type ImportFormat = v.InferOutput<typeof ImportFormat>
-/** What an import made, or would make. `organizationId`: the organization that came with the file. `warnings` tell what the file holds that has no place here. */
+/** What an import made, or would make. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
 export const Imported = v.object({
   dryRun: v.boolean(),
   projectIds: v.array(Id),
@@ -22,8 +22,8 @@ export const Imported = v.object({
 /** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull requests among GitHub's issues become cards, too. */
 const Import = v.strictObject({
   format: ImportFormat,
-  projectId: v.optional(queryInteger(1)),
-  organizationId: v.optional(queryInteger(1)),
+  projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
+  organizationId: v.optional(queryRefTo('ORGANIZATION_NOT_FOUND')),
   path: v.optional(text(1, 4096)),
   map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))),
   withPullRequests: v.optional(queryBoolean, false),
@@ -52,7 +52,7 @@ export const transfers = {
     rateLimit: 'transfers',
     summary:
       'Download an organization with its projects as JSON; without organizationId, the only one that the caller administers',
-    input: v.optional(v.strictObject({ organizationId: v.optional(Ref) }), {}),
+    input: v.optional(v.strictObject({ organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')) }), {}),
     transfer: 'file',
     answers: exported,
   }),

@@ -6,40 +6,40 @@ import type { ServerConfig } from '../config/server.ts'
 import { version } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { beat, forgetDaemon, holdsLease, type Self } from '../store/daemons.ts'
+import { recordHeartbeat, forgetDaemon, holdsLease, type Self } from '../store/daemons.ts'
 import type { Database } from '../store/database.ts'
 
 const renewMs = 750
 const retryMs = 50
-/** How long a heartbeat counts after it was sent: less than its lease, so that one which was held up with its daemon renews nothing. */
+/** The deadline of a heartbeat: shorter than the lease, so that one delayed by a stalled daemon renews nothing. */
 const lateMs = 2500
 const duties = ['machine', 'board'] as const
 
-/** Work that one daemon does at a time: what belongs to this machine's projects, and what belongs to the whole board. */
+/** Exclusive work of one daemon: on this machine's projects, or on the whole board. */
 export type Duty = 'machine' | 'board'
 
-/** This daemon among those that share its database. Alone, it has every duty from the start and for good. */
+/** This daemon's leases among those that share its database. Alone, it holds every lease for good. */
 export interface Membership {
   readonly id: string
-  /** Whether it has a duty and has taken it up. */
+  /** Whether it holds the lease of a duty and has begun it. */
   has(duty: Duty): boolean
-  /** How long ago it was last noted at the database that this daemon is there; 0 where it is alone. */
+  /** The age of its last successful heartbeat; 0 where it is alone. */
   secsSinceHeartbeat(): number
-  /** The database for what a duty has it do: it refuses to write once another daemon has taken the duty over. */
+  /** The database for the work of a duty, fenced: writes fail once another daemon holds the lease. */
   databaseFor(duty: Duty): Database
-  /** Takes duties as they are free. The daemons reach this one at the address. */
+  /** Takes free leases from now on. Other daemons reach this one at the address. */
   start(url: string, listener: DutyListener, log: Log): void
-  /** Gives its duties up. */
+  /** Releases its leases. */
   stop(): Promise<void>
 }
 interface DutyListener {
-  /** This daemon has a duty from now on. One duty at a time. */
+  /** Called when this daemon takes a duty's lease. One duty at a time. */
   onDuty(duty: Duty): Promise<void>
-  /** Another daemon has taken a duty over: nothing that belongs to it may go on here. */
+  /** Called when a lease is lost: the work of that duty must stop here. */
   onRelieved(): void
 }
 
-/** The lease of a duty. */
+/** The name of a duty's lease. */
 const leaseOf = (duty: Duty, host: string | null): string => (duty === 'machine' ? `machine:${host}` : 'board')
 
 export const createMembership = (db: Database, config: Pick<ServerConfig, 'database'>, metrics: Metrics): Membership =>
@@ -70,7 +70,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       if (before !== undefined && before !== token) return onRelieved()
       if (before !== undefined || token === undefined) continue
       tokens.set(duty, token)
-      // The leases are renewed meanwhile. What could not be taken up is tried again.
+      // Leases are renewed in the meantime. A duty that fails to start is retried.
       void takeovers(async () => {
         await onDuty(duty)
         takenUp.add(duty)
@@ -107,14 +107,14 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
       await db
         .transaction(tx => forgetDaemon(tx, self.id))
         .catch(() => {
-          /* The leases end by themselves. */
+          /* The leases expire by themselves. */
         })
       for (const each of [tokens, takenUp]) each.clear()
     },
   }
 }
 
-/** Tells once that the leases cannot be renewed, and once for how long that was. */
+/** Logs the beginning and the length of an outage of the leases. */
 function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
   let beganAtMs: number | undefined
   return {
@@ -131,14 +131,14 @@ function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
   }
 }
 
-/** Takes the leases that are free and renews those that this daemon has, unless it stands still meanwhile. */
+/** Takes free leases and renews this daemon's, unless the message is delayed by a stall. */
 function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[Duty, number | undefined]>> {
   let heard: { databaseMs: number; atMs: number } | undefined
   return async self => {
     const untilMs = heard && heard.databaseMs + performance.now() - heard.atMs + lateMs
-    // After a failure the database's clock may be another one.
+    // The offset to the database's clock may have changed.
     heard = undefined
-    const { tokens, nowMs } = await beat(
+    const { tokens, nowMs } = await recordHeartbeat(
       db,
       self,
       duties.map(duty => leaseOf(duty, host)),
@@ -149,7 +149,7 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
   }
 }
 
-/** Measures each heartbeat, and tells how long ago the last one was that succeeded. */
+/** Times each heartbeat, and tells the age of the last successful one. */
 function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
   const timing = metrics.timing({
     name: 'board_heartbeat_seconds',
@@ -168,7 +168,7 @@ function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>;
   }
 }
 
-/** What fails is begun again as soon as it could have been done. */
+/** Repeats work at an interval; after a failure the time that it took counts toward the interval. */
 async function repeat(
   work: () => Promise<void>,
   onFailure: (error: unknown) => void,
@@ -184,12 +184,12 @@ async function repeat(
       },
     )
     await delay(waitMs, undefined, { signal, ref: false }).catch(() => {
-      /* It stops. */
+      /* Shutting down. */
     })
   }
 }
 
-/** A database whose writes look first whether they may still be made. */
+/** A database with fencing: each write first checks that the lease is still held. */
 const fenced = (
   db: Database,
   check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>,

@@ -21,8 +21,8 @@ export async function projectRole(db: Reader, caller: Caller, projectId: number)
 }
 
 /**
- * Lets a caller with at least `needed` pass.
- * @throws Problem `notFound` when the caller may not even see the project, FORBIDDEN when the role is too small.
+ * Requires at least the role `needed`.
+ * @throws Problem `notFound` when the caller may not even see the project, FORBIDDEN when the role does not suffice
  */
 export async function requireRole(
   db: Reader,
@@ -37,7 +37,10 @@ export async function requireRole(
   return role
 }
 
-/** The caller's role in an organization, or undefined when it does not exist or the caller does not belong to it. Administrators of the server manage all of them. */
+/**
+ * The caller's role in an organization; undefined for a missing one and for a non-member. The server's administrators
+ * are admins of all.
+ */
 export async function organizationRole(
   db: Reader,
   caller: Caller,

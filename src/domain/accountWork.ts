@@ -9,15 +9,15 @@ import * as monitors from './monitors.ts'
 import * as scripts from './scripts.ts'
 import { cancelled, end, type Agents } from './sessions.ts'
 
-/** What runs agents and scripts. */
+/** The runners of agents and scripts. */
 export interface Runners {
   agents: Agents
   scripts: scripts.ScriptRuns
 }
 
 /**
- * Ends what goes on in an account's own projects, and its agents everywhere that use a credential of its: sessions, scripts,
- * monitors, webhooks, and links by which somebody could still come in. Cards and members stay. Returns the projects.
+ * Ends the work in an account's own projects (sessions, scripts, monitors, webhooks, invitations), and everywhere the
+ * agents that use its credentials. Cards and members stay. @returns the projects
  */
 export async function endWorkOf(tx: Transaction, runners: Runners, userId: number): Promise<number[]> {
   for (const sessionId of await openSessionsOf(tx, userId)) await end(tx, runners.agents, sessionId, cancelled)

@@ -3,7 +3,7 @@ import type { Transaction } from '../store/database.ts'
 import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
-/** Notes what an agent says that it does, as its card's last action. @throws Problem CARD_NOT_FOUND */
+/** Stores an agent's report of its progress as its card's last action. @throws Problem CARD_NOT_FOUND */
 export async function noteAction(
   tx: Transaction,
   ref: CardRef,

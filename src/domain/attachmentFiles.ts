@@ -6,17 +6,17 @@ import { Problem } from '../contract/errors.ts'
 import type { NewAttachment } from '../store/attachments.ts'
 import { storedNames } from '../store/attachments.ts'
 import type { Reader } from '../store/database.ts'
-import { contentTypeOf, telltaleBytes } from './contentTypes.ts'
+import { contentTypeOf, sniffedBytes } from './contentTypes.ts'
 import { cleanFilename } from './filenames.ts'
 
-/** A file that is on disk for good, without a card yet. */
+/** A stored file that has no card yet. */
 export type SavedFile = Omit<NewAttachment, 'cardId' | 'createdAt'>
 
 const hourMs = 3_600_000
 
 /**
- * Writes a stream to a new file with a random name, synced; it appears under that name when it is whole. A stream that
- * fails leaves nothing.
+ * Writes a stream to a new file with a random name, synced, and renames it when complete. A failed stream leaves no
+ * file.
  * @throws Problem DISK_FULL, or the stream's error
  */
 export async function saveFile(
@@ -56,55 +56,61 @@ async function writeAll(
   let start: Buffer = Buffer.alloc(0)
   for await (const chunk of source) {
     hash.update(chunk)
-    if (start.length < telltaleBytes) start = Buffer.concat([start, chunk.subarray(0, telltaleBytes - start.length)])
+    if (start.length < sniffedBytes) start = Buffer.concat([start, chunk.subarray(0, sniffedBytes - start.length)])
     size += chunk.length
     for (let written = 0; written < chunk.length;) written += (await file.write(chunk, written)).bytesWritten
   }
   return { size, sha256: hash.digest('hex'), start }
 }
 
-/** Removes a file; one that is gone already is no failure, and one that cannot or must not be removed now is left to `sweepAttachments`. */
-export const removeFile = async (folder: string, storedAs: string): Promise<void> => {
-  if (!holds.has(folder))
-    await unlink(join(folder, storedAs)).catch(() => {
-      /* swept later */
-    })
+/** The files of a board's attachments. */
+export interface AttachmentFiles {
+  readonly folder: string
+  /** Deletes a file. A missing one is no failure; one that cannot be deleted now, or is held, is left to `sweep`. */
+  remove(storedAs: string): Promise<void>
+  /** Prevents the deletion of files until the returned function is called. */
+  hold(): () => void
+  /** Deletes files without an attachment that were not written to for an hour. @returns how many */
+  sweep(db: Reader): Promise<number>
 }
 
-/** How many want the files of a folder to stay. */
-const holds = new Map<string, number>()
-
-/** Has every file stay in its folder, whatever becomes of its row, until the returned function is called. */
-export function holdFiles(folder: string): () => void {
-  holds.set(folder, (holds.get(folder) ?? 0) + 1)
-  return () => {
-    const left = holds.get(folder)! - 1
-    if (left > 0) holds.set(folder, left)
-    else holds.delete(folder)
+export function createAttachmentFiles(folder: string): AttachmentFiles {
+  let holds = 0
+  return {
+    folder,
+    remove: async storedAs => {
+      if (holds === 0) await removeFile(folder, storedAs)
+    },
+    hold: () => {
+      holds++
+      return () => {
+        holds--
+      }
+    },
+    sweep: db => sweepFolder(folder, db, () => holds > 0),
   }
 }
 
-/** Deletes files that no attachment stands for and that nobody has written to for an hour. Tells how many. */
-export async function sweepAttachments({
-  db,
-  attachmentsDir,
-}: {
-  db: Reader
-  attachmentsDir: string
-}): Promise<number> {
+/** Deletes a file; failures are ignored. */
+export const removeFile = (folder: string, storedAs: string): Promise<void> =>
+  unlink(join(folder, storedAs)).catch(() => {
+    /* left to the sweep */
+  })
+
+async function sweepFolder(folder: string, db: Reader, isHeld: () => boolean): Promise<number> {
   let swept = 0
   let names: string[] = []
   const sweep = async () => {
     const stored = new Set(await storedNames(db, names))
     for (const name of names)
-      if (!stored.has(name) && !holds.has(attachmentsDir) && (await isOld(join(attachmentsDir, name))))
-        swept += await unlink(join(attachmentsDir, name)).then(
+      if (!stored.has(name) && !isHeld() && (await isOld(join(folder, name))))
+        swept += await unlink(join(folder, name)).then(
           () => 1,
           () => 0,
         )
     names = []
   }
-  for await (const entry of await opendir(attachmentsDir)) {
+  for await (const entry of await opendir(folder)) {
     if (entry.isFile() && names.push(entry.name) === 500) await sweep()
   }
   await sweep()

@@ -10,7 +10,7 @@ import {
 } from '../store/attachments.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { attachment as view } from '../views/attachments.ts'
-import { removeFile, type SavedFile } from './attachmentFiles.ts'
+import type { AttachmentFiles, SavedFile } from './attachmentFiles.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
 
@@ -38,15 +38,23 @@ export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
 /** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */
 export async function add(tx: Transaction, ref: CardRef, file: SavedFile): Promise<AttachmentRow> {
   await requireRoom(tx, ref)
-  const attachment = await find(tx, await insertAttachment(tx, { ...file, cardId: ref.cardId }))
-  await append(tx, 'attachment.created', ref.projectId, view(attachment))
+  return announce(tx, await insertAttachment(tx, { ...file, cardId: ref.cardId }))
+}
+
+/** Tells of an attachment that has been made. @throws Problem ATTACHMENT_NOT_FOUND */
+export async function announce(tx: Transaction, id: number): Promise<AttachmentRow> {
+  const attachment = await find(tx, id)
+  const attachmentCount = await countAttachments(tx, attachment.cardId)
+  await append(tx, 'attachment.created', attachment.projectId, { ...view(attachment), attachmentCount })
   return attachment
 }
 
-/** Deletes an attachment, and its file in `folder` after the commit. @throws Problem ATTACHMENT_NOT_FOUND */
-export async function remove(tx: Transaction, id: number, folder: string): Promise<void> {
+/** Deletes an attachment, and its file after the commit. @throws Problem ATTACHMENT_NOT_FOUND */
+export async function remove(tx: Transaction, id: number, files: AttachmentFiles): Promise<void> {
   const attachment = await find(tx, id)
   await deleteAttachment(tx, id)
-  await append(tx, 'attachment.deleted', attachment.projectId, { id: String(id), cardId: String(attachment.cardId) })
-  tx.afterCommit(() => void removeFile(folder, attachment.storedAs))
+  const { cardId, projectId } = attachment
+  const attachmentCount = await countAttachments(tx, cardId)
+  await append(tx, 'attachment.deleted', projectId, { id: String(id), cardId: String(cardId), attachmentCount })
+  tx.afterCommit(() => void files.remove(attachment.storedAs))
 }

@@ -5,11 +5,11 @@ import type { Transaction } from '../store/database.ts'
 import { cardDetail } from '../views/cards.ts'
 
 type Changed = Pick<CardRow, 'id' | 'projectId'>
-/** Events that show a card as it is. */
+/** Events that contain a card. */
 type CardEvent =
   'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored'
 
-/** Changes a card and tells of it. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
+/** Changes a card and appends its event. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
 export async function changeCard(
   tx: Transaction,
   card: Changed,
@@ -20,14 +20,14 @@ export async function changeCard(
   return announceCard(tx, event, card)
 }
 
-/** The same for a card that may have been deleted meanwhile: it is changed, and nobody is told. */
+/** As `changeCard`, for a card that may have been deleted meanwhile: it is changed without an event. */
 export async function changeCardIfThere(tx: Transaction, card: Changed, change: CardChange): Promise<void> {
   await updateCard(tx, card.id, change)
   const changed = await readCard(tx, card.projectId, card.id)
   if (changed) await append(tx, 'card.updated', card.projectId, cardDetail(changed))
 }
 
-/** Gives a card another place, which may archive it or bring it back, and tells of that too. */
+/** Moves a card, which may archive or unarchive it, and appends the event for that. */
 export async function changePlace(tx: Transaction, before: CardRow, change: CardChange): Promise<CardRow> {
   await updateCard(tx, before.id, change)
   const moved = await find(tx, before)
@@ -50,7 +50,7 @@ export async function trashCard(tx: Transaction, { id, projectId, columnId }: Ca
   await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
 }
 
-/** Tells of a card as it is now. @throws Problem CARD_NOT_FOUND */
+/** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */
 export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
   const found = await find(tx, card)
   await append(tx, event, card.projectId, cardDetail(found))

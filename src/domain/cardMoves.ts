@@ -11,11 +11,13 @@ import { mayStart, requireMayStart } from './starting.ts'
 
 /**
  * Moves a card to a zero-based place of a column of its project; without a place, to the end.
- * A move into an archive column archives the card, a move out of one brings it back. Leaving an active column ends the
- * agent, entering one starts it, unless `automation` moves the card, or a caller who may not start agents. With `mustStart` a
- * move that starts nothing is refused.
- * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for a
- *   terminal card of a caller who may not run its command; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE
+ * - A move into an archive column archives the card, a move out of one unarchives it.
+ * - Leaving an active column ends the agent.
+ * - Entering one starts it, unless `automation` moves the card or the caller may not start agents. With `mustStart` a
+ *   move that starts nothing is refused.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT,
+ *   INSUFFICIENT_PERMISSIONS for a terminal card of a caller who may not run its command; with `mustStart` also
+ *   CONFLICT, AGENT_UNAVAILABLE
  */
 export async function move(
   tx: Transaction,
@@ -56,7 +58,9 @@ export async function complete(tx: Transaction, agents: Agents, ref: CardRef): P
   return announceCard(tx, 'card.completed', card)
 }
 
-/** Starts what automation left aside. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, INSUFFICIENT_PERMISSIONS */
+/**
+ * Starts a card that automation deferred. @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, INSUFFICIENT_PERMISSIONS
+ */
 export async function activate(tx: Transaction, agents: Agents, ref: StartRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.deferred === 0) throw new Problem('CARD_NOT_DEFERRED')
@@ -70,7 +74,10 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef): 
   return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
 }
 
-/** Takes a card off its column's order and out of lists and counts, and ends its agent. An archived card stays as it is. @throws Problem CARD_NOT_FOUND */
+/**
+ * Archives a card: removes it from its column's order, lists and counts, and ends its agent. No effect on an archived
+ * card. @throws Problem CARD_NOT_FOUND
+ */
 export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt !== null) return card
@@ -79,7 +86,10 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
   return changeCard(tx, card, { archivedAt: tx.now }, 'card.archived')
 }
 
-/** Brings an archived card back to the end of its column; out of an archive column to the board's first other one. @throws Problem CARD_NOT_FOUND */
+/**
+ * Unarchives a card to the end of its column, or of the board's first column that is no archive. @throws Problem
+ * CARD_NOT_FOUND
+ */
 export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt === null) return card
@@ -90,7 +100,10 @@ export async function unarchive(tx: Transaction, ref: CardRef): Promise<CardRow>
   return changeCard(tx, card, await placing(tx, card, column), 'card.unarchived')
 }
 
-/** Puts a card into its column's order. @returns what changes of its row, for the caller to write with what else changes */
+/**
+ * Inserts a card into a column's order. @returns the changes of its row, for the caller to write with its other
+ * changes
+ */
 async function placing(tx: Transaction, card: CardRow, column: ColumnRow, position?: number): Promise<CardChange> {
   const leafId = isOrdered(card) ? await order.moveCard(tx, card, column.id, position) : card.leafId
   const standing = {
@@ -99,7 +112,8 @@ async function placing(tx: Transaction, card: CardRow, column: ColumnRow, positi
     boardId: column.boardId,
     archivedAt: column.columnType === 'archive' ? (card.archivedAt ?? tx.now) : null,
   }
-  // A column that is assigned is written to every index that holds it, even if it stays: half of what a move within a column would cost.
+  // Assigning an indexed column rewrites its index entries even if the value stays: half of the cost of a move within
+  // a column.
   return Object.fromEntries(
     Object.entries(standing).filter(([name, value]) => card[name as keyof typeof standing] !== value),
   )

@@ -7,10 +7,13 @@ import { columnOfProject, find, isOrdered, type CardRef } from './cards.ts'
 import { cancelled, endCard, type Agents } from './sessions.ts'
 
 const restorableMs = 30 * 86_400_000
-/** How long others who write wait for the removal of many. */
+/** How long removing many cards may block other writers. */
 const maxRemovalMs = 150
 
-/** Hides a card everywhere and ends its agent; `restore` brings it back within 30 days. The caller has checked its worktree. @throws Problem CARD_NOT_FOUND */
+/**
+ * Moves a card to the trash and ends its agent; `restore` undoes it within 30 days. The caller has checked its
+ * worktree. @throws Problem CARD_NOT_FOUND
+ */
 export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Promise<void> {
   const card = await find(tx, ref)
   await endCard(tx, agents, card.id, cancelled, { all: true })
@@ -18,7 +21,7 @@ export async function remove(tx: Transaction, agents: Agents, ref: CardRef): Pro
   await trashCard(tx, card)
 }
 
-/** Brings a deleted card back to the end of its column. @throws Problem CARD_NOT_FOUND */
+/** Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND */
 export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId)
   if (!card) throw new Problem('CARD_NOT_FOUND')
@@ -27,7 +30,10 @@ export async function restore(tx: Transaction, ref: CardRef): Promise<CardRow> {
   return changeCard(tx, card, { deletedAt: null }, 'card.restored')
 }
 
-/** Deletes at most 200 cards of a column, then those that were archived from it, as many as a short transaction has time for, and tells whether there may be more. @throws Problem COLUMN_NOT_FOUND */
+/**
+ * Deletes at most 200 cards of a column, then those archived from it, as many as a short transaction has time for.
+ * @returns whether there may be more. @throws Problem COLUMN_NOT_FOUND
+ */
 export async function removeSome(
   tx: Transaction,
   agents: Agents,
@@ -45,6 +51,6 @@ export async function removeSome(
   return ordered.length > 0 || ids.length === 200
 }
 
-/** Removes some of the cards for good that were deleted over 30 days ago, and tells how many. */
+/** Purges some of the cards that were deleted over 30 days ago. @returns how many */
 export const purge = (tx: Transaction): Promise<number> =>
   purgeCards(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)

@@ -1,3 +1,4 @@
+import type { AgentChoice } from '../contract/agentChoice.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
@@ -11,16 +12,20 @@ import {
   type CardRow,
 } from '../store/cards.ts'
 import { listColumns, listDefaultColumns, readColumn, type ColumnRow } from '../store/columns.ts'
+import { readCredentialOfCard, readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
-import type { Caller } from './caller.ts'
+import { noAccount, type Caller } from './caller.ts'
 import { projectRole } from './access.ts'
+import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { announceCard, changeCard } from './cardChanges.ts'
 import { notStarted, requireStartable, start, type Agents } from './sessions.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { initialSteps } from './steps.ts'
 
-/** Which card, of which kind if only one will do, the version that the caller believes it has (`If-Match`), and who the caller is. */
+/**
+ * Identifies a card: its kind if only one is allowed, the version expected by the caller (`If-Match`), and the caller.
+ */
 export interface CardRef {
   projectId: number
   cardId: number
@@ -28,9 +33,9 @@ export interface CardRef {
   ifMatch?: string
   caller?: Caller
 }
-/** Which card somebody wants to start. */
+/** A card that a caller wants to start. */
 export type StartRef = CardRef & { caller: Caller }
-export interface NewCard {
+export interface NewCard extends Partial<AgentChoice> {
   projectId: number
   caller: Caller
   title: string
@@ -42,7 +47,6 @@ export interface NewCard {
   deferred?: boolean
   mustStart?: boolean
   autoMode?: boolean
-  agent?: string | null
   kind?: CardKind
   command?: string | null
 }
@@ -53,7 +57,10 @@ export async function find(db: Reader, { projectId, cardId, kind }: CardRef): Pr
   return card && (kind === undefined || card.kind === kind) ? card : refuse('CARD_NOT_FOUND')
 }
 
-/** A card in the external view as JSON text, which the database makes. @throws Problem CARD_NOT_FOUND, also for a card that is no kanban card */
+/**
+ * A card in the external view as JSON text made by the database. @throws Problem CARD_NOT_FOUND, also for a card of
+ * another kind than kanban
+ */
 export async function findExternalJson(
   db: Reader,
   { projectId, cardId }: CardRef,
@@ -63,11 +70,11 @@ export async function findExternalJson(
 
 /**
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
- * In an active column its agent starts, unless the card is deferred. What a caller makes who may not start agents is automation.
- * With `mustStart` a card that starts nothing is not made.
+ * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
+ * - With `mustStart` a card that starts nothing is refused.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
- *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them, COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card,
- *   and with `mustStart` CONFLICT, AGENT_UNAVAILABLE
+ *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
+ *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const { column, columns } = await placeForNewCard(tx, card, automation)
@@ -92,12 +99,19 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     labels: JSON.stringify(card.labels ?? []),
     groupId: card.groupId ?? null,
     kind: card.kind,
-    agent: card.agent ?? null,
+    ...(await changedChoice(
+      tx,
+      card,
+      async () => [noChoice, column, ...(await projectLevels(tx, card.projectId))],
+      id => readCredentialOfProject(tx, card.projectId, id),
+    )),
     command: card.command ?? null,
     useWorktree: card.useWorktree,
     deferred,
     autoMode: card.autoMode ?? false,
     unread: automation,
+    creatorId: caller.userId === noAccount ? null : caller.userId,
+    creatorName: caller.displayName,
     pipeline: JSON.stringify(initialSteps(columns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null,
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
@@ -108,7 +122,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   return starts ? started(tx, agents, created, caller) : created
 }
 
-/** Whether making a card would ask for an agent, as far as can be told before. */
+/** Predicts whether creating a card would start an agent. */
 export async function wouldStart(
   db: Reader,
   { projectId, columnId, deferred }: Pick<NewCard, 'projectId' | 'columnId' | 'deferred'>,
@@ -129,8 +143,7 @@ export async function update(
     groupId?: string | null
     useWorktree?: boolean
     autoMode?: boolean
-    agent?: string | null
-  },
+  } & Partial<AgentChoice>,
 ): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   if (change.autoMode) requireMayStart(ref.caller, card.kind)
@@ -138,6 +151,8 @@ export async function update(
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
     Object.entries(plain).filter(([, value]) => value !== undefined),
   )
+  const readCredential = (id: number | null) => readCredentialOfCard(tx, card.id, id)
+  Object.assign(given, await changedChoice(tx, change, () => cardLevels(tx, card), readCredential))
   if (labels) given.labels = JSON.stringify(labels)
   if (Object.keys(given).length === 0) return card
   return changeCard(tx, card, given)
@@ -149,14 +164,14 @@ export async function view(tx: Transaction, ref: CardRef): Promise<void> {
   if (await markRead(tx, card.id)) await append(tx, 'card.viewed', ref.projectId, { id: String(card.id) })
 }
 
-/** Marks at most 500 of a project's cards as read and tells whether there may be more. */
+/** Marks at most 500 of a project's cards as read and returns whether there may be more. */
 export async function viewSome(tx: Transaction, projectId: number): Promise<boolean> {
   const ids = await markSomeRead(tx, projectId, 500)
   for (const id of ids) await append(tx, 'card.viewed', projectId, { id: String(id) })
   return ids.length === 500
 }
 
-/** The card, if it has the version that the caller believes it has. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
+/** The card, if it has the expected version. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT */
 export async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   const seen = ref.ifMatch?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
@@ -183,7 +198,7 @@ async function placeForNewCard(
 }
 
 /**
- * A column of another project is told apart only to a caller who may see that project; to others it does not exist.
+ * A column of another project is reported as such only to callers who may see that project.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT
  */
 export async function columnOfProject(
@@ -198,7 +213,7 @@ export async function columnOfProject(
   )
 }
 
-/** A card after its agent was asked for. */
+/** Queues the card's agent. @returns the card afterwards */
 export async function started(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
   await start(tx, agents, card, by)
   return find(tx, { projectId: card.projectId, cardId: card.id })

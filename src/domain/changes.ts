@@ -1,44 +1,88 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf, standingOf } from '../git/cardWorktrees.ts'
+import { commitOf, readCheckoutState } from '../git/cardWorktrees.ts'
 import { kindOf } from '../git/changes.ts'
-import { diffOfCommits, diffOfWorktree, noDiff, type DiffOptions, type WorkDiff } from '../git/diff.ts'
+import {
+  compareCommits,
+  compareWorktree,
+  noDiff,
+  readCompared,
+  type Comparison,
+  type DiffOptions,
+  type WorkDiff,
+} from '../git/diff.ts'
 import { mergeWork, type Merged } from '../git/merge.ts'
 import type { Repository } from '../git/repository.ts'
+import { syncBranch } from '../git/syncBranch.ts'
 import { worktreeOf } from '../git/worktrees.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { partingOf } from './worktrees.ts'
+import { findForkPoint } from './worktrees.ts'
 
 type Project = Pick<ProjectRow, 'path'>
 
 /**
- * What a card has changed since its base commit, untracked files too (specification "Diff"): in its worktree, or on its
- * branch when the worktree is gone, or in the project's folder when it works there. Nothing for a card that never ran.
+ * A card's changes since its base commit, including untracked files (specification "Diff"): in its worktree, else on
+ * its branch, or in the project's folder if it works there. Empty for a card that never ran.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
  */
-export async function diffOf(card: CardRow, project: Project, options: DiffOptions = {}): Promise<WorkDiff> {
-  const standing = (await standingOf(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
-  const place = await placeOf(card, standing.repository)
-  if (place) return diffOfWorktree(place, card.baseCommit ?? (await partingOf(place.topLevel, standing)), options)
-  const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
-  if (tip !== undefined) return diffOfCommits(standing.repository, card.baseCommit, tip, options)
-  return card.useWorktree === 0 && card.baseCommit !== null
-    ? diffOfWorktree(standing.repository, card.baseCommit, options)
-    : noDiff
+export const diffOf = async (card: CardRow, project: Project, options: DiffOptions = {}): Promise<WorkDiff> =>
+  (await compareWork(card, project, options))?.work ?? noDiff
+
+/** The same with the compared objects; undefined for a card that never ran. @throws Problem as `diffOf` does */
+export async function compareWork(
+  card: CardRow,
+  project: Project,
+  options: DiffOptions = {},
+): Promise<Comparison | undefined> {
+  const work = await workOf(card, project)
+  if (!work) return undefined
+  const { repository, base, tip } = work
+  return tip === undefined ? compareWorktree(repository, base, options) : compareCommits(repository, base, tip, options)
 }
 
 /**
- * Merges a card's work into a branch, by default the one that the project's folder is on. What is not committed in its
- * worktree yet is committed there first.
- * @throws Problem NOT_A_GIT_REPOSITORY, MERGE_CONFLICT, WORKTREE_DIRTY, AGENT_ALREADY_RUNNING, VALIDATION_FAILED, CONFLICT
+ * A file changed by a card, before or after the change; for a card that never ran, as committed. @throws Problem
+ * FILE_NOT_FOUND, and as `diffOf` does
+ */
+export async function changedFileOf(
+  card: CardRow,
+  project: Project,
+  file: { path: string; side: 'old' | 'new'; since?: string },
+): Promise<Buffer> {
+  const work = await workOf(card, project)
+  if (work) return readCompared(work.repository, work.base, { ...file, tip: work.tip })
+  const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  if (repository.head === undefined) throw new Problem('FILE_NOT_FOUND')
+  return readCompared(repository, null, { ...file, tip: repository.head })
+}
+
+/** The location of a card's work, in a worktree or with `tip` on a branch, and its base commit. */
+async function workOf(
+  card: CardRow,
+  project: Project,
+): Promise<{ repository: Repository; base: string | null; tip?: string } | undefined> {
+  const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const { repository } = checkout
+  const place = await placeOf(card, repository)
+  if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place.topLevel, checkout)) }
+  const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
+  if (tip !== undefined) return { repository, base: card.baseCommit, tip }
+  return card.useWorktree === 0 && card.baseCommit !== null ? { repository, base: card.baseCommit } : undefined
+}
+
+/**
+ * Merges a card's work into a branch, by default the current one of the project's folder. Uncommitted changes in its
+ * worktree are committed there first.
+ * @throws Problem NOT_A_GIT_REPOSITORY, MERGE_CONFLICT, WORKTREE_DIRTY, AGENT_ALREADY_RUNNING, VALIDATION_FAILED,
+ *   CONFLICT
  */
 export async function merge(
   card: CardRow,
   project: Project,
   { into, squash }: { into?: string; squash: boolean },
 ): Promise<Merged> {
-  const { repository } = (await standingOf(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (hasActiveAgent(card))
     throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
   if (card.gitBranch === null && card.worktreePath === null)
@@ -56,11 +100,11 @@ export async function merge(
   })
 }
 
-/** The card's worktree, if it is there and is one. */
+/** The card's worktree, if the folder exists and is one. */
 async function placeOf({ worktreePath }: CardRow, repository: Repository): Promise<Repository | undefined> {
-  return worktreePath !== null && (await kindOf(worktreePath)) === 'folder'
-    ? worktreeOf(repository, worktreePath)
-    : undefined
+  if (worktreePath === null || (await kindOf(worktreePath)) !== 'folder') return undefined
+  await syncBranch(worktreePath)
+  return worktreeOf(repository, worktreePath)
 }
 
 function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never {

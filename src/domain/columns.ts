@@ -1,3 +1,4 @@
+import type { AgentChoice } from '../contract/agentChoice.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { ColumnType } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
@@ -13,7 +14,9 @@ import {
   updateColumn,
   type CountedColumn,
 } from '../store/columns.ts'
+import { readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { column as columnView } from '../views/boards.ts'
 import * as boards from './boards.ts'
 import { requireWholeOrder } from './order.ts'
@@ -36,30 +39,49 @@ export async function list(db: Reader, projectId: number, boardId?: number): Pro
 export async function create(
   tx: Transaction,
   projectId: number,
-  column: { boardId: number; name: string; columnType: ColumnType; prompt: string; agent?: string | null },
+  column: { boardId: number; name: string; columnType: ColumnType; prompt: string } & Partial<AgentChoice>,
 ): Promise<CountedColumn> {
   const board = await boards.find(tx, projectId, column.boardId)
-  return announce(tx, 'column.created', projectId, await insertColumn(tx, { ...column, boardId: board.id, projectId }))
+  const { name, columnType, prompt, boardId: _, ...choice } = column
+  const chosen = await changedInProject(tx, projectId, choice, noChoice)
+  const id = await insertColumn(tx, { name, columnType, prompt, ...chosen, boardId: board.id, projectId })
+  return announce(tx, 'column.created', projectId, id)
 }
 
-/** Changes a column's name, prompt or agent. @throws Problem COLUMN_NOT_FOUND */
+/** Changes a column's name, prompt or choice of agent. @throws Problem COLUMN_NOT_FOUND */
 export async function update(
   tx: Transaction,
   projectId: number,
   columnId: number,
-  change: { name?: string; prompt?: string; agent?: string | null },
+  change: { name?: string; prompt?: string } & Partial<AgentChoice>,
 ): Promise<CountedColumn> {
   const column = await find(tx, projectId, columnId)
   if (Object.values(change).every(value => value === undefined)) return column
   await updateColumn(tx, columnId, {
     name: change.name ?? column.name,
     prompt: change.prompt ?? column.prompt,
-    agent: change.agent === undefined ? column.agent : change.agent,
+    ...(await changedInProject(tx, projectId, change, column)),
   })
   return announce(tx, 'column.updated', projectId, columnId)
 }
 
-/** Deletes a column without cards. Archived cards of it get another column of the project. @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY */
+const changedInProject = (
+  tx: Transaction,
+  projectId: number,
+  change: Partial<AgentChoice>,
+  before: AgentChoice,
+): Promise<Partial<AgentChoice>> =>
+  changedChoice(
+    tx,
+    change,
+    async () => [before, ...(await projectLevels(tx, projectId))],
+    id => readCredentialOfProject(tx, projectId, id),
+  )
+
+/**
+ * Deletes a column without cards. Its archived cards move to another column of the project. @throws Problem
+ * COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY
+ */
 export async function remove(tx: Transaction, projectId: number, columnId: number): Promise<void> {
   const column = await find(tx, projectId, columnId)
   if (column.cardCount > 0) throw new Problem('COLUMN_NOT_EMPTY')

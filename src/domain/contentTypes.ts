@@ -1,13 +1,13 @@
 import { extname } from 'node:path'
 
-/** How many bytes of a file's start tell what it is. */
-export const telltaleBytes = 4100
+/** How many of a file's first bytes are needed to detect its type. */
+export const sniffedBytes = 4100
 
 const unknown = 'application/octet-stream'
-/** What no program runs: pictures, sound, films, fonts, archives and documents. */
+/** Types that no program executes: images, sound, video, fonts, archives and documents. */
 const passive =
   /^((image|audio|video|font)\/(?!svg)[\w.+-]+|application\/(pdf|ogg|zip|gzip|x-tar|x-bzip2|x-xz|zstd|x-7z-compressed|x-zip-compressed|vnd\.rar|epub\+zip|rtf|vnd\.sqlite3|vnd\.apache\.(parquet|arrow\.file)|vnd\.openxmlformats-officedocument\.[\w.-]+|vnd\.oasis\.opendocument\.[\w.-]+))$/
-/** Text that a browser would run as a page or a program is plain text here. */
+/** Text types that a browser would execute are served as plain text. */
 const textTypes: Record<string, string> = {
   '.md': 'text/markdown',
   '.markdown': 'text/markdown',
@@ -78,8 +78,8 @@ const textTypes: Record<string, string> = {
 }
 
 /**
- * A file's content type, from its first bytes, or from its name where they are plain text. What a client says is not asked.
- * Types that a browser might run are never told.
+ * Detects a file's content type by its first bytes, or for plain text by its name. The client's claim is ignored, and
+ * types that a browser might execute are never returned.
  */
 export async function contentTypeOf(start: Buffer, filename: string): Promise<string> {
   const { fileTypeFromBuffer } = await import('file-type')

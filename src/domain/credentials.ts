@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { invalid, Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import {
   deleteCredential,
@@ -11,17 +11,21 @@ import {
   type CredentialRow,
   type UsageRow,
 } from '../store/credentials.ts'
+import type { ProfileRow } from '../store/agentProfiles.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { setProjectCredential } from '../store/projects.ts'
 import { projectEvent } from '../views/projects.ts'
+import type { CardRow } from '../store/cards.ts'
+import { cardLevels, projectLevels, resolveChoice } from './agentChoice.ts'
 import type { Caller } from './caller.ts'
 import { changeCard } from './cardChanges.ts'
 import * as cards from './cards.ts'
 import * as projects from './projects.ts'
+import type { Agents } from './sessions.ts'
 
 const maxUsageDays = 366
 
-/** What agents have used with a credential: in all, and on the latest days. */
+/** A credential's total usage, and that of the latest days. */
 export interface Usage extends Omit<UsageRow, 'day'> {
   byDay: UsageRow[]
 }
@@ -36,7 +40,7 @@ export async function find(db: Reader, caller: Caller, id: number): Promise<Cred
 /** The caller's credentials, oldest first. */
 export const list = (db: Reader, caller: Caller): Promise<CredentialRow[]> => listCredentials(db, caller.userId)
 
-/** Deletes one of the caller's credentials; what used it has none then. @throws Problem CREDENTIAL_NOT_FOUND */
+/** Deletes one of the caller's credentials and clears it where it was used. @throws Problem CREDENTIAL_NOT_FOUND */
 export async function remove(tx: Transaction, caller: Caller, id: number): Promise<void> {
   await deleteCredential(tx, (await find(tx, caller, id)).id)
 }
@@ -48,31 +52,40 @@ export async function usage(db: Reader, caller: Caller, id: number): Promise<Usa
   return { sessions, inputTokens, outputTokens, costUsd, byDay: await listUsage(db, id, maxUsageDays) }
 }
 
-/** Has a project's agents use one of the caller's credentials, or none. @throws Problem PROJECT_NOT_FOUND, CREDENTIAL_NOT_FOUND */
+/**
+ * Sets one of the caller's credentials, or none, for a project's agents. @throws Problem PROJECT_NOT_FOUND,
+ * CREDENTIAL_NOT_FOUND, VALIDATION_FAILED where the project's agent does not support it
+ */
 export async function choose(
   tx: Transaction,
+  agents: Agents,
   caller: Caller,
   projectId: number,
   credentialId: number | null,
 ): Promise<void> {
   await requireOwn(tx, caller, credentialId)
   await setProjectCredential(tx, projectId, credentialId)
+  await requireTakenInProject(tx, agents, projectId, 'credentialId')
   await append(tx, 'project.updated', projectId, projectEvent(await projects.find(tx, projectId)))
 }
 
-/** Has a card's agent use one of the caller's credentials, or none of its own. @throws Problem CARD_NOT_FOUND, CREDENTIAL_NOT_FOUND */
+/**
+ * Sets one of the caller's credentials, or none, for a card's agent. @throws Problem CARD_NOT_FOUND,
+ * CREDENTIAL_NOT_FOUND, VALIDATION_FAILED where the card's agent does not support it
+ */
 export async function chooseForCard(
   tx: Transaction,
+  agents: Agents,
   caller: Caller,
   ref: cards.CardRef,
   credentialId: number | null,
 ): Promise<void> {
   const card = await cards.find(tx, ref)
   await requireOwn(tx, caller, credentialId)
-  await changeCard(tx, card, { credentialId })
+  await requireTakenOnCard(tx, agents, await changeCard(tx, card, { credentialId }), 'credentialId')
 }
 
-/** Has an organization's projects use one of the caller's credentials where they have none of their own, or none. @throws Problem CREDENTIAL_NOT_FOUND */
+/** Sets one of the caller's credentials, or none, as an organization's default. @throws Problem CREDENTIAL_NOT_FOUND */
 export async function chooseForOrganization(
   tx: Transaction,
   caller: Caller,
@@ -83,9 +96,44 @@ export async function chooseForOrganization(
   await setOrganizationCredential(tx, organizationId, credentialId)
 }
 
-/** The credential that a card's agent uses: the card's, else its project's, else its organization's default. */
-export const credentialFor = (db: Reader, card: { id: number }): Promise<CredentialRow | undefined> =>
-  readCredentialOfCard(db, card.id)
+/** The credential that a card's agent uses: the card's, else its profile's, its project's, its organization's default. */
+export const credentialFor = (
+  db: Reader,
+  card: { id: number },
+  profile: Pick<ProfileRow, 'credentialId'> | null,
+): Promise<CredentialRow | undefined> => readCredentialOfCard(db, card.id, profile?.credentialId ?? null)
+
+/**
+ * @throws Problem VALIDATION_FAILED naming `field` where the agent chosen for a card does not support its credential
+ */
+export async function requireTakenOnCard(db: Reader, agents: Agents, card: CardRow, field: string): Promise<void> {
+  const { agent, profile } = await resolveChoice(db, await cardLevels(db, card))
+  await requireTaken(agents, agent, await credentialFor(db, card, profile), field)
+}
+
+/** As `requireTakenOnCard`, for the cards of a project without a choice of their own. */
+export async function requireTakenInProject(
+  db: Reader,
+  agents: Agents,
+  projectId: number,
+  field: string,
+): Promise<void> {
+  const { credentialId } = await projects.find(db, projectId)
+  if (credentialId === null) return
+  const { agent } = await resolveChoice(db, await projectLevels(db, projectId))
+  await requireTaken(agents, agent, await readCredential(db, credentialId), field)
+}
+
+async function requireTaken(
+  agents: Agents,
+  agent: string | null,
+  credential: CredentialRow | undefined,
+  field: string,
+): Promise<void> {
+  if (agent === null || !credential) return
+  const problem = await agents.credentialProblem(agent, credential.provider)
+  if (problem) throw invalid(field, problem)
+}
 
 async function requireOwn(tx: Transaction, caller: Caller, credentialId: number | null): Promise<void> {
   if (credentialId !== null) await find(tx, caller, credentialId)

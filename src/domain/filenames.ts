@@ -1,8 +1,8 @@
 const maxBytes = 255
 
 /**
- * What is kept of a file's name that a client sends: the last part of a path, without control and direction characters,
- * at most 255 bytes with the extension whole. It is shown and sent back; no file on the server ever has it.
+ * Sanitizes a client's file name: the last part of a path, without control and direction characters, at most 255 bytes
+ * with the whole extension. For display only; no file on the server has it.
  */
 export function cleanFilename(sent: string | undefined): string {
   const last = (sent ?? '').toWellFormed().replaceAll('%22', '"').split(/[/\\]/).at(-1)!

@@ -10,7 +10,7 @@ import type { Entry as EntrySchema, filesystem } from '../contract/filesystem.ts
 import type { Output } from '../contract/route.ts'
 import type { Reader } from '../store/database.ts'
 import type { Caller } from './caller.ts'
-import { contentTypeOf, telltaleBytes } from './contentTypes.ts'
+import { contentTypeOf, sniffedBytes } from './contentTypes.ts'
 import { hiddenIn, isHidden, locate, nameOf, parentOf, rootsOf, type Hidden, type Place, type Root } from './roots.ts'
 
 type Entry = InferOutput<typeof EntrySchema>
@@ -22,12 +22,12 @@ interface Server {
 }
 
 const maxEntries = 10_000
-const looksAtOnce = 16
+const maxConcurrentReads = 16
 const windowBytes = 1024 * 1024
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
 
 /**
- * Lists a folder below the caller's roots, folders first, or without a path the roots. Links are not followed in the list.
+ * Lists a folder below the caller's roots, folders first; without a path, the roots. Links are not followed.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
 export async function browse({ config, db }: Server, caller: Caller, path: string | undefined): Promise<Listing> {
@@ -48,8 +48,8 @@ export async function browse({ config, db }: Server, caller: Caller, path: strin
 }
 
 /**
- * Reads at most 1 MiB of a file from `offset` on: text where that part of it is UTF-8 without NUL, else base64. Text is not cut
- * within a character, so the next part begins as many bytes further on as the text has.
+ * Reads at most 1 MiB of a file from `offset` on: text if that part is UTF-8 without NUL, else base64. Text is not cut
+ * within a character, so the next offset is this one plus the text's bytes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND, VALIDATION_FAILED
  */
 export async function read({ config, db }: Server, caller: Caller, path: string, offset: number): Promise<Read> {
@@ -65,8 +65,8 @@ export async function read({ config, db }: Server, caller: Caller, path: string,
 }
 
 /**
- * Opens what was located, and nothing that was put in its place meanwhile, neither itself nor a folder on the way to it.
- * A device or a pipe is never opened: what is there is a file or a folder, or it is another one.
+ * Opens exactly the located file, and fails if it or a parent folder was replaced meanwhile. A replacement may be a
+ * device or a pipe, which must not be opened.
  */
 async function openExactly(roots: readonly Root[], { real, stats }: Place, flags: number): Promise<FileHandle> {
   const handle = await open(real, O_RDONLY | O_NOFOLLOW | flags).catch(() => {
@@ -77,22 +77,22 @@ async function openExactly(roots: readonly Root[], { real, stats }: Place, flags
     if (opened.dev === stats.dev && opened.ino === stats.ino && roots.some(root => isWithin(root.real, at)))
       return handle
   } catch {
-    /* It is gone. */
+    /* Gone meanwhile. */
   }
   await handle.close()
   throw new Problem('FILE_NOT_FOUND')
 }
 
-/** Where an open file is: the kernel's word where it gives it. */
+/** The path of an open file, from the kernel where possible. */
 const pathOf = (handle: FileHandle, path: string): Promise<string> =>
   process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path)
 
-/** A way to an open folder that stays the same whatever happens to its name. */
+/** A path of an open folder that stays valid when the folder is renamed. */
 const folderOf = async (handle: FileHandle, { real }: Place): Promise<string> =>
   process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real
 
 async function listRoots(roots: readonly Root[], hidden: Hidden): Promise<Pick<Listing, 'entries' | 'truncated'>> {
-  const found = await lookAtAll(
+  const found = await readEntries(
     roots.slice(0, maxEntries).map(root => ({ at: root.real, path: root.path, name: nameOf(root.path) })),
     hidden,
   )
@@ -114,37 +114,40 @@ async function listFolder(
     if (truncated) break
     named.push({ at: join(folder, name), path: join(path, name), name })
   }
-  return { entries: (await lookAtAll(named, hidden)).sort(byKindAndName), truncated }
+  return { entries: (await readEntries(named, hidden)).sort(byKindAndName), truncated }
 }
 
-/** Something to look at: where it is, and what it is called. */
+/** The path and the displayed name of an entry. */
 interface Named {
   at: string
   path: string
   name: string
 }
 
-/** What there is, some looked at at a time. With callbacks: promises take half as long again. What is gone meanwhile is left out. */
-function lookAtAll(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
+/**
+ * Stats entries, some at a time; entries that vanish meanwhile are left out. Uses callbacks: promises take half as
+ * long again.
+ */
+function readEntries(named: readonly Named[], hidden: Hidden): Promise<Entry[]> {
   const entries: Entry[] = []
   let [next, over] = [0, 0]
   return new Promise(resolve => {
-    const goOn = () => {
+    const readNext = () => {
       if (over === named.length) return resolve(entries)
       const each = named[next++]
       if (each)
-        look(each, hidden, entry => {
+        readEntry(each, hidden, entry => {
           if (entry) entries.push(entry)
           over++
-          goOn()
+          readNext()
         })
     }
-    goOn()
-    for (let lane = 1; lane < Math.min(looksAtOnce, named.length); lane++) goOn()
+    readNext()
+    for (let lane = 1; lane < Math.min(maxConcurrentReads, named.length); lane++) readNext()
   })
 }
 
-function look({ at, path, name }: Named, hidden: Hidden, done: (entry: Entry | undefined) => void): void {
+function readEntry({ at, path, name }: Named, hidden: Hidden, done: (entry: Entry | undefined) => void): void {
   lstat(at, (error, stats) => {
     if (error || isHidden(hidden, stats)) return done(undefined)
     const entry: Entry = {
@@ -170,7 +173,7 @@ async function readWindow(handle: FileHandle, path: string, offset: number): Pro
   const { size } = await handle.stat()
   const bytes = await readAt(handle, offset, windowBytes + 1)
   const truncated = bytes.length > windowBytes
-  const start = offset === 0 ? bytes.subarray(0, telltaleBytes) : await readAt(handle, 0, telltaleBytes)
+  const start = offset === 0 ? bytes.subarray(0, sniffedBytes) : await readAt(handle, 0, sniffedBytes)
   const part = bytes.subarray(0, windowBytes)
   const text = truncated ? part.subarray(0, wholeCharacters(part)) : part
   const isText = !text.includes(0) && isUtf8(text)
@@ -184,7 +187,7 @@ async function readWindow(handle: FileHandle, path: string, offset: number): Pro
   }
 }
 
-/** Until the end of the file or of the room. */
+/** Reads until the end of the file or `maxBytes`. */
 async function readAt(handle: FileHandle, offset: number, maxBytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(maxBytes)
   let length = 0
@@ -197,7 +200,7 @@ async function readAt(handle: FileHandle, offset: number, maxBytes: number): Pro
   }
 }
 
-/** How many bytes are left without a character that begins at the end and is cut there. */
+/** The number of bytes without a last character that is cut. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!

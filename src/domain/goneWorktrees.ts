@@ -4,24 +4,25 @@ import { readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { dropWorktree } from '../git/cardWorktrees.ts'
-import { listPresentCards, listWithWorktree } from '../store/cards.ts'
+import { dropSnapshots } from '../git/snapshotRefs.ts'
+import { listPresentCards, listWithLeftovers, type CardLeftovers } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readProject } from '../store/projects.ts'
 import { requireNothingLost } from './worktrees.ts'
 
-/** The worktrees of cards whose rows are gone for good, so that nothing in the database tells of them any more. */
+/** Worktrees of cards, and snapshots of their reviews, whose rows were deleted. */
 interface Note {
   projectId: number
   projectPath: string
-  cards: Array<{ id: number; branch: string | null }>
+  cards: Array<Omit<CardLeftovers, 'snapshots'> & Partial<CardLeftovers>>
 }
 
 const ending = '.gone.json'
 const folderOf = (dataDir: string) => join(dataDir, 'worktrees')
 
 /**
- * Notes in the data folder which worktrees are left when a project or a board is deleted with its cards, in the transaction
- * that does so: `removeGone` removes them. A note that outlives its transaction does no harm.
+ * Records in the data folder which worktrees remain when a project or board is deleted with its cards, within that
+ * transaction; `removeGone` removes them. A record is harmless if its transaction fails.
  * @throws Problem DISK_FULL
  */
 export async function noteGone(
@@ -29,11 +30,11 @@ export async function noteGone(
   dataDir: string,
   of: { projectId: number; boardId?: number },
 ): Promise<void> {
-  const [project, cards] = [await readProject(tx, of.projectId), await listWithWorktree(tx, of)]
+  const [project, cards] = [await readProject(tx, of.projectId), await listWithLeftovers(tx, of)]
   if (!project || cards.length === 0) return
   const note: Note = { projectId: project.id, projectPath: project.path, cards }
   try {
-    // A transaction waits for nothing but the database.
+    // Synchronous: a transaction may await the database only.
     mkdirSync(folderOf(dataDir), { recursive: true, mode: 0o700 })
     writeFileSync(join(folderOf(dataDir), `${randomUUID()}${ending}`), JSON.stringify(note), { mode: 0o600 })
   } catch (error) {
@@ -44,9 +45,9 @@ export async function noteGone(
 }
 
 /**
- * Removes the worktrees that were noted, each after saving a patch of what only it holds; their branches stay unless others hold
- * all their commits. Where an agent is still being ended, and where something fails, the note stays for the next time.
- * @throws AggregateError with what failed
+ * Removes the recorded worktrees, each after saving a patch of the work that exists only there; a branch stays unless
+ * others hold all its commits. A record stays for the next try where an agent is still being ended or something fails.
+ * @throws AggregateError with the failures
  */
 export async function removeGone(db: Database, dataDir: string, isAtWork: (cardId: number) => boolean): Promise<void> {
   const failures: unknown[] = []
@@ -70,7 +71,7 @@ async function removeNoted(
   isAtWork: (cardId: number) => boolean,
 ): Promise<void> {
   const { projectId, projectPath, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
-  // In a transaction of its own, which comes after the one that has made the note.
+  // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
     await db.transaction(tx =>
       listPresentCards(
@@ -82,13 +83,14 @@ async function removeNoted(
   const gone = cards.filter(({ id }) => !present.has(id))
   if (gone.some(({ id }) => isAtWork(id))) return
   const folder = join(folderOf(dataDir), String(projectId))
-  for (const { id, branch } of gone) {
+  for (const { id, branch, snapshots = [] } of gone) {
     const path = join(folder, String(id))
     await requireNothingLost({ id, worktreePath: path, gitBranch: branch }, true, dataDir)
     await dropWorktree(projectPath, path, branch)
+    await dropSnapshots(projectPath, id, snapshots)
   }
   await rm(file)
   await rmdir(folder).catch(() => {
-    /* Other cards have worktrees there. */
+    /* Worktrees of other cards are in it. */
   })
 }

@@ -16,7 +16,7 @@ import type { UserRow } from '../store/users.ts'
 
 const lifeMs = 14 * 86_400_000
 
-/** An invitation that has just been made; `token` is shown this once. Whoever has it may accept. */
+/** An invitation that has just been made; `token` is shown this once, and is all that is needed to accept. */
 export interface NewInvitation extends InvitationRow {
   token: string
 }
@@ -36,7 +36,7 @@ export async function invite(
   return put(tx, projectId, { email: present?.email ?? email, role })
 }
 
-/** Makes a new token that is good for 14 days; the one before is worth nothing any more. @throws Problem INVITATION_NOT_FOUND */
+/** Replaces the token by a new one, valid for 14 days. @throws Problem INVITATION_NOT_FOUND */
 export async function renew(tx: Transaction, projectId: number, email: string): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (!present) throw new Problem('INVITATION_NOT_FOUND')
@@ -49,8 +49,9 @@ export async function withdraw(tx: Transaction, projectId: number, email: string
 }
 
 /**
- * Makes an account a member by the token of an invitation, once, and tells of which project.
- * @throws Problem INVITATION_NOT_FOUND, INVITATION_EXPIRED, CONFLICT for somebody who belongs to the project; the invitation stays open then
+ * Makes an account a member by an invitation's token, once. @returns the project
+ * @throws Problem INVITATION_NOT_FOUND, INVITATION_EXPIRED, CONFLICT for an existing member; the invitation then stays
+ *   open
  */
 export async function accept(tx: Transaction, userId: number, token: string): Promise<number> {
   const { projectId, email, role } = await requireOpen(tx, token, new Date(tx.now))
@@ -81,8 +82,8 @@ export async function requireOpen(
 }
 
 /**
- * Gives an account the memberships that its address was invited to. To be called only where somebody vouches that the address is
- * the account's: an identity provider that says it is verified, or an administrator who makes the account.
+ * Accepts all invitations to an account's address. Call it only where the address is verified: by an identity
+ * provider, or by the administrator who makes the account.
  */
 export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'id' | 'email'>): Promise<void> =>
   giveInvited(tx, id, email)

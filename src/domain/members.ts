@@ -14,15 +14,15 @@ export interface MemberRef {
   userId: number
 }
 
-/** A project's members, then who is invited. */
+/** A project's members, then its open invitations. */
 export const list = async (db: Reader, projectId: number): Promise<Array<MemberRow | InvitationRow>> => [
   ...(await listMembers(db, projectId)),
   ...(await listInvitations(db, projectId)),
 ]
 
 /**
- * Makes the account with an address a member, or invites the address when there is none, or none whose address is verified: whoever
- * registered it has not shown that it is theirs.
+ * Makes the account with an address a member. Invites the address if there is no such account or its address is not
+ * verified.
  * @throws Problem PROJECT_NOT_FOUND, CONFLICT
  */
 export async function add(

@@ -1,55 +1,56 @@
-import { Problem, type ErrorCode } from '../contract/errors.ts'
+import { Problem, type NotFoundCode } from '../contract/errors.ts'
+import { referencesOf } from '../contract/references.ts'
 import type { Route } from '../contract/route.ts'
 import type { Reader } from '../store/database.ts'
 import { firstMissing, type Named } from '../store/missing.ts'
 import { localOperator } from '../store/users.ts'
 import type { Caller } from './caller.ts'
 
-const codes: Record<Named, ErrorCode> = {
-  organization: 'ORGANIZATION_NOT_FOUND',
-  project: 'PROJECT_NOT_FOUND',
-  board: 'BOARD_NOT_FOUND',
-  column: 'COLUMN_NOT_FOUND',
-  card: 'CARD_NOT_FOUND',
-  session: 'SESSION_NOT_FOUND',
-  attachment: 'ATTACHMENT_NOT_FOUND',
-  monitor: 'MONITOR_NOT_FOUND',
-  script: 'SCRIPT_NOT_FOUND',
-  webhook: 'WEBHOOK_NOT_FOUND',
-  template: 'TEMPLATE_NOT_FOUND',
-  credential: 'CREDENTIAL_NOT_FOUND',
-  user: 'USER_NOT_FOUND',
+/** The table of a referenced record. Records without a table of their own share their parent's. */
+const tables: Partial<Record<NotFoundCode, Named>> = {
+  ORGANIZATION_NOT_FOUND: 'organization',
+  PROJECT_NOT_FOUND: 'project',
+  BOARD_NOT_FOUND: 'board',
+  COLUMN_NOT_FOUND: 'column',
+  CARD_NOT_FOUND: 'card',
+  PANEL_STATE_NOT_FOUND: 'card',
+  SESSION_NOT_FOUND: 'session',
+  PRE_SESSION_NOT_FOUND: 'session',
+  ATTACHMENT_NOT_FOUND: 'attachment',
+  MONITOR_NOT_FOUND: 'monitor',
+  SCRIPT_NOT_FOUND: 'script',
+  REVIEW_NOT_FOUND: 'review',
+  WEBHOOK_NOT_FOUND: 'webhook',
+  TEMPLATE_NOT_FOUND: 'template',
+  CREDENTIAL_NOT_FOUND: 'credential',
+  USER_NOT_FOUND: 'user',
+  MEMBER_NOT_FOUND: 'user',
 }
-/** Fields that are not called like what they name. */
-const others: Record<string, Named> = { orgId: 'organization', targetColumnId: 'column' }
 
 /**
- * Why a write that others outran could not be made: the outermost thing that the request names and that was deleted since it was
- * looked at, else the account that asks.
+ * Explains a foreign key violation of a write: the outermost record of the request that was deleted meanwhile, else
+ * the caller's account.
  * @param input the request's path parameters and fields after validation
  */
 export async function explainMissing(
   db: Reader,
   caller: Caller | undefined,
-  { path }: Route,
+  route: Route,
   input: Readonly<Record<string, unknown>>,
   cause: unknown,
 ): Promise<Problem> {
   const named: Partial<Record<Named, number[]>> = {}
-  for (const [field, value] of Object.entries(input)) {
-    const kind = kindOf(path, field)
-    const id = Number(value)
-    if (kind && Number.isSafeInteger(id) && id > 0) named[kind] = [...(named[kind] ?? []), id]
+  const codes: Partial<Record<Named, NotFoundCode>> = {}
+  for (const [field, code] of Object.entries(referencesOf(route))) {
+    const table = tables[code]
+    const id = Number(input[field])
+    if (!table || !Number.isSafeInteger(id) || id <= 0) continue
+    named[table] = [...(named[table] ?? []), id]
+    codes[table] = code
   }
-  const kind = await firstMissing(db, named)
-  if (kind) return new Problem(codes[kind], undefined, { cause })
+  const missing = await firstMissing(db, named)
+  if (missing) return new Problem(codes[missing]!, undefined, { cause })
   if (caller && caller.userId > localOperator && (await firstMissing(db, { user: [caller.userId] })))
     return new Problem('UNAUTHENTICATED', 'Your account is gone.', { cause })
   return new Problem('NOT_FOUND', 'Something that this needs was deleted meanwhile.', { cause })
-}
-
-/** What a field's id names: `cardId` a card, `id` what stands before it in the path. */
-function kindOf(path: string, field: string): Named | undefined {
-  const name = field === 'id' ? /\/(\w+)s\/\{id\}/.exec(path)?.[1] : (others[field] ?? /^(\w+)Id$/.exec(field)?.[1])
-  return name !== undefined && Object.hasOwn(codes, name) ? (name as Named) : undefined
 }

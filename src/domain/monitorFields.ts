@@ -1,7 +1,7 @@
 import { Problem, type ErrorCode } from '../contract/errors.ts'
 import { monitorLimits as limits } from '../contract/monitors.ts'
 
-/** What a monitor is made of. Without `cwd` it runs in the card's folder. */
+/** The fields of a monitor. Without `cwd` it runs in the card's folder. */
 export interface MonitorFields {
   command: string
   intervalSecs: number
@@ -12,8 +12,10 @@ export interface MonitorFields {
 const known = ['command', 'intervalSecs', 'description', 'cwd', 'allowUnsandboxed']
 
 /**
- * Checks a new monitor's fields, `cwd` only as a text: which folder it names comes after. Then `requireKnown`.
- * @throws Problem in this order: MONITOR_UNSANDBOXED_ACK_REQUIRED, MONITOR_COMMAND_INVALID, MONITOR_INTERVAL_INVALID, MONITOR_DESCRIPTION_INVALID, MONITOR_CWD_INVALID
+ * Validates a new monitor's fields; `cwd` only as text, since `requireCardFolder` checks it later. Then
+ * `requireKnown`.
+ * @throws Problem in this order: MONITOR_UNSANDBOXED_ACK_REQUIRED, MONITOR_COMMAND_INVALID, MONITOR_INTERVAL_INVALID,
+ *   MONITOR_DESCRIPTION_INVALID, MONITOR_CWD_INVALID
  */
 export function requireFields({
   allowUnsandboxed,
@@ -53,7 +55,7 @@ export function requireKnown(fields: Record<string, unknown>): void {
     )
 }
 
-/** The store would cut a text with NUL there, and lone surrogates have no UTF-8. */
+/** The store cuts text at NUL, and lone surrogates have no UTF-8. */
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
@@ -61,7 +63,7 @@ function refuse(code: ErrorCode, path: string): never {
   throw wrong(code, path)
 }
 
-/** What is said of a field that breaks its rule. */
+/** The error for an invalid field. */
 export function wrong(code: ErrorCode, path: string): Problem {
   const { message } = new Problem(code)
   return new Problem(code, message, { details: [{ path, message }] })

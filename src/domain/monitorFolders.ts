@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { standingOf } from '../git/cardWorktrees.ts'
+import { readCheckoutState } from '../git/cardWorktrees.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { wrong } from './monitorFields.ts'
@@ -9,16 +9,16 @@ import { wrong } from './monitorFields.ts'
 type Card = Pick<CardRow, 'worktreePath'>
 type Project = Pick<ProjectRow, 'path'>
 
-/** Where a card's work is: in its worktree if that is there, else in the project's folder. */
+/** The folder of a card's work: its worktree if that exists, else the project's folder. */
 export async function workingFolder({ worktreePath }: Card, project: Project): Promise<string> {
   if (worktreePath === null) return project.path
-  const folder = join(worktreePath, (await standingOf(project.path))?.subfolder ?? '')
+  const folder = join(worktreePath, (await readCheckoutState(project.path))?.subfolder ?? '')
   return (await isFolder(folder)) ? folder : project.path
 }
 
 /**
- * Checks a folder in which a command of a card is to run, and returns it without links: inside the project's folder, or the
- * card's worktree, managed or attached. What holds now need not hold later: check it before each run.
+ * Checks the folder of a card's command and resolves its links: it must be inside the project's folder or the card's
+ * worktree. Check it again before each run, as it may change.
  * @throws Problem MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD
  */
 export async function requireCardFolder(cwd: string, { worktreePath }: Card, project: Project): Promise<string> {
@@ -32,7 +32,7 @@ export async function requireCardFolder(cwd: string, { worktreePath }: Card, pro
   return real
 }
 
-/** A worktree is what its agent may replace by a link to anywhere: only the way to it is followed. */
+/** An agent can replace its worktree by a link to anywhere, so only the parent folder's links are resolved. */
 const placeOf = (worktreePath: string): Promise<string | undefined> =>
   realpath(dirname(worktreePath)).then(
     parent => join(parent, basename(worktreePath)),

@@ -3,7 +3,7 @@ import type { Transaction } from '../store/database.ts'
 import { readMonitor, updateMonitor, type MonitorChange, type MonitorRow, type Outcome } from '../store/monitors.ts'
 import { monitor as view } from '../views/monitors.ts'
 
-/** How a run ended. Without `outcome` it was cut short and says nothing of what the command watches. */
+/** The result of a run. Without `outcome` it was cut short and says nothing about the command. */
 export interface RunResult {
   outcome?: Outcome
   exitCode: number | null
@@ -11,7 +11,7 @@ export interface RunResult {
   output: string
 }
 
-/** Notes that a run begins. Undefined when the monitor is gone, runs already or its card is not active. */
+/** Marks a monitor as running. Undefined when it is gone, runs already or its card is not active. */
 export async function begin(tx: Transaction, id: number): Promise<MonitorRow | undefined> {
   const row = await readMonitor(tx, id)
   if (!row || row.isActive === 0 || row.status === 'running') return undefined
@@ -20,8 +20,8 @@ export async function begin(tx: Transaction, id: number): Promise<MonitorRow | u
 }
 
 /**
- * Notes how a run ended. That all is well, or not any more, is told by an event: also of the first run, never of one that ended like the one before.
- * Returns the monitor if so, with what it was before; undefined when there is no news, or the monitor is gone.
+ * Records a run's result. Appends an event when the outcome differs from the previous one, and after the first run.
+ * @returns the monitor then, with its previous outcome; else undefined
  */
 export async function finish(
   tx: Transaction,
@@ -46,7 +46,10 @@ export async function finish(
   return { monitor: await change(tx, id, to), before: before.outcome }
 }
 
-/** Lets a monitor rest whose card has left active execution, and go on when it is back: it is due at once then, and all that it says is news again. */
+/**
+ * Pauses a monitor whose card has left active execution, and resumes it when the card is back: it is due at once, and
+ * its next result notifies again.
+ */
 export async function followCard(tx: Transaction, id: number): Promise<void> {
   const row = await readMonitor(tx, id)
   if (row && row.isActive === 0 && row.status !== 'paused') await change(tx, id, paused)
@@ -54,7 +57,10 @@ export async function followCard(tx: Transaction, id: number): Promise<void> {
     await change(tx, id, { status: 'pending', nextRunAt: tx.now })
 }
 
-/** Sets right a monitor whose run a server that is gone has left unfinished: it is due an interval after its last start. */
+/**
+ * Repairs a monitor whose run was interrupted by the end of an earlier server: it is due an interval after its last
+ * start.
+ */
 export async function recover(tx: Transaction, id: number): Promise<void> {
   const row = await readMonitor(tx, id)
   if (row?.status !== 'running') return
@@ -62,7 +68,7 @@ export async function recover(tx: Transaction, id: number): Promise<void> {
   await finish(tx, id, { exitCode: null, error: cutByServer, output: '' }, nextRunAt)
 }
 
-/** What is said of a run that ended with its server. */
+/** The error of a run that ended with its server. */
 export const cutByServer = 'The server stopped while the command ran.'
 
 const paused = { status: 'paused', outcome: null, nextRunAt: null } satisfies MonitorChange

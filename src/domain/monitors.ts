@@ -22,8 +22,9 @@ import { requireCardFolder, workingFolder } from './monitorFolders.ts'
 import * as projects from './projects.ts'
 
 /**
- * Checks a monitor that is to be created, all but how many its card has: the card, then the fields, each with an error of its own.
- * @throws Problem in this order: CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, those of `requireFields`, MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD, VALIDATION_FAILED for an unknown field
+ * Validates a new monitor, except for the limit per card: the card, then the fields.
+ * @throws Problem in this order: CARD_NOT_FOUND, MONITOR_TERMINAL_CARD_UNSUPPORTED, MONITOR_CARD_INACTIVE, those of
+ *   `requireFields`, MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD, VALIDATION_FAILED for an unknown field
  */
 export async function check(
   db: Reader,
@@ -37,7 +38,7 @@ export async function check(
   const folder = cwd ?? (await workingFolder(card, project))
   await requireCardFolder(folder, card, project)
   requireKnown(fields)
-  // Tokens that people get for themselves belong to no session.
+  // Tokens minted for people have no session.
   const byAgent = caller.agent !== undefined && caller.agent.sessionId !== null
   return { projectId: ref.projectId, cardId: card.id, cwd: folder, byAgent, ...monitor }
 }
@@ -55,7 +56,10 @@ export async function create(tx: Transaction, monitor: NewMonitor): Promise<Moni
 export const list = async (db: Reader, ref: CardRef): Promise<MonitorRow[]> =>
   listCardMonitors(db, (await cards.find(db, ref)).id)
 
-/** Deletes a monitor of a project, or of one of its cards. What runs of it is ended soon. @throws Problem CARD_NOT_FOUND, MONITOR_NOT_FOUND */
+/**
+ * Deletes a monitor of a project, or of one of its cards. Its run is ended soon. @throws Problem CARD_NOT_FOUND,
+ * MONITOR_NOT_FOUND
+ */
 export async function remove(
   tx: Transaction,
   { projectId, cardId, monitorId }: { projectId: number; cardId?: number; monitorId: number },

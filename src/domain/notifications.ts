@@ -8,9 +8,9 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { listWorkers } from '../store/notifications.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
 
-/** What an account wants to hear of, and how its clients tell it. Where it is sent to is kept with the webhooks. */
+/** An account's notification settings, without the webhook, which is stored with the webhooks. */
 export type NotificationWishes = Omit<InferOutput<typeof NotificationSettings>, 'webhookUrl'>
-/** Somebody who is told of something. */
+/** A recipient of a notification. */
 export interface Recipient {
   userId: number
   desktop: boolean
@@ -20,7 +20,7 @@ export interface Recipient {
 const name = 'notifications'
 const { webhookUrl: _, ...defaults } = defaultNotificationSettings
 
-/** An account's wishes, the defaults where it has changed nothing. */
+/** An account's settings, with defaults. */
 export const readWishes = async (db: Reader, userId: number): Promise<NotificationWishes> =>
   wishesOf(await readUserSetting(db, userId, name))
 
@@ -36,7 +36,7 @@ export async function changeWishes(
   return { ...wishesOf(stored), ...given }
 }
 
-/** Those who work on a project and want to hear of this. */
+/** Those who work on a project and want this kind of notification. */
 export async function recipientsOf(db: Reader, projectId: number, kind: NotificationKind): Promise<Recipient[]> {
   const workers = (await listWorkers(db, projectId)).map(({ userId, settings }) => ({
     userId,

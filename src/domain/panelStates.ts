@@ -28,7 +28,7 @@ export async function set(
   return listPanelStates(tx, userId, projectId)
 }
 
-/** Forgets a card's layout. @throws Problem PANEL_STATE_NOT_FOUND */
+/** Deletes a card's layout. @throws Problem PANEL_STATE_NOT_FOUND */
 export async function remove(tx: Transaction, { userId, projectId }: PanelOwner, cardId: number): Promise<void> {
   if (!(await deletePanelState(tx, userId, projectId, cardId))) throw new Problem('PANEL_STATE_NOT_FOUND')
 }

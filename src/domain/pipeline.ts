@@ -8,7 +8,7 @@ import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 import { requireMayStart } from './starting.ts'
 
-/** A card's steps whose columns still stand on its board. A step without a prompt of its own has its column's. */
+/** A card's steps whose columns are still on its board. A step without a prompt uses its column's. */
 export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
   const columns = new Map((await listColumns(db, card.boardId)).map(column => [column.id, column]))
   return (JSON.parse(card.pipeline) as StoredStep[]).flatMap(step => {
@@ -18,7 +18,7 @@ export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
 }
 
 /**
- * Replaces a card's steps. With auto mode on they start by themselves, so only who may start agents changes them.
+ * Replaces a card's steps. In auto mode that starts agents, so it needs the permission to.
  * @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE, INSUFFICIENT_PERMISSIONS
  */
 export async function setPipeline(

@@ -1,10 +1,17 @@
+import type { InferOutput } from 'valibot'
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
+import type { AgentChoice } from '../contract/agentChoice.ts'
+import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { Problem } from '../contract/errors.ts'
+import type { ChangedSandbox } from '../contract/sandbox.ts'
+import type { ChangedUsageLimits, UsageLimits } from '../contract/usageLimits.ts'
 import { append } from '../events/outbox.ts'
+import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
 import { isAdmin, type Caller } from './caller.ts'
+import { readCredential, readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
@@ -17,6 +24,7 @@ import {
   listProjects,
   readProject,
   readVisibleProject,
+  sandboxOf,
   setProjectOwner,
   setProjectPosition,
   updateProject,
@@ -25,6 +33,7 @@ import {
 } from '../store/projects.ts'
 import { listProjectDays, readPresentDay, type ProjectDay } from '../store/projectDays.ts'
 import { noteRightsChanged } from '../store/rights.ts'
+import { listAgentUsage, type AgentUsageOfDay } from '../store/sessions.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectEvent } from '../views/projects.ts'
 import * as boards from './boards.ts'
@@ -32,12 +41,14 @@ import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
 
-export interface ProjectChange {
+export interface ProjectChange extends Partial<AgentChoice> {
   name?: string
   path?: string
   organizationId?: number | null
-  agent?: string | null
   copiedFiles?: readonly string[]
+  approvalPolicy?: ApprovalPolicy
+  usageLimits?: InferOutput<typeof ChangedUsageLimits>
+  sandbox?: InferOutput<typeof ChangedSandbox>
 }
 
 /** @throws Problem PROJECT_NOT_FOUND */
@@ -83,11 +94,19 @@ export async function update(
       name: change.name ?? project.name,
       path: change.path ?? project.path,
       organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
-      agent: change.agent === undefined ? project.agent : change.agent,
-      copiedFiles: change.copiedFiles ? JSON.stringify(change.copiedFiles) : project.copiedFiles,
+      ...(await changedChoice(
+        tx,
+        change,
+        () => projectLevels(tx, id),
+        credentialId => readCredentialOfProject(tx, id, credentialId),
+      )),
+      ...(change.copiedFiles && { copiedFiles: JSON.stringify(change.copiedFiles) }),
+      ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
+      ...(change.sandbox && { sandbox: JSON.stringify({ ...sandboxOf(project), ...change.sandbox }) }),
+      ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
     })
     if (change.organizationId !== undefined) await noteRightsChanged(tx)
-    // Whoever has accepted the project has accepted it in its folder.
+    // Members accepted the project with its former folder.
     if (change.path !== undefined && change.path !== project.path)
       await forgetOtherAcceptances(tx, await ownerFor(tx, caller.userId), id)
     await append(tx, 'project.updated', id, projectEvent(await find(tx, id)))
@@ -95,7 +114,10 @@ export async function update(
   return findVisible(tx, caller, id)
 }
 
-/** Deletes a project with everything in it and ends its agents; its folder stays, and its worktrees are removed later. @throws Problem PROJECT_NOT_FOUND, DISK_FULL */
+/**
+ * Deletes a project with everything in it and ends its agents; its folder stays, and worktrees are removed later.
+ * @throws Problem PROJECT_NOT_FOUND, DISK_FULL
+ */
 export async function remove(tx: Transaction, agents: Agents, id: number, dataDir: string): Promise<void> {
   await find(tx, id)
   await noteGone(tx, dataDir, { projectId: id })
@@ -104,21 +126,46 @@ export async function remove(tx: Transaction, agents: Agents, id: number, dataDi
   await append(tx, 'project.deleted', id, { id: String(id) })
 }
 
-/** What a project was like on each day from `since` (by default 90 days ago), and what it is like now, oldest first. Days on which no server ran are missing. */
-export async function history(
-  db: Reader,
-  id: number,
-  now: Date,
-  since = dayOf(new Date(now.getTime() - 90 * 86_400_000)),
-): Promise<ProjectDay[]> {
+/**
+ * A project's counts on each day from `since` on (by default 90 days ago), and now, oldest first. Days without a
+ * running server are missing.
+ */
+export async function history(db: Reader, id: number, now: Date, since = firstDay(now)): Promise<ProjectDay[]> {
   const today = dayOf(now)
   return [...(await listProjectDays(db, id, since, today)), await readPresentDay(db, id, today)]
 }
 
+/**
+ * The usage of a project's agents in sessions that began from `since` on (by default 90 days ago), oldest first.
+ * Sessions of purged cards are missing.
+ */
+export const usageByDay = (db: Reader, id: number, now: Date, since = firstDay(now)): Promise<AgentUsageOfDay[]> =>
+  listAgentUsage(db, id, since)
+
+const firstDay = (now: Date): string => dayOf(new Date(now.getTime() - 90 * 86_400_000))
+
 /** The day of a time, UTC: 2026-01-31. */
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
 
-/** Gives every project that one account owns to another one, which needs no membership there any more. */
+/** Only the caller's own credentials can be named. @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED */
+async function storedUsageLimits(
+  tx: Transaction,
+  caller: Caller,
+  { onLimit, next }: InferOutput<typeof ChangedUsageLimits>,
+): Promise<string> {
+  for (const { credentialId, profile } of next) {
+    if (credentialId !== null && (await readCredential(tx, credentialId))?.userId !== caller.userId)
+      throw new Problem('CREDENTIAL_NOT_FOUND')
+    if (profile !== null) await requireProfile(tx, profile, 'usageLimits')
+  }
+  const stored: UsageLimits = {
+    onLimit,
+    next: next.map(each => ({ ...each, credentialId: each.credentialId === null ? null : String(each.credentialId) })),
+  }
+  return JSON.stringify(stored)
+}
+
+/** Reassigns every project of one account to another, and deletes its memberships there. */
 export async function reassign(tx: Transaction, from: number, to: number): Promise<void> {
   for (const id of await listOwnedProjects(tx, from)) {
     await setProjectOwner(tx, id, to)
@@ -135,7 +182,7 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 }
 
 /**
- * Checks a project's folder: absolute, existing, and where the caller may have one.
+ * Checks a project's folder: absolute, existing, and below the caller's roots.
  * Returns the path as it is stored, without `..` and trailing slashes.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
  */
@@ -150,7 +197,7 @@ export async function requireFolder(config: ServerConfig, caller: Caller, path: 
 }
 
 /**
- * Makes the folder of a new project where only the one above it is there.
+ * Makes the folder of a new project if its parent exists.
  * @returns whether it was made
  * @throws Problem PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
  */
@@ -180,7 +227,7 @@ async function isBelowRoots(roots: readonly string[], folder: string): Promise<b
   return false
 }
 
-/** Lets a caller pass who may have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
+/** Requires that a caller may have projects in an organization. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function requireOrganization(tx: Reader, caller: Caller, organizationId: number | null): Promise<void> {
   if (organizationId === null) return
   const organization = await readOrganization(tx, caller.userId, organizationId)

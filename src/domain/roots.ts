@@ -8,23 +8,23 @@ import type { Reader } from '../store/database.ts'
 import type { Caller } from './caller.ts'
 import * as projects from './projects.ts'
 
-/** A folder below which a caller may look: as it is named, and where it really is. */
+/** A folder that a caller may browse: its path, and its real path. */
 export interface Root {
   path: string
   real: string
 }
-/** Something below a root. `real` has no links in it. */
+/** A file or folder below a root. `real` contains no links. */
 export interface Place {
   path: string
   real: string
   stats: Stats
 }
-/** What is never shown, whatever it is called: the server's data folder. */
+/** Never shown under any path: the server's data folder. */
 export type Hidden = Pick<Stats, 'dev' | 'ino'> | undefined
 
 const maxLinks = 40
 
-/** The folders of the projects that the caller may see; a super_admin's browse root too. Those that are not there are left out. */
+/** The folders of the projects that the caller may see, and a super_admin's browse root. Missing ones are left out. */
 export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Reader, caller: Caller): Promise<Root[]> {
   const named = (await projects.list(db, caller)).map(({ path }) => path)
   const paths = [...new Set([...(caller.role === 'super_admin' ? [config.browseRoot] : []), ...named])]
@@ -40,21 +40,21 @@ export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'
   hidden !== undefined && hidden.ino === ino && hidden.dev === dev
 
 /**
- * Finds what a path names, link by link, without looking anywhere outside of the roots: a link that leads out is refused before it
- * is followed, so that nobody learns from it what exists elsewhere.
+ * Resolves a path link by link without accessing anything outside of the roots: a link that leads out is refused
+ * before it is followed, so that it reveals nothing about other files.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, FILE_NOT_FOUND
  */
 export async function locate(roots: readonly Root[], hidden: Hidden, path: string): Promise<Place> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const asked = resolve(path)
   let { real, names } = enter(roots, asked)
-  let stats = await look(real)
+  let stats = await statsOf(real)
   for (let links = 0; ;) {
     if (isHidden(hidden, stats)) throw notFound()
     const name = names.shift()
     if (name === undefined) return { path: asked, real, stats }
     const next = join(real, name)
-    stats = await look(next)
+    stats = await statsOf(next)
     if (!stats.isSymbolicLink()) {
       real = next
       continue
@@ -64,11 +64,11 @@ export async function locate(roots: readonly Root[], hidden: Hidden, path: strin
       throw notFound()
     })
     ;({ real, names } = enter(roots, resolve(real, target, ...names)))
-    stats = await look(real)
+    stats = await statsOf(real)
   }
 }
 
-/** The folder above, if it is below a root too. */
+/** The parent folder, if it is below a root too. */
 export function parentOf(roots: readonly Root[], path: string): string | null {
   const parent = dirname(path)
   return parent !== path && roots.some(root => isWithin(root.path, parent) || isWithin(root.real, parent))
@@ -76,7 +76,7 @@ export function parentOf(roots: readonly Root[], path: string): string | null {
     : null
 }
 
-/** Where the way to a path begins, and the names that are left to go. */
+/** The root of a path, and the names below it that are still to be resolved. */
 function enter(roots: readonly Root[], path: string): { real: string; names: string[] } {
   for (const root of roots) {
     for (const start of [root.real, root.path])
@@ -85,7 +85,7 @@ function enter(roots: readonly Root[], path: string): { real: string; names: str
   throw new Problem('PATH_OUTSIDE_ROOTS', 'path must be below the folder of a project that you may see.')
 }
 
-const look = (path: string): Promise<Stats> =>
+const statsOf = (path: string): Promise<Stats> =>
   lstat(path).catch(() => {
     throw notFound()
   })

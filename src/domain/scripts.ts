@@ -28,9 +28,9 @@ export interface ScriptRef {
   projectId: number
   scriptId: number
 }
-/** What the rules of scripts ask of whoever runs them. */
+/** The runner, as far as the rules of scripts use it. */
 export interface ScriptRuns {
-  /** After the commit: looks which runs are to be started, and which processes to be ended. */
+  /** After the commit: reconciles processes with open runs. */
   reconcile(tx: Transaction): void
 }
 
@@ -54,7 +54,7 @@ export async function create(
   return find(tx, { projectId, scriptId: await insertScript(tx, { projectId, name, command }) })
 }
 
-/** Changes a script's name or command; a run goes on as it began. @throws Problem SCRIPT_NOT_FOUND */
+/** Changes a script's name or command; a run under way is not affected. @throws Problem SCRIPT_NOT_FOUND */
 export async function update(
   tx: Transaction,
   ref: ScriptRef,
@@ -98,7 +98,10 @@ export async function run(tx: Transaction, runs: ScriptRuns, ref: ScriptRef): Pr
   return begun
 }
 
-/** Has a run ended: it goes on until no process of it is left. Who asked first is told of. @throws Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING */
+/**
+ * Requests the end of a run: it stays open until all its processes are gone. The first requester is recorded. @throws
+ * Problem SCRIPT_NOT_FOUND, SCRIPT_NOT_RUNNING
+ */
 export async function cancel(
   tx: Transaction,
   runs: ScriptRuns,
@@ -120,7 +123,7 @@ export async function finish(tx: Transaction, scriptId: number, end: RunEnd): Pr
   await append(tx, 'script.finished', ended.projectId, scriptEvent(ended))
 }
 
-/** Ends the runs that an earlier server has left open. */
+/** Ends runs that were left open by an earlier server. */
 export async function failLost(tx: Transaction): Promise<void> {
   for (const { scriptId } of await listOpenRuns(tx))
     await finish(tx, scriptId, {

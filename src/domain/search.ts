@@ -8,7 +8,7 @@ import { isAdmin, type Caller } from './caller.ts'
 import { list as listProjects } from './projects.ts'
 
 const batchSize = 500
-/** How many cards a search takes up itself before it answers: what was written just now is found, and nobody waits for an import. */
+/** How many batches a search indexes before it answers: recent writes are found, and an import delays nobody. */
 const maxBatchesPerPass = 4
 const excerptLength = 80
 
@@ -20,15 +20,15 @@ interface Query {
 }
 
 /**
- * Finds what the caller may see by words: projects and boards by their names first, then cards, newest first and those whose
- * title has all words before the others. The last word may be the beginning of one where whole words find too little.
+ * Searches what the caller may see: projects and boards by name first, then cards, newest first, those with all words
+ * in the title before the others. The last word is a prefix where whole words find too little.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function find(db: Database, caller: Caller, { q, projectId, limit }: Query): Promise<Found[]> {
   const visible = await listProjects(db, caller)
   const projects = projectId === undefined ? visible : visible.filter(({ id }) => id === projectId)
   if (projectId !== undefined && projects.length === 0) throw new Problem('PROJECT_NOT_FOUND')
-  await takeUp(db, maxBatchesPerPass)
+  await indexPendingCards(db, maxBatchesPerPass)
   const named = projects.filter(({ name }) => includes(name, q)).map(projectHit)
   const boards = await findBoards(
     db,
@@ -41,8 +41,8 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
   return [...named, ...boards.map(boardHit), ...cards.map(card => cardHit(card, words))].slice(0, limit)
 }
 
-/** Takes up the words of new and changed cards, batch by batch, so that others are answered in between. */
-export async function takeUp(db: Database, maxBatches = Infinity, signal?: AbortSignal): Promise<void> {
+/** Indexes new and changed cards batch by batch, so that other requests run in between. */
+export async function indexPendingCards(db: Database, maxBatches = Infinity, signal?: AbortSignal): Promise<void> {
   for (let batch = 0; batch < maxBatches && !signal?.aborted && (await hasUnindexed(db)); batch++)
     await db.transaction(tx => indexCards(tx, batchSize))
 }
@@ -71,7 +71,7 @@ async function cardsWith(
   return [...found.values()].slice(0, limit)
 }
 
-/** The text around the first place where one of the words begins a word. */
+/** The text around the first word that begins with a search term. */
 function excerptOf(text: string, words: readonly string[]): string | null {
   const at = text.search(new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})`, 'iu'))
   if (at < 0) return null

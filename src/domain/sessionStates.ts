@@ -8,8 +8,8 @@ import type { CardStatus } from '../contract/fields.ts'
  *     ▼   ▼                                                               │
  *   ┌────────┐  slot free   ┌─────────┐  agent asks   ┌─────────┐         │
  *   │ queued │─────────────▶│ running │──────────────▶│ waiting │         │
- *   └────────┘              └─────────┘◀──────────────└─────────┘         │
- *       │                        │        answered         │              │
+ *   └────────┘◀─────────────└─────────┘◀──────────────└─────────┘         │
+ *       │       usage limit      │        answered         │              │
  *       └──────────────────┬─────┴─────────────────────────┘              │
  *                          ▼                                              │
  *     ┌───────────┬────────┬───────────┬─────────────┐                    │
@@ -23,6 +23,8 @@ import type { CardStatus } from '../contract/fields.ts'
  * - failed: `statusReason` says what the agent, or the server, could not do.
  * - cancelled: by a person, or by the agent itself.
  * - interrupted: the server stopped.
+ *
+ * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end.
  *
  * A relaunch begins a new session. A handoff (relay) completes a session and begins a new one with its summary.
  *
@@ -48,11 +50,11 @@ export type RunPhase = 'preparing' | 'opening' | 'ready' | 'turn' | 'closing'
 
 const ended: readonly EndedStatus[] = ['completed', 'failed', 'cancelled', 'interrupted']
 
-/** A write that is retried after its commit finds its own status: running and waiting may be entered again. */
+/** A retried write may find its own status: running and waiting may be entered again. */
 const statusTransitions: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
   queued: ['running', ...ended],
-  running: ['running', 'waiting', ...ended],
-  waiting: ['waiting', 'running', ...ended],
+  running: ['running', 'waiting', 'queued', ...ended],
+  waiting: ['waiting', 'running', 'queued', ...ended],
   completed: ['queued', 'idle', 'cancelled'],
   failed: ['queued', 'idle', 'cancelled'],
   cancelled: ['queued'],
@@ -69,7 +71,7 @@ const phaseTransitions: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
 
 export const mayBecome = (from: CardStatus, to: CardStatus): boolean => statusTransitions[from].includes(to)
 
-/** @throws Error when a run takes a step that its life does not have */
+/** @throws Error when the state machine has no such transition */
 export function requirePhaseStep(from: RunPhase, to: RunPhase): void {
   if (!phaseTransitions[from].includes(to)) throw new Error(`A run cannot go from ${from} to ${to}.`)
 }

@@ -1,7 +1,8 @@
+import type { CredentialProvider } from '../contract/credentials.ts'
 import { Problem } from '../contract/errors.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import { append } from '../events/outbox.ts'
-import type { CardChange, CardRow } from '../store/cards.ts'
+import { readCard, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   insertSession,
@@ -10,6 +11,7 @@ import {
   readSession,
   updateSession,
   type SessionChange,
+  type NewSession,
   type SessionPurpose,
   type SessionRow,
 } from '../store/sessions.ts'
@@ -20,10 +22,24 @@ import { mayBecome, type EndedStatus } from './sessionStates.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { firstPrompt } from './steps.ts'
 
-/** What the rules of cards ask of whoever runs their agents. */
+/** The agent chosen for a card. */
+export interface ChosenAgent {
+  agent: string
+  profile: string | null
+  /** Its credential in this project; null: the account's own sign-in with the agent. */
+  credentialId: number | null
+  /** Whether the session must use that one, instead of the one chosen for its card when it starts. */
+  isAsked: boolean
+  /** Why it differs from the card's levels. */
+  remark: string | null
+}
+
+/** The supervisor of agents, as far as the rules of cards use it. */
 export interface Agents {
-  /** Which agent works on a card, or what is missing for that. */
-  choose(db: Reader, card: CardRow): Promise<{ agent: string } | { missing: string }>
+  /** The agent for a card, or what is missing. */
+  choose(db: Reader, card: CardRow): Promise<ChosenAgent | { missing: string }>
+  /** Why an agent does not support a provider's credentials; undefined when it does, or for an unknown agent. */
+  credentialProblem(agent: string, provider: CredentialProvider): Promise<string | undefined>
   /** Ends the agent tokens of a card or a session; their sockets are closed after the commit. */
   revokeTokens(tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void>
   /** After the commit: starts queued sessions that have a slot, and ends processes whose sessions are gone. */
@@ -32,22 +48,22 @@ export interface Agents {
   terminate(tx: Transaction, sessionId: number): void
 }
 
-/** How a session ends. */
-export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged'> & {
+/** The end of a session. */
+export type Ending = Pick<SessionChange, 'statusReason' | 'detail' | 'summary' | 'filesChanged' | 'limitEndsAt'> & {
   status: EndedStatus
 }
 /** A card's `lastAgentAction`, before it is stored as JSON. */
 type Action = { type: string; detail: string | null }
 
-/** The ending of a session that a person cancels. */
+/** The end of a session that a person cancels. */
 export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled' }
 
-/** A card's open session, pre-sessions left out. */
+/** A card's open session; pre-sessions do not count. */
 export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
 /**
- * Queues a new session. When no agent can run it, the card's last action says what is missing, and there is no session.
+ * Queues a new session. Where no agent can run it, stores what is missing as the card's last action instead.
  * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
  */
 export async function begin(
@@ -61,22 +77,43 @@ export async function begin(
   requireMayStart(by, card.kind)
   if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
-  const choice = purpose === 'terminal' ? { agent: 'terminal' } : await agents.choose(tx, card)
+  const choice = purpose === 'terminal' ? shell : await agents.choose(tx, card)
   if ('missing' in choice) {
     await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
     return undefined
   }
+  return queue(tx, agents, card, choice, { purpose, prompt })
+}
+
+const shell: ChosenAgent = { agent: 'terminal', profile: null, credentialId: null, isAsked: false, remark: null }
+
+/** Queues a session of a chosen agent. */
+export async function queue(
+  tx: Transaction,
+  agents: Agents,
+  card: Pick<CardRow, 'id' | 'projectId'>,
+  { agent, profile, credentialId, isAsked, remark }: ChosenAgent,
+  session: Pick<NewSession, 'purpose' | 'prompt' | 'notBefore' | 'limitWaits' | 'statusReason'>,
+): Promise<SessionRow> {
   const id = await insertSession(tx, {
+    ...session,
     projectId: card.projectId,
     cardId: card.id,
-    purpose,
-    agent: choice.agent,
+    agent,
+    profile,
+    credentialId,
+    askedCredentialId: isAsked ? credentialId : null,
+    detail: remark,
     status: 'queued',
-    prompt,
   })
   agents.reconcile(tx)
-  return announce(tx, id, { deferred: false }, { type: 'queued', detail: choice.agent })
+  return announce(tx, id, { deferred: false }, { type: 'queued', detail: remark ?? agent })
 }
+
+/** No wait for a usage limit. */
+export const noLimit = { notBefore: null, limitEndsAt: null, limitWaits: 0 } as const
+/** No wait for the model. */
+export const noWait = { silentSince: null, retrying: null } as const
 
 /** Why a card cannot be started: the caller's key lacks the permission, or no agent is available. Undefined when it can. */
 export async function findStartProblem(
@@ -91,7 +128,7 @@ export async function findStartProblem(
   return 'missing' in choice ? new Problem('AGENT_UNAVAILABLE', choice.missing) : undefined
 }
 
-/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE saying what is missing */
+/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing */
 export async function requireStartable(db: Reader, agents: Agents, card: CardRow, by: Starter): Promise<void> {
   const problem = await findStartProblem(db, agents, card, by)
   if (problem) throw problem
@@ -116,7 +153,14 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
   const open = await listOpenSessions(tx, session.cardId)
   if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
-  const queued = { status: 'queued', statusReason: null, detail: null, endedAt: null, waitingFor: null } as const
+  const queued = {
+    status: 'queued',
+    statusReason: null,
+    detail: null,
+    endedAt: null,
+    waitingFor: null,
+    ...noLimit,
+  } as const
   if (!(await changeStatus(tx, session, queued))) throw new Problem('CONFLICT', 'The session is over.')
   agents.reconcile(tx)
   return announce(tx, session.id, { deferred: false }, { type: 'queued', detail: session.agent })
@@ -124,9 +168,17 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
 
 /** Marks an open session as running. Undefined when it has ended meanwhile. */
 export const markRunning = (tx: Transaction, id: number): Promise<SessionRow | undefined> =>
-  markOpen(tx, id, { status: 'running', waitingFor: null }, null)
+  markOpen(
+    tx,
+    id,
+    { status: 'running', statusReason: null, waitingFor: null, notBefore: null, limitEndsAt: null },
+    null,
+  )
 
-/** Marks an open session as waiting for a person. `waitingFor` is the JSON of all its questions, `question` the title of the oldest. */
+/**
+ * Marks an open session as waiting for a person. `waitingFor` is the JSON of all its questions, `question` the title
+ * of the oldest.
+ */
 export const markWaiting = (
   tx: Transaction,
   id: number,
@@ -147,7 +199,7 @@ async function markOpen(
 }
 
 /**
- * Ends an open session and revokes its tokens. Its waiting messages are kept for its successor, unless it is cancelled.
+ * Ends an open session and revokes its tokens. Waiting messages are kept for its successor, unless it is cancelled.
  * `unread` marks the card as unread. Undefined when the session has ended already.
  */
 export async function end(
@@ -160,19 +212,34 @@ export async function end(
   const session = await readSession(tx, id)
   if (!session || session.endedAt !== null) return undefined
   const cleared = { statusReason: null, detail: null }
-  if (!(await changeStatus(tx, session, { ...cleared, ...ending, waitingFor: null, endedAt: tx.now }))) return undefined
+  if (!(await changeStatus(tx, session, { ...cleared, ...noWait, ...ending, waitingFor: null, endedAt: tx.now })))
+    return undefined
   if (ending.status === 'cancelled') await deleteWaitingMessages(tx, id)
   await agents.revokeTokens(tx, { sessionId: id })
   agents.terminate(tx, id)
-  return announce(tx, id, unread ? { unread } : {}, { type: ending.status, detail: ending.detail ?? null })
+  const change = { ...(unread && { unread }), ...(await reviewAfter(tx, session, ending)) }
+  return announce(tx, id, change, { type: ending.status, detail: ending.detail ?? null })
+}
+
+/** The review state after a session: new work needs a new review, and voids an approval. */
+async function reviewAfter(
+  tx: Transaction,
+  { projectId, cardId, purpose, startedAt }: SessionRow,
+  { status }: Ending,
+): Promise<Pick<CardChange, 'reviewState'> | undefined> {
+  if (purpose !== 'work' || startedAt === null) return undefined
+  const state = (await readCard(tx, projectId, cardId))?.reviewState
+  return state === 'approved' || (state === 'changes_requested' && status === 'completed')
+    ? { reviewState: 'pending' }
+    : undefined
 }
 
 /** Closes a pre-session whose turn has ended: `idle` when its prompt was accepted. */
 export const closePreSession = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
   changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })
 
-/** All changes of a session's status pass here. False when the state machine does not allow the transition. */
-async function changeStatus(
+/** Changes a session's status; nothing else does. False when the state machine does not allow the transition. */
+export async function changeStatus(
   tx: Transaction,
   { id, status }: SessionRow,
   to: SessionChange & { status: CardStatus },
@@ -196,7 +263,7 @@ export async function endCard(
 }
 
 /** Appends the event of a session's new status and copies the status to the card, unless it is a pre-session or not the latest. */
-async function announce(tx: Transaction, id: number, card: CardChange, did: Action): Promise<SessionRow> {
+export async function announce(tx: Transaction, id: number, card: CardChange, did: Action): Promise<SessionRow> {
   const session = (await readSession(tx, id))!
   await append(tx, 'agent.status', session.projectId, agentSession(session))
   if (session.purpose === 'pre' || (await readLatestSession(tx, session.cardId))?.id !== id) return session

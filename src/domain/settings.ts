@@ -1,13 +1,7 @@
 import type { InferOutput } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
-import {
-  defaultContextRelay,
-  defaultShortcuts,
-  defaultUserSettings,
-  type ContextRelay,
-  type ShortcutAction,
-  type UserSettings,
-} from '../contract/settings.ts'
+import { defaultContextRelay, defaultUserSettings, type ContextRelay, type UserSettings } from '../contract/settings.ts'
+import { defaultShortcuts, type ShortcutAction } from '../contract/shortcuts.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
@@ -16,20 +10,20 @@ type Settings = InferOutput<typeof UserSettings>
 type Relay = InferOutput<typeof ContextRelay>
 type ShortcutKeys = Record<ShortcutAction, string>
 
-/** An account's settings, the defaults where it has changed nothing. */
+/** An account's settings, with defaults. */
 export const readUserSettings = (db: Reader, userId: number): Promise<Settings> =>
   read(db, userId, 'settings', defaultUserSettings)
 
 export const changeUserSettings = (tx: Transaction, userId: number, change: Partial<Settings>): Promise<Settings> =>
   merge(tx, userId, 'settings', defaultUserSettings, change)
 
-/** An account's keys of each action. */
+/** An account's shortcuts by action. */
 export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys> =>
   read(db, userId, 'shortcuts', defaultShortcuts)
 
 /**
- * @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key. Keys that were stored before an action
- * with the same default existed are left alone: the client lets the default yield.
+ * @throws Problem VALIDATION_FAILED, naming both actions, when two would share a key. A default added later may share
+ *   a stored key: the client then ignores the default.
  */
 export async function changeShortcuts(
   tx: Transaction,
@@ -50,7 +44,7 @@ export async function changeShortcuts(
   return shortcuts
 }
 
-/** When the server's agents hand over to a fresh session. */
+/** The threshold at which agents hand over to a fresh session. */
 export const readContextRelay = async (db: Reader): Promise<Relay> => ({
   ...defaultContextRelay,
   ...(JSON.parse((await readServerSetting(db, 'contextRelay')) ?? '{}') as Partial<Relay>),

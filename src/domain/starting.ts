@@ -3,15 +3,15 @@ import type { CardKind } from '../contract/fields.ts'
 import type { Permission } from '../contract/route.ts'
 import type { Caller } from './caller.ts'
 
-/** Who starts something: a caller, or the board itself, which goes on with what somebody who may has started. */
+/** Who starts something: a caller, or the board itself, which continues work that an authorized caller started. */
 export type Starter = Caller | 'board'
 
-/** What an API key needs to start a card: its agent, or the command of a terminal card. */
+/** The permission with which an API key may start a card: its agent, or the command of a terminal card. */
 const permissionFor = (kind: CardKind): Permission => (kind === 'terminal' ? 'scripts.run' : 'agents.run')
 
 /**
- * Whether somebody may start a card's agent or, of a terminal card, run its command. People who may work in the project may;
- * an API key needs the permission for it; an agent may not.
+ * Whether somebody may start a card's agent or a terminal card's command. Members of the project may; an API key needs
+ * the permission; an agent may not.
  */
 export function mayStart(starter: Starter | undefined, kind: CardKind): boolean {
   if (starter === 'board') return true
@@ -19,7 +19,7 @@ export function mayStart(starter: Starter | undefined, kind: CardKind): boolean 
   return !starter.key || starter.key.permissions.includes(permissionFor(kind))
 }
 
-/** Why somebody may not start a card of this kind; undefined for who may. */
+/** Why somebody may not start a card of this kind; undefined if they may. */
 export function refusal(starter: Starter | undefined, kind: CardKind): Problem | undefined {
   if (mayStart(starter, kind)) return undefined
   if (starter === undefined || starter === 'board' || !starter.key)

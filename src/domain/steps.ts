@@ -9,7 +9,7 @@ export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>
     .filter(({ columnType }) => columnType === 'active')
     .map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
 
-/** The step of a card's pipeline for the column that it is in. */
+/** The pipeline step of a card's present column. */
 const stepOf = (card: CardRow): StoredStep | undefined =>
   (JSON.parse(card.pipeline) as StoredStep[]).find(({ columnId }) => columnId === card.columnId)
 

@@ -1,5 +1,4 @@
 import { Problem } from '../contract/errors.ts'
-import type { ColumnType } from '../contract/fields.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
@@ -8,16 +7,11 @@ import {
   readDefaultTemplate,
   readTemplate,
   updateTemplate,
+  type TemplateColumn,
   type TemplateRow,
 } from '../store/templates.ts'
 
-export interface TemplateColumn {
-  name: string
-  columnType: ColumnType
-  prompt: string
-}
-
-/** A template that the caller may see. @throws Problem TEMPLATE_NOT_FOUND, also for what others keep to themselves */
+/** A template that the caller may see. @throws Problem TEMPLATE_NOT_FOUND, also for private ones of others */
 async function find(db: Reader, caller: Caller, id: number): Promise<TemplateRow> {
   const template = await readTemplate(db, id)
   const isSeen = template && (template.builtin === 1 || template.shared === 1 || template.userId === caller.userId)
@@ -44,8 +38,8 @@ export async function create(
   { name, columns, shared }: { name: string; columns: readonly TemplateColumn[]; shared: boolean },
 ): Promise<TemplateRow> {
   requireSharer(caller, shared)
-  const template = { name, columns: JSON.stringify(columns), shared: Number(shared) }
-  return find(tx, caller, await insertTemplate(tx, caller.userId, template))
+  const template = { userId: caller.userId, name, columns: JSON.stringify(columns), shared }
+  return find(tx, caller, await insertTemplate(tx, template))
 }
 
 /** Changes one of the caller's templates. @throws Problem TEMPLATE_NOT_FOUND, FORBIDDEN */
@@ -60,7 +54,7 @@ export async function update(
   await updateTemplate(tx, id, {
     name: change.name ?? template.name,
     columns: change.columns ? JSON.stringify(change.columns) : template.columns,
-    shared: change.shared === undefined ? template.shared : Number(change.shared),
+    shared: change.shared ?? template.shared,
   })
   return find(tx, caller, id)
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from './caller.ts'
-import { requireHearing } from './hearing.ts'
+import { requireEventAccess } from './eventAudience.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { ownerFor } from '../store/users.ts'
 import { deleteDeliveries, failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
@@ -53,8 +53,9 @@ export async function findDelivery(db: Reader, ref: WebhookRef, deliveryId: numb
 }
 
 /**
- * Adds a webhook of the caller's that has no secret yet. The target was checked.
- * @throws Problem CONFLICT when the project has 50, INSUFFICIENT_PERMISSIONS when the caller may not read what it tells
+ * Adds a webhook of the caller's, without a secret yet. The target is validated already.
+ * @throws Problem CONFLICT when the project has 50, INSUFFICIENT_PERMISSIONS when the caller may not read what it
+ *   sends
  */
 export async function create(
   tx: Transaction,
@@ -67,7 +68,7 @@ export async function create(
     description,
   }: { url: string; events: readonly string[]; enabled: boolean; description: string | null },
 ): Promise<WebhookRow> {
-  requireHearing(caller, events)
+  requireEventAccess(caller, events)
   if ((await countWebhooks(tx, projectId)) >= maxWebhooks)
     throw new Problem('CONFLICT', `A project has at most ${maxWebhooks} webhooks.`)
   const webhookId = await insertWebhook(tx, {
@@ -82,9 +83,9 @@ export async function create(
 }
 
 /**
- * Changes a webhook. A new target was checked. Whoever says what it sends where, or enables it, is its maker from then on. What is
- * pending when it is disabled is given up, the first 500 at once.
- * @throws Problem WEBHOOK_NOT_FOUND, INSUFFICIENT_PERMISSIONS when a new maker may not read what it tells
+ * Changes a webhook. A new target is validated already. A caller who changes its target or events, or enables it,
+ * becomes its maker. Disabling it fails its pending deliveries, the first 500 at once.
+ * @throws Problem WEBHOOK_NOT_FOUND, INSUFFICIENT_PERMISSIONS when a new maker may not read what it sends
  */
 export async function update(
   tx: Transaction,
@@ -98,7 +99,7 @@ export async function update(
   const events = change.events ? JSON.stringify(change.events) : webhook.events
   const enabled = change.enabled ?? webhook.enabled === 1
   const isTakenOver = url !== webhook.url || events !== webhook.events || (enabled && !webhook.enabled)
-  if (isTakenOver) requireHearing(caller, JSON.parse(events) as string[])
+  if (isTakenOver) requireEventAccess(caller, JSON.parse(events) as string[])
   await updateWebhook(tx, webhook.id, {
     ...(isTakenOver ? await makerFor(tx, caller) : {}),
     url,
@@ -116,7 +117,10 @@ const makerFor = async (tx: Transaction, { userId, key }: Caller): Promise<Maker
   makerKeyId: key?.id ?? null,
 })
 
-/** Disables a webhook without anybody asking for it; `disabledReason` tells people why. What is pending is given up, the first 500 at once. */
+/**
+ * Disables a webhook on the server's own initiative; `disabledReason` says why. Its pending deliveries fail, the first
+ * 500 at once.
+ */
 export async function disable(tx: Transaction, webhookId: number, disabledReason: string | null): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook?.enabled) return
@@ -124,7 +128,7 @@ export async function disable(tx: Transaction, webhookId: number, disabledReason
   await giveUpSome(tx, webhookId)
 }
 
-/** Gives up at most 500 deliveries that are pending for a disabled webhook, and tells whether there may be more. */
+/** Fails at most 500 pending deliveries of a disabled webhook. @returns whether there may be more */
 export async function giveUpSome(tx: Transaction, webhookId: number): Promise<boolean> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook || webhook.enabled) return false
@@ -135,7 +139,7 @@ export async function giveUpSome(tx: Transaction, webhookId: number): Promise<bo
   return (await failDeliveries(tx, webhookId, error, maxBatch)) === maxBatch
 }
 
-/** Deletes at most 500 of a webhook's deliveries, and tells whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
+/** Deletes at most 500 of a webhook's deliveries, and returns whether there may be more. @throws Problem WEBHOOK_NOT_FOUND */
 export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boolean> {
   return (await deleteDeliveries(tx, (await find(tx, ref)).id, maxBatch)) === maxBatch
 }

@@ -6,8 +6,8 @@ import {
   makeWorktree,
   mergeBase,
   planWorktree,
-  standingOf,
-  type Standing,
+  readCheckoutState,
+  type CheckoutState,
   type WorktreePlan,
 } from '../git/cardWorktrees.ts'
 import { savePatch } from '../git/patch.ts'
@@ -19,7 +19,10 @@ import { readProject, type ProjectRow } from '../store/projects.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
-/** Where a card's agent works. `branch` and `baseCommit` are null where there is none, and `worktreePath` where the project's own folder serves. */
+/**
+ * The folder of a card's agent. `branch` and `baseCommit` are null outside of Git, and `worktreePath` where the
+ * project's own folder is used.
+ */
 export interface Workplace {
   cwd: string
   worktreePath: string | null
@@ -29,10 +32,10 @@ export interface Workplace {
 type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
 
 /**
- * Sees to it that a card has a place to work in, and keeps on the card what it is: the attached worktree; else, if the card
- * wants one, a managed one, made at its first start and made again from its branch when its folder is gone; else the
- * project's folder. Whatever is planned is on record before it is made, so that a start cut short is taken up by the next.
- * One call at a time for a card.
+ * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; else, if the card
+ * wants one, a managed one, made at its first start and restored from its branch when its folder is gone; else the
+ * project's folder. The plan is stored before it is carried out, so that an interrupted start can be resumed. At most
+ * one call at a time per card.
  * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree is gone), DISK_FULL
  */
 export async function ensureWorktree(
@@ -41,42 +44,42 @@ export async function ensureWorktree(
   project: Project,
   dataDir: string,
 ): Promise<Workplace> {
-  const standing = await standingOf(project.path)
-  if (!standing || card.useWorktree === 0)
+  const checkout = await readCheckoutState(project.path)
+  if (!checkout || card.useWorktree === 0)
     return settle(db, card, {
       cwd: project.path,
       worktreePath: null,
-      branch: standing?.branch ?? null,
-      baseCommit: card.baseCommit ?? standing?.commit ?? null,
+      branch: checkout?.branch ?? null,
+      baseCommit: card.baseCommit ?? checkout?.commit ?? null,
     })
   if (card.worktreePath !== null && card.worktreeManaged === 0)
-    return settle(db, card, await attachedPlace(card, project, standing))
+    return settle(db, card, await attachedPlace(card, project, checkout))
   const path = join(dataDir, 'worktrees', String(project.id), String(card.id))
   const kept =
     card.worktreeManaged === 1 && card.gitBranch !== null
-      ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? standing.commit ?? '' }
+      ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' }
       : undefined
-  const plan = kept ?? (await planWorktree(project.path, standing, path, card.id, card.title))
+  const plan = kept ?? (await planWorktree(project.path, checkout, path, card.id, card.title))
   await keepPlan(db, card, plan)
-  const made = await makeWorktree(project.path, standing, plan, JSON.parse(project.copiedFiles) as string[])
+  const made = await makeWorktree(project.path, checkout, plan, JSON.parse(project.copiedFiles) as string[])
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
-  const cwd = join(path, standing.subfolder)
+  const cwd = join(path, checkout.subfolder)
   await mkdir(cwd, { recursive: true })
   return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit }
 }
 
-async function attachedPlace(card: CardRow, project: Project, standing: Standing): Promise<Workplace> {
+async function attachedPlace(card: CardRow, project: Project, checkout: CheckoutState): Promise<Workplace> {
   const path = await requireWorktree(card.worktreePath!, project.path).catch(error => {
     throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
       cause: error,
     })
   })
-  const baseCommit = card.baseCommit ?? (await partingOf(path, standing))
-  return { cwd: join(path, standing.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
+  const baseCommit = card.baseCommit ?? (await findForkPoint(path, checkout))
+  return { cwd: join(path, checkout.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
 }
 
-/** The commit from which the work in an attached worktree counts: where it parted from what the project's folder is on. */
-export async function partingOf(worktreePath: string, { commit }: Standing): Promise<string | null> {
+/** The base commit of an attached worktree: its merge base with the project folder's commit. */
+export async function findForkPoint(worktreePath: string, { commit }: CheckoutState): Promise<string | null> {
   const head = await headOf(worktreePath)
   return head === undefined || commit === null
     ? (head ?? null)
@@ -95,24 +98,23 @@ const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: Wor
   keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
 
 async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
-  const isNews = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
-  if (isNews) await db.transaction(tx => changeCardIfThere(tx, card, change))
+  const isChanged = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
+  if (isChanged) await db.transaction(tx => changeCardIfThere(tx, card, change))
 }
 
 /**
- * Removes a card's managed worktree, with the check and the patch of `requireNothingLost`; its branch stays unless others
- * hold all its commits. An attached one is left alone. No agent may be at work there.
- * @throws Problem WORKTREE_DIRTY, CONFLICT, DISK_FULL
+ * Removes a card's managed worktree after saving a patch of the work that exists only there; its branch stays unless
+ * others hold all its commits. Ignores an attached one. No agent may be at work there.
+ * @throws Problem CONFLICT, DISK_FULL
  */
-export async function removeWorktree(
+async function removeWorktree(
   db: Database,
   card: CardRow,
   project: Pick<ProjectRow, 'path'>,
-  force: boolean,
   dataDir: string,
 ): Promise<void> {
   if (card.worktreePath === null || card.worktreeManaged === 0) return
-  await requireNothingLost(card, force, dataDir)
+  await requireNothingLost(card, true, dataDir)
   const hasBranch = await dropWorktree(project.path, card.worktreePath, card.gitBranch)
   await keep(db, card, {
     worktreePath: null,
@@ -121,23 +123,23 @@ export async function removeWorktree(
 }
 
 /**
- * Removes the worktrees of cards that were deleted before the time, each after saving a patch of what only it holds. One that
- * cannot be removed keeps none of the others.
- * @throws AggregateError with what failed
+ * Removes the worktrees of cards that were deleted before the time, each after saving a patch of the work that exists
+ * only there. Continues after a failure.
+ * @throws AggregateError with the failures
  */
 export async function removeDeleted(db: Database, before: string, dataDir: string): Promise<void> {
   const failures: unknown[] = []
   for (const card of await listDeletedWithWorktree(db, before)) {
     const project = await readProject(db, card.projectId)
-    if (project) await removeWorktree(db, card, project, true, dataDir).catch(error => failures.push(error))
+    if (project) await removeWorktree(db, card, project, dataDir).catch(error => failures.push(error))
   }
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
 }
 
 /**
- * Sees to it that deleting a card loses no work in its worktree: without `force` a worktree with
- * uncommitted changes or commits of its own is refused, with it they are saved as a patch in the data folder first.
+ * Ensures that deleting a card loses no work: without `force` a worktree with uncommitted changes or commits of its
+ * own is refused; with it they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLost(

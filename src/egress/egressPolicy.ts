@@ -1,35 +1,26 @@
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { parse } from 'ipaddr.js'
 import type { Dispatcher } from 'undici'
 import type { Lookup } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { isPlatformAddress, isPlatformName } from './platformAddresses.ts'
-import { createSemaphore } from '../async/semaphore.ts'
+import { EgressRefused, fewAtOnce, guardLookup } from './guardedLookup.ts'
 
-/** Where requests may go that somebody else than the operator has named. */
+/** The allowed targets of requests to addresses that users, not the operator, have named. */
 export interface EgressPolicy {
   /**
-   * Refuses a URL that leads to this machine or into its network. A name that has no address now is let pass: it is looked
-   * at again at each connection.
+   * Rejects a URL that leads to this machine or its network. A name that does not resolve now is allowed: it is
+   * checked again at each connection.
    * @throws Problem WEBHOOK_TARGET_REFUSED
    */
   requireAllowed(url: string): Promise<void>
-  /** Makes connections to addresses that were looked at and to no others, so that an answer of DNS that changes changes nothing. */
+  /** Connects only to checked addresses, which defeats DNS rebinding. */
   dispatcher(): Promise<Dispatcher>
   close(): Promise<void>
 }
 
-/** The connection led to an address that may not be called. */
-export class EgressRefused extends Error {
-  constructor() {
-    super('The target is a loopback, private or link-local address.')
-    this.name = 'EgressRefused'
-  }
-}
-
 const lookupTimeoutMs = 5000
 const connectTimeoutMs = 10_000
-const maxLookups = 2
 
 export function createEgressPolicy({
   allowPrivate,
@@ -56,8 +47,8 @@ export function createEgressPolicy({
 }
 
 /**
- * Whether an address is one of the public Internet, by the registries of special-purpose addresses: what is mapped,
- * translated or tunnelled is not, nor is IPv6 outside of 2000::/3, nor where a cloud answers a machine about itself.
+ * Whether an address is on the public Internet, by the registries of special-purpose addresses. Mapped, translated and
+ * tunnelled ones are not, nor IPv6 outside of 2000::/3, nor the metadata services of clouds.
  */
 export function isPublicAddress(address: string): boolean {
   try {
@@ -72,18 +63,10 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Looks at each host and address right before the connection to it. A host that is an address already is never looked up. */
+/** Checks each host and address right before the connection to it. Literal addresses are not resolved. */
 async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup): Promise<Dispatcher> {
   const { Agent, buildConnector } = await import('../client/undici.ts')
-  const guardedLookup: LookupFunction = (hostname, options, callback) =>
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, '')
-      const [first] = addresses
-      if (!first || addresses.some(({ address }) => isRefused(address))) return callback(new EgressRefused(), '')
-      if (options.all) callback(null, addresses)
-      else callback(null, first.address, first.family)
-    })
-  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardedLookup } as Parameters<
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: guardLookup(lookup, isRefused) } as Parameters<
     typeof buildConnector
   >[0])
   return new Agent({
@@ -93,21 +76,6 @@ async function makeAgent(isRefused: (address: string) => boolean, lookup: Lookup
       else connect(options, callback)
     },
   })
-}
-
-/** The system's resolver takes a thread for each name, of four that files and passwords need as well. */
-function fewAtOnce(lookup: Lookup): Lookup {
-  const withSlot = createSemaphore(maxLookups)
-  return (hostname, options, callback) =>
-    void withSlot(
-      () =>
-        new Promise<void>(resolve =>
-          lookup(hostname, options, (error, addresses) => {
-            resolve()
-            callback(error, addresses)
-          }),
-        ),
-    )
 }
 
 /** The addresses that a name has, none if nothing is known of it in time. */

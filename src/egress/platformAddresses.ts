@@ -1,9 +1,9 @@
 import { parse, type IPv4, type IPv6 } from 'ipaddr.js'
 
 /**
- * Where clouds and hosters answer a machine about itself: its keys, its first settings, their own services. Whoever asks from the
- * machine is taken for the machine, so nobody else's request goes there. Some are addresses like any public one, which no
- * registry of special addresses names; the others stand here so that the list is whole.
+ * The metadata and platform services of clouds and hosting companies. They trust every request from the machine and answer with its
+ * keys, so users' requests must not reach them. Some are ordinary public addresses that no registry of special-purpose addresses has;
+ * the others are repeated here so that the list is complete.
  */
 const platforms: ReadonlyArray<{ range: string; why: string }> = [
   { range: '168.63.129.16/32', why: "Azure: the platform's channel to each machine, a public address by itself" },
@@ -36,19 +36,14 @@ const names: ReadonlySet<string> = new Set([
   'instance-data.ec2.internal',
 ])
 
-/** Read when they are first needed. */
-let ranges: Array<{ network: IPv4 | IPv6; bits: number }> | undefined
-const readRanges = () =>
-  platforms.map(({ range }) => {
-    const [network, bits] = range.split('/')
-    return { network: parse(network!), bits: Number(bits) }
-  })
+const ranges = platforms.map(({ range }) => {
+  const [network, bits] = range.split('/')
+  return { network: parse(network!), bits: Number(bits) }
+})
 
 /** Whether a platform answers a machine about itself at this address. */
 export const isPlatformAddress = (address: IPv4 | IPv6): boolean =>
-  (ranges ??= readRanges()).some(
-    ({ network, bits }) => address.kind() === network.kind() && address.match(network, bits),
-  )
+  ranges.some(({ network, bits }) => address.kind() === network.kind() && address.match(network, bits))
 
 /** The same for a name, with or without the dot of the root. */
 export const isPlatformName = (name: string): boolean => names.has(name.toLowerCase().replace(/\.$/, ''))

@@ -4,34 +4,34 @@ import { readCursor, readLastSeq, writeCursor, type StoredEvent } from '../store
 import type { Outbox } from './outbox.ts'
 
 const pageSize = 100
-/** How long news is gathered; longer where each look is a question to a server. */
-const [gatherMs, sharedGatherMs] = [20, 100]
+/** How long events are batched; longer where each read is a request to a server. */
+const [batchMs, sharedBatchMs] = [20, 100]
 const retryMs = 1000
 const maxUnsavedEvents = 1000
 
-/** Which events a reader wants, and what it does with them. */
+/** Selects events and processes them. */
 export interface EventConsumer {
-  /** The next events after `seq` that are wanted at present, oldest first. */
+  /** The next events after `seq` that match at present, oldest first. */
   find(db: Reader, seq: number, limit: number): Promise<StoredEvent[]>
-  /** Does what such events call for, in the transaction that remembers them. */
+  /** Processes events in the transaction that advances the cursor. */
   take(tx: Transaction, events: StoredEvent[]): Promise<void>
 }
 
 export interface ConsumerHandle {
   /**
-   * Takes everything up to this transaction. A change of what is wanted calls it first, so that the change holds for later
-   * events, and for those only, also after a crash.
+   * Processes everything up to this transaction. Call it before changing the selection, so that the change applies
+   * exactly to later events, also after a crash.
    */
   catchUp(tx: Transaction): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Takes every event that is wanted once and in order, whatever happens to the server: what it does with a page is committed
- * together with how far it has come. Events that nobody wants cost no write: how far it has come is noted with the next one
- * that is wanted, or after 1,000. Events are kept until then, so a reader that is given up needs a migration that deletes its
- * cursor. A reader that is new begins with the next event.
- * @param onFailure told when a page could not be taken; it is tried again a second later
+ * Processes every selected event exactly once and in order, across crashes: a page's effects and the cursor are
+ * committed together. Events outside of the selection cost no write: the cursor advances with the next selected event,
+ * or after 1,000. Unread events are kept, so a consumer that is removed needs a migration that deletes its cursor. A
+ * new consumer begins with the next event.
+ * @param onFailure called when a page failed; it is retried a second later
  */
 export function startConsumer(
   { db, outbox }: { db: Database; outbox: Outbox },
@@ -58,7 +58,7 @@ export function startConsumer(
         void queue(work)
       }, afterMs)
   }
-  const endNews = outbox.onNews(() => workIn(db.isShared ? sharedGatherMs : gatherMs))
+  const stopListening = outbox.onAppended(() => workIn(db.isShared ? sharedBatchMs : batchMs))
   workIn(0)
   return {
     catchUp: async tx => {
@@ -67,22 +67,22 @@ export function startConsumer(
     stop: async () => {
       stopped = true
       clearTimeout(timer)
-      endNews()
+      stopListening()
       await queue.idle()
     },
   }
 }
 
-/** Takes a page at a time, and knows when there may be one. */
+/** Processes a page at a time, and tells when another may be due. */
 function createPager(
   db: Database,
   name: string,
   { find, take }: EventConsumer,
 ): { isDue(): Promise<boolean>; takePage(tx: Transaction): Promise<boolean> } {
-  /** Everything up to here is taken or wanted by nobody; how much of that is noted. */
+  /** The cursor in memory: everything up to it is processed or not selected; and the stored one. */
   let [position, noted] = [-1, 0]
   return {
-    /** The newest event is read first: what is committed later is looked at the next time. */
+    /** The newest seq is read first: later commits are due the next time. */
     isDue: async () => {
       if (position < 0) return true
       const last = await readLastSeq(db)
@@ -90,7 +90,7 @@ function createPager(
       position = Math.max(position, last)
       return position - noted >= maxUnsavedEvents
     },
-    /** Tells whether there may be another page. */
+    /** @returns whether there may be another page */
     takePage: async tx => {
       const last = await readLastSeq(tx)
       const events = await find(tx, (await readCursor(tx, name)) ?? last, pageSize)

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../config/server.ts'
 import type { Database } from '../store/database.ts'
 import { readLastSeq } from '../store/events.ts'
 
-/** How often it looks by itself: seldom while the server tells of news, which not every one can. */
+/** The polling interval; rarer while the server pushes changes, which not every one supports. */
 const pollMs = 50
 const safetyMs = 1000
 const retryMs = 2000
@@ -19,7 +19,7 @@ export function watchOtherDaemons(
   let isListening = false
   const rest = (ms: number) =>
     delay(ms, undefined, { signal, ref: false }).catch(() => {
-      /* It ends. */
+      /* Shutting down. */
     })
   const poll = async () => {
     for (let known = -1; !signal.aborted; await rest(isListening ? safetyMs : pollMs)) {
@@ -31,7 +31,7 @@ export function watchOtherDaemons(
   const listen = async () => {
     for (; !signal.aborted; await rest(retryMs)) {
       try {
-        const reply = await fetch(newsAddress(database.url), {
+        const reply = await fetch(changeFeedUrl(database.url), {
           signal,
           headers: database.token === undefined ? {} : { authorization: `Bearer ${database.token}` },
         })
@@ -39,7 +39,7 @@ export function watchOtherDaemons(
         if (isListening) for await (const _ of reply.body!) wake()
         else await reply.body?.cancel()
       } catch {
-        /* It goes on looking by itself, and asks again. */
+        /* Polling continues, and the next round subscribes again. */
       } finally {
         isListening = false
       }
@@ -50,6 +50,6 @@ export function watchOtherDaemons(
   return () => stopping.abort()
 }
 
-/** Where sqld tells of rows that are inserted. */
-const newsAddress = (url: string): URL =>
+/** The endpoint where sqld announces inserted rows. */
+const changeFeedUrl = (url: string): URL =>
   new URL('/beta/listen?table=events&action=insert', url.replace(/^libsql:/, 'https:').replace(/^ws/, 'http'))

@@ -20,28 +20,31 @@ const keptEvents = 100_000
 const maxPrunedPerBatch = 5000
 const retryMs = 250
 /** Pause between reads of a database server under load. A single event is published at once. */
-const restMs = 20
+const pauseMs = 20
 
 /** Every event of one database, in order. */
 export interface Outbox {
-  /** Hands over every event after the seq `after`, or each that is committed from now on: once, in order of seq. Returns the function that ends it. */
+  /**
+   * Delivers every event after the seq `after`, by default each one committed from now on: once, in order of seq.
+   * @returns the function that unsubscribes
+   */
   subscribe(listener: (events: StoredEvent[]) => void, after?: number): () => void
   /** Calls the listener whenever events may have been committed, without reading them. Returns the function that unsubscribes. */
-  onNews(listener: () => void): () => void
+  onAppended(listener: () => void): () => void
   /** At most `limit` events of a project after the seq `since`, oldest first. */
   replay(projectId: number, since: number, limit: number): Promise<StoredEvent[]>
   /** The newest event's seq; 0 before the first event. */
   lastSeq(): Promise<number>
-  /** The oldest kept event's seq. Who has seen less than the one before it has missed events for good. */
+  /** The oldest kept event's seq. A cursor before the one preceding it has missed events for good. */
   oldestSeq(): Promise<number>
-  /** Deletes a bounded number of events that need not be kept and that every reader has taken, and tells how many. 0 means done. */
+  /** Deletes a bounded number of old events that every consumer has processed. @returns how many; 0 means done */
   prune(tx: Transaction): Promise<number>
-  /** Has every subscriber read: another daemon may have committed events. */
+  /** Wakes every subscriber: another daemon may have committed events. */
   wake(): void
   close(): void
 }
 
-/** Writes an event in the transaction of its change. It is published after the commit. */
+/** Appends an event in the transaction of its change. It is published after the commit. */
 export async function append<T extends EventType>(
   tx: Transaction,
   type: T,
@@ -52,7 +55,7 @@ export async function append<T extends EventType>(
   tx.afterCommit(() => tx.signals.emit('events'))
 }
 
-/** The outbox of a database. It reads new events only while somebody listens. */
+/** The outbox of a database. It reads new events only while there are subscribers. */
 export function createOutbox(db: Database): Outbox {
   const subscriptions = new Set<() => void>()
   const reader = cachedReader(db)
@@ -65,7 +68,7 @@ export function createOutbox(db: Database): Outbox {
         stop()
       }
     },
-    onNews: listener => {
+    onAppended: listener => {
       db.signals.on('events', listener)
       const stop = () => {
         db.signals.off('events', listener)
@@ -95,32 +98,32 @@ function startTail(db: Database, publish: (events: StoredEvent[]) => void, after
   const start = after === undefined ? readLastSeq(db).catch(() => undefined) : undefined
   let seq = after
   const stopped = new AbortController()
-  let [reading, news] = [false, false]
+  let [isReading, isDue] = [false, false]
   let retry: NodeJS.Timeout | undefined
 
-  const readNews = async () => {
-    reading = true
+  const readAppended = async () => {
+    isReading = true
     try {
       seq ??= (await start) ?? (await readLastSeq(db))
-      while (!stopped.signal.aborted && news) {
-        news = false
+      while (!stopped.signal.aborted && isDue) {
+        isDue = false
         const page = await readEvents(db, seq, pageSize)
         if (stopped.signal.aborted) break
         seq = page.at(-1)?.seq ?? seq
         if (page.length > 0) publish(page)
-        if (page.length < pageSize && db.isShared) await delay(restMs, undefined, { ref: false })
+        if (page.length < pageSize && db.isShared) await delay(pauseMs, undefined, { ref: false })
         if (page.length < pageSize) continue
-        news = true
+        isDue = true
         await new Promise(setImmediate)
       }
     } catch {
       if (!stopped.signal.aborted) retry = setTimeout(wake, retryMs)
     }
-    reading = false
+    isReading = false
   }
   const wake = () => {
-    news = true
-    if (!reading) void readNews()
+    isDue = true
+    if (!isReading) void readAppended()
   }
 
   db.signals.on('events', wake)

@@ -8,39 +8,46 @@ import { git, GitFailed, gitOutput } from './git.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { removeFolder } from './removeFolder.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
+import { dropShadows } from './sandboxView.ts'
 import { listWorktrees, worktreeOf } from './worktrees.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
 const maxBranchNames = 100
 const maxSlugLength = 40
 
-/** A worktree that the board makes for a card: where, on which branch, and from which commit. */
+/** The planned worktree of a card: its path, branch and base commit. */
 export interface WorktreePlan {
   path: string
   branch: string
   baseCommit: string
 }
 
-/** Where a project's folder stands: its branch (null when on none), its commit (null before the first) and its place below the working tree's top. */
-export interface Standing {
+/**
+ * What a project's folder has checked out: its branch (null when detached), its commit (null before the first) and its
+ * path below the working tree's top.
+ */
+export interface CheckoutState {
   branch: string | null
   commit: string | null
   subfolder: string
   repository: Repository
 }
 
-/** Where a project's folder stands, or undefined when it is in no Git repository. */
-export async function standingOf(projectPath: string): Promise<Standing | undefined> {
+/** What a project's folder has checked out; undefined outside of a Git repository. */
+export async function readCheckoutState(projectPath: string): Promise<CheckoutState | undefined> {
   const repository = await findIn(projectPath)
   if (!repository) return undefined
   const [branch, real] = await Promise.all([repository.branch ?? currentBranch(projectPath), realpath(projectPath)])
   return { branch, commit: repository.head ?? null, subfolder: relative(repository.topLevel, real), repository }
 }
 
-/** Plans a card's worktree at `path` from the commit that the project's folder is on, with a branch name that is free. @throws Problem CONFLICT before the first commit */
+/**
+ * Plans a card's worktree at `path` from the project folder's commit, with an unused branch name. @throws Problem
+ * CONFLICT before the first commit
+ */
 export async function planWorktree(
   projectPath: string,
-  { commit: baseCommit }: Standing,
+  { commit: baseCommit }: CheckoutState,
   path: string,
   cardId: number,
   title: string,
@@ -53,7 +60,7 @@ export async function planWorktree(
   return { path, branch: await freeBranch(projectPath, cardId, title), baseCommit }
 }
 
-/** A title as the end of a branch name: at most 40 lower-case letters, digits and hyphens, never empty. */
+/** A title as the last part of a branch name: at most 40 lower-case letters, digits and hyphens, never empty. */
 export const slugOf = (title: string): string =>
   title
     .normalize('NFKD')
@@ -75,7 +82,7 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
       .toString()
       .split('\n'),
   )
-  // A branch named "board" leaves no room for others below it.
+  // With a branch named "board", Git allows none below "board/".
   const name = `board${taken.has('refs/heads/board') ? '-' : '/'}${cardId}-${slugOf(title)}`
   const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
   return (
@@ -84,15 +91,17 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
 }
 
 /**
- * Sees to it that a card's worktree stands as planned, and does nothing when it does. A folder that somebody deleted is made
- * again from its branch; what stands in its place and is no worktree is moved aside. New worktrees get copies of the
- * project's ignored files that match `copied`. Runs no hook and no filter of the repository's configuration; the filters of the
- * account's own configuration do run, as in a checkout of the person's. Returns the plan with the base commit that holds.
+ * Ensures that a card's worktree exists as planned.
+ * - A deleted folder is restored from its branch; anything else in its place is moved aside.
+ * - A new worktree gets copies of the project's ignored files that match `copied`.
+ * - No hook and no filter of the repository's configuration runs; the filters of the account's own configuration do,
+ *   as in a person's checkout.
+ * Returns the plan with the effective base commit.
  * @throws Problem CONFLICT, DISK_FULL
  */
 export async function makeWorktree(
   projectPath: string,
-  { repository }: Standing,
+  { repository }: CheckoutState,
   plan: WorktreePlan,
   copied: readonly string[],
 ): Promise<WorktreePlan> {
@@ -114,9 +123,9 @@ async function makeOnce(
     if (await stands(projectPath, repository, plan.path)) return plan
     await moveAside(plan.path)
   } else await removeFolder(plan.path)
-  await forget(projectPath, plan.path)
+  await forget(projectPath, repository, plan.path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
-  // No agent has worked in a folder that has this beside it: it may go.
+  // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })
   const made = await checkOut(projectPath, plan)
   await copyIgnored(projectPath, join(plan.path, relative(repository.topLevel, await realpath(projectPath))), copied)
@@ -124,7 +133,7 @@ async function makeOnce(
   return made
 }
 
-/** Whether the worktree is there. One whose project moved is tied to it again. */
+/** Whether the worktree exists. Repairs its link after the project was moved. */
 async function stands(projectPath: string, repository: Repository, path: string): Promise<boolean> {
   if ((await kindOf(path)) !== 'folder') return false
   if (await worktreeOf(repository, path)) return true
@@ -160,9 +169,9 @@ async function checkOut(projectPath: string, plan: WorktreePlan): Promise<Worktr
 }
 
 /**
- * Removes a card's worktree, ignored files too; what is gone already is no failure. The caller has made sure that nothing is
- * lost. Its branch is deleted only when another branch or tag holds all its commits;
- * tells whether it is still there.
+ * Removes a card's worktree including ignored files; a missing one is no failure. The caller has ensured that nothing
+ * is lost. Its branch is deleted only when another branch or tag holds all its commits.
+ * @returns whether the branch is still there
  * @throws Problem CONFLICT
  */
 export async function dropWorktree(projectPath: string, path: string, branch: string | null): Promise<boolean> {
@@ -171,14 +180,14 @@ export async function dropWorktree(projectPath: string, path: string, branch: st
   return withRepositoryLock(repository.commonDir, async () => {
     await removeFolder(path)
     await rm(`${path}.unfinished`, { force: true })
-    await forget(projectPath, path)
+    await forget(projectPath, repository, path)
     return branch !== null && !(await dropBranch(projectPath, `refs/heads/${branch}`))
   }).catch(error => {
     throw toProblem(error)
   })
 }
 
-/** Deletes a branch that holds nothing alone, and tells whether it is gone. */
+/** Deletes a branch without commits of its own. @returns whether it is gone */
 async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
   const tip = await commitOf(projectPath, ref)
   if (tip === undefined) return true
@@ -200,15 +209,16 @@ async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
   return (await git(projectPath, ['update-ref', '-d', ref, tip])).exitCode === 0
 }
 
-/** Takes a folder that is gone off the repository's list of worktrees. */
-async function forget(projectPath: string, path: string): Promise<void> {
+/** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */
+async function forget(projectPath: string, { commonDir }: Repository, path: string): Promise<void> {
   const real = join(await realpath(dirname(path)).catch(() => dirname(path)), path.slice(dirname(path).length))
   const listed = (await listWorktrees(projectPath)).find(worktree => worktree.path === real || worktree.path === path)
-  if (listed && (await lstat(path).catch(() => undefined)) === undefined)
-    await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.path])
+  if ((await lstat(path).catch(() => undefined)) !== undefined) return
+  await dropShadows(commonDir, real)
+  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.path])
 }
 
-/** The commits that full references or ids name, as far as the repository has them. None of the names has a line break in it. */
+/** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
 async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
   const answers = (
     await gitOutput(path, ['cat-file', '--batch-check'], { input: names.map(name => `${name}^{commit}\n`).join('') })
@@ -218,17 +228,17 @@ async function resolveCommits(path: string, names: readonly string[]): Promise<A
   return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
 }
 
-/** The commit that a full reference or an id names, if the repository has it. */
+/** Resolves a full reference or an id to a commit, if the repository has it. */
 export const commitOf = async (path: string, name: string): Promise<string | undefined> =>
   (await resolveCommits(path, [name]))[0]
 
-/** The commit in which the work on two commits parted, if they have one in common. */
+/** The merge base of two commits, if there is one. */
 export async function mergeBase(path: string, one: string, other: string): Promise<string | undefined> {
   const { exitCode, stdout } = await git(path, ['merge-base', one, other])
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
 
-/** The repository of a folder, which itself may be missing. */
+/** The repository of a folder that may be missing. */
 const findIn = async (path: string): Promise<Repository | undefined> =>
   (await kindOf(await realpath(path).catch(() => path))) === 'folder' ? findRepository(path) : undefined
 

@@ -6,7 +6,10 @@ import type { Quarantine } from './quarantine.ts'
 const listTimeoutMs = 60_000
 const maxListBytes = 256 * 1024 * 1024
 
-/** What deleting a worktree loses: the commits of its HEAD and of the card's branch. The commits of all other refs are kept. */
+/**
+ * The commits that deleting a worktree loses, those of its HEAD and of the card's branch, and those that all other
+ * refs keep.
+ */
 export interface Commits {
   lost: string[]
   kept: string[]
@@ -42,7 +45,9 @@ export async function losesCommits(quarantine: Quarantine, branch: string | null
   )
 }
 
-/** Whether the index or the files differ from the commit, by untracked files too. Too many differences to list are some. */
+/**
+ * Whether index or files differ from the commit, untracked files included. Too many differences to list count as some.
+ */
 export async function isChanged(quarantine: Quarantine): Promise<boolean> {
   try {
     const staged =
@@ -57,7 +62,7 @@ export async function isChanged(quarantine: Quarantine): Promise<boolean> {
   }
 }
 
-/** Whether the index or the tracked files differ from the commit. Untracked files do not count. */
+/** Whether index or tracked files differ from the commit. */
 export async function isTrackedChanged(quarantine: Quarantine): Promise<boolean> {
   const staged =
     quarantine.head === undefined
@@ -82,9 +87,8 @@ const listChanged = (quarantine: Quarantine, maxBytes?: number) =>
   })
 
 /**
- * What lies in a worktree. `changed` are the paths of changed, deleted, unmerged and untracked files. `nested` are the folders
- * of repositories that the index names (submodules) or that lie there untracked, without those behind a link; they are not
- * among the changed ones.
+ * The contents of a worktree. `changed`: paths of changed, deleted, unmerged and untracked files. `nested`: folders of
+ * repositories inside, submodules and untracked ones, except behind links; they are not among the changed paths.
  */
 export interface Survey {
   changed: string[]
@@ -108,7 +112,7 @@ export async function survey(quarantine: Quarantine): Promise<Survey> {
   return { changed: [...changed].filter(path => !path.endsWith('/') && !nested.has(path)), nested: [...nested] }
 }
 
-/** An entry is "mode object stage TAB path". One that is in more than one stage is unmerged. */
+/** Parses "mode object stage TAB path". An unmerged path has several stages. */
 function readEntry(entry: string): { mode: string; stage: string; path: string } {
   const tab = entry.indexOf('\t')
   return { mode: entry.slice(0, 6), stage: entry.slice(tab - 1, tab), path: entry.slice(tab + 1) }
@@ -116,7 +120,7 @@ function readEntry(entry: string): { mode: string; stage: string; path: string }
 
 const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kindWithin(topLevel, path)) === 'folder'
 
-/** What stands at a path of a worktree. Behind a link there is nothing: that is another place. */
+/** The kind of a path in a worktree. A path behind a link is missing: it is outside. */
 export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
   const parent = dirname(join(topLevel, path))
   return (await realpath(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'
@@ -124,7 +128,7 @@ export async function kindWithin(topLevel: string, path: string): Promise<Kind> 
 
 export type Kind = 'nothing' | 'file' | 'link' | 'folder' | 'other'
 
-/** What stands at a path, links not followed. */
+/** The kind of a path; links are not followed. */
 export async function kindOf(path: string): Promise<Kind> {
   const stats = await lstat(path).catch(() => undefined)
   if (!stats) return 'nothing'

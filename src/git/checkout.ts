@@ -9,9 +9,9 @@ import type { Repository } from './repository.ts'
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Changes the files of a working tree through a Git folder of the board's own making. The repository's configuration, which
- * whoever works there may write at any time, names no program that runs: no filter, hook, monitor or extension of large file
- * storage. The filters of the account's own configuration do run, and find what large file storage keeps in the repository.
+ * Changes the files of a working tree through a Git folder that the board makes. Programs of the repository's
+ * configuration (filters, hooks, monitors, LFS) do not run, because anyone who works there can write it. Filters of
+ * the account's own configuration do, and find the repository's LFS objects.
  */
 export async function inCheckout<T>(place: Repository, work: (run: CheckoutRun) => Promise<T>): Promise<T> {
   const settings = [...(await readSettings(place.topLevel)).settings, ...(await readPlace(place.topLevel))]
@@ -22,7 +22,7 @@ export async function inCheckout<T>(place: Repository, work: (run: CheckoutRun) 
       .filter(([name]) => !name.startsWith('extensions.'))
       .flatMap(([name, value]) => ['-c', `${name}=${value}`])
     return await work((args, options) =>
-      // An index in two parts would point to a part that goes with the folder.
+      // A split index would refer to a part in the temporary folder.
       gitOutput(place.topLevel, [...overrides, '-c', 'core.splitIndex=false', ...args], {
         ...options,
         env: {
@@ -41,7 +41,7 @@ export async function inCheckout<T>(place: Repository, work: (run: CheckoutRun) 
 
 const sparseList = 'info/sparse-checkout'
 
-/** Which part of the files is wanted, and where large file storage asks for what is missing. */
+/** The sparse-checkout settings, and the remote from which LFS fetches. */
 async function readPlace(topLevel: string): Promise<Array<[name: string, value: string]>> {
   const { stdout } = await git(topLevel, [
     'config',
@@ -54,5 +54,5 @@ async function readPlace(topLevel: string): Promise<Array<[name: string, value: 
     .filter(([name, value]) => (name.startsWith('core.') ? /^(true|false)$/.test(value) : isPlainRemote(name, value)))
 }
 
-/** A name with "=" in it would be cut there; other transports than this one start programs. */
+/** "=" would end the name there; other transports start programs. */
 const isPlainRemote = (name: string, url: string) => /^remote\.[\w.-]+\.url$/.test(name) && url.startsWith('https://')

@@ -9,10 +9,9 @@ const maxBytes = 256 * 1024 * 1024
 const maxListBytes = 4 * 1024 * 1024
 
 /**
- * Copies the files of `from` that Git ignores and a pattern names (`.env`, `config/*.local`, a folder) to the same places of
- * `to`. What is there already stays. A file is copied only if it lies inside of `from`, wherever links lead, and never to
- * outside of `to`.
- * @throws Problem CONFLICT when they are more than 1,000 files or 256 MiB
+ * Copies the ignored files of `from` that match a pattern (`.env`, `config/*.local`, a folder) to the same paths in
+ * `to`. Existing files stay. Only files really inside of `from` are copied, and only into `to`, wherever links lead.
+ * @throws Problem CONFLICT for more than 1,000 files or 256 MiB
  */
 export async function copyIgnored(from: string, to: string, patterns: readonly string[]): Promise<void> {
   if (patterns.length === 0) return
@@ -33,7 +32,10 @@ export async function copyIgnored(from: string, to: string, patterns: readonly s
   }
 }
 
-/** A pattern of Git's own kind, with no magic but `*`, `?`, `[]` and `**`. An empty one, and one that leads out of the repository, name nothing. */
+/**
+ * A Git pathspec without magic other than `*`, `?`, `[]` and `**`. An empty one, and one that leads out of the
+ * repository, match nothing.
+ */
 async function listIgnored(source: string, patterns: readonly string[]): Promise<string[]> {
   const listed = await Promise.all(
     patterns
@@ -52,7 +54,7 @@ async function listIgnored(source: string, patterns: readonly string[]): Promise
 
 async function copyInto(target: string, path: string, real: string): Promise<void> {
   const place = join(target, path)
-  const folder = await firstThere(target, dirname(place))
+  const folder = await nearestExisting(target, dirname(place))
   if (folder !== target && !isInside(target, folder)) return
   await mkdir(dirname(place), { recursive: true })
   if ((await realpath(dirname(place))) !== dirname(place)) return
@@ -61,8 +63,8 @@ async function copyInto(target: string, path: string, real: string): Promise<voi
   })
 }
 
-/** The real place of the nearest folder that exists. */
-async function firstThere(target: string, path: string): Promise<string> {
+/** The real path of the nearest existing folder. */
+async function nearestExisting(target: string, path: string): Promise<string> {
   for (let folder = path; folder.length >= target.length; folder = dirname(folder)) {
     const real = await realpath(folder).catch(() => undefined)
     if (real !== undefined) return real

@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
-import { snapshotOf, type SnapshotLimits } from './snapshot.ts'
+import { isStandIn, snapshotOf, type SnapshotLimits } from './snapshot.ts'
 
-/** A unified diff and its numbers. Binary and very large files are named and counted, without lines. */
+/** A unified diff with its counts. Binary and very large files are listed without lines. */
 export interface WorkDiff {
   diff: string
   stats: DiffStats
@@ -21,7 +22,7 @@ const maxDiffBytes = 2 * 1024 * 1024
 const maxListBytes = 32 * 1024 * 1024
 const limits: SnapshotLimits = { maxFiles: 5000, maxFileBytes: 2 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
 const timeoutMs = 60_000
-/** What is above that is compared as a whole, not by lines. */
+/** Larger files are compared as a whole, not by lines. */
 const lineByLine = 'core.bigFileThreshold=4m'
 const plain = [
   '-r',
@@ -35,43 +36,105 @@ const plain = [
   '--dst-prefix=b/',
 ]
 
-/** What is compared, and how: `numbersOnly` leaves the text out. */
+/**
+ * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareWorktree` or
+ * `compareCommits` returned as `snapshot`. `stores` keeps the snapshot's objects in the repository.
+ */
 export interface DiffOptions {
   numbersOnly?: boolean
+  since?: string
+  stores?: boolean
+}
+/** A diff with its subject: `snapshot` is the object with the present files, `headCommit` their commit. */
+export interface Comparison {
+  work: WorkDiff
+  baseCommit: string | null
+  headCommit: string | null
+  snapshot: string
 }
 
 /**
- * What the files of a worktree, staged or not, tracked or not, differ from a commit in (null: from the commit that it is on).
- * Nothing that somebody planted in the worktree or its repository runs. At most 2 MiB of text and 5,000 files, of more the
- * beginning, with `truncated`; the numbers count the same files.
- * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
+ * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Runs no program that a
+ * planted configuration names. At most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the
+ * counts cover the same files.
+ * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
  */
-export const diffOfWorktree = (
+export const compareWorktree = (
   worktree: Repository,
   base: string | null,
   options: DiffOptions = {},
-): Promise<WorkDiff> =>
-  inQuarantine(worktree, async quarantine => {
+): Promise<Comparison> =>
+  inQuarantine(worktree, async opened => {
+    if (options.stores) await opened.keepStaged()
+    const quarantine = options.stores ? storing(opened, worktree) : opened
     const { tree, isPartial } = await snapshotOf(quarantine, limits)
-    const diff = await diffTrees(
-      quarantine,
-      (await presentCommit(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)),
-      tree,
-      options,
-    )
-    return { ...diff, truncated: diff.truncated || isPartial }
+    const before =
+      options.since === undefined
+        ? ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
+        : await requirePresent(quarantine, options.since)
+    const diff = await diffTrees(quarantine, before, tree, options)
+    return {
+      work: { ...diff, truncated: diff.truncated || isPartial },
+      baseCommit: base,
+      headCommit: quarantine.head ?? null,
+      snapshot: tree,
+    }
   })
 
-/** What a commit differs from another one in, for a card whose worktree is gone. @throws Problem like `diffOfWorktree` */
-export const diffOfCommits = (
+/** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareWorktree` */
+export const compareCommits = (
   worktree: Repository,
   base: string | null,
   tip: string,
   options: DiffOptions = {},
-): Promise<WorkDiff> =>
-  inQuarantine(worktree, async quarantine =>
-    diffTrees(quarantine, (await presentCommit(quarantine, base)) ?? (await emptyTree(quarantine)), tip, options),
-  )
+): Promise<Comparison> =>
+  inQuarantine(worktree, async quarantine => {
+    const before =
+      options.since === undefined
+        ? ((await presentObject(quarantine, base)) ?? (await emptyTree(quarantine)))
+        : await requirePresent(quarantine, options.since)
+    const work = await diffTrees(quarantine, before, tip, options)
+    return { work, baseCommit: base, headCommit: tip, snapshot: tip }
+  })
+
+/**
+ * A changed file, before or after: of the commit `tip`, or of the worktree without one.
+ * @throws Problem FILE_NOT_FOUND, also for an unchanged file, and like `compareWorktree`
+ */
+export const readCompared = (
+  worktree: Repository,
+  base: string | null,
+  { tip, path, side, since }: { tip: string | undefined; path: string; side: 'old' | 'new'; since?: string },
+): Promise<Buffer> =>
+  inQuarantine(worktree, async quarantine => {
+    const before =
+      since !== undefined
+        ? await requirePresent(quarantine, since)
+        : ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
+    const after = tip ?? (await snapshotOf(quarantine, limits)).tree
+    const differing = ['diff-tree', '-r', '--name-only', before, after, '--', `:(top,literal)${path}`]
+    if ((await quarantine.run(differing)).length === 0) throw new Problem('FILE_NOT_FOUND')
+    const content = await quarantine
+      .run(['cat-file', 'blob', `${side === 'new' ? after : before}:${path}`], { maxBytes: limits.maxFileBytes })
+      .catch((error: unknown) => {
+        if (!(error instanceof GitFailed) || error.reason === 'timeout') throw error
+        throw error.reason === 'output' ? tooLarge() : new Problem('FILE_NOT_FOUND', undefined, { cause: error })
+      })
+    if (isStandIn(content)) throw tooLarge()
+    return content
+  })
+
+const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
+
+/** The same quarantine, but new objects go to the repository. */
+const storing = (quarantine: Quarantine, { commonDir }: Repository): Quarantine => ({
+  ...quarantine,
+  run: (args, options) =>
+    quarantine.run(args, {
+      ...options,
+      env: { GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'), ...options?.env },
+    }),
+})
 
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
@@ -118,7 +181,10 @@ async function diffTrees(
   }
 }
 
-/** Each entry is "added TAB removed TAB path NUL", of a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has hyphens. */
+/**
+ * Parses "added TAB removed TAB path NUL", for a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has
+ * hyphens.
+ */
 function statsOf(numbers: Buffer): DiffStats {
   const stats = { filesChanged: 0, insertions: 0, deletions: 0 }
   const parts = numbers.toString().split('\0')
@@ -132,15 +198,22 @@ function statsOf(numbers: Buffer): DiffStats {
   return stats
 }
 
-async function presentCommit(quarantine: Quarantine, id: string | null): Promise<string | undefined> {
+/** A commit or tree, if the repository has its files (a partial clone may not). */
+async function presentObject(quarantine: Quarantine, id: string | null): Promise<string | undefined> {
   if (id === null || id === quarantine.head) return id ?? undefined
   return /^[0-9a-f]{40,64}$/.test(id) &&
-    (await quarantine.run(['cat-file', '-e', `${id}^{commit}`]).then(
+    (await quarantine.run(['cat-file', '-e', `${id}^{tree}`]).then(
       () => true,
       () => false,
     ))
     ? id
     : undefined
+}
+
+async function requirePresent(quarantine: Quarantine, id: string): Promise<string> {
+  const present = await presentObject(quarantine, id)
+  if (present !== undefined) return present
+  throw new Problem('CONFLICT', 'The repository has not kept the files as they were at that review.')
 }
 
 const emptyTree = async (quarantine: Quarantine): Promise<string> =>

@@ -3,8 +3,8 @@ import { git, nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 /**
- * Refuses files whose content a filter program of the configuration would turn into what is committed (large file storage,
- * encryption): the program may be anybody's, and without it the wrong bytes would be committed.
+ * Refuses files with a configured filter (LFS, encryption) whose result would be committed: the filter may be
+ * anybody's program, and without it the wrong bytes would be committed.
  * @throws Problem CONFLICT
  */
 export async function requireNoFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
@@ -16,8 +16,8 @@ export async function requireNoFilters(quarantine: Quarantine, paths: readonly s
 }
 
 /**
- * Refuses files that a filter of the repository's own configuration would have to make, which is not run: what it made before
- * would become what is committed.
+ * Refuses files with a filter of the repository's own configuration: it is not run, so its earlier output would be
+ * committed.
  * @throws Problem CONFLICT
  */
 export async function requireNoOwnFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
@@ -28,7 +28,7 @@ export async function requireNoOwnFilters(quarantine: Quarantine, paths: readonl
     )
 }
 
-/** Whether one of the files has a filter that is configured; `ownOnly`: not by the account. */
+/** Whether one of the files has a configured filter; `ownOnly` ignores the account's. */
 async function areFiltered(quarantine: Quarantine, paths: readonly string[], ownOnly: boolean): Promise<boolean> {
   if (paths.length === 0) return false
   const { stdout } = await git(quarantine.topLevel, [

@@ -6,16 +6,19 @@ import { createSemaphore } from '../async/semaphore.ts'
 export interface GitOptions {
   /** Written to standard input. */
   input?: string | Buffer
-  /** Values that belong to the run, such as GIT_DIR. Nothing else that starts with GIT_ is inherited, save where the account's configuration stands. */
+  /**
+   * Variables of this run, such as GIT_DIR. No other GIT_ variable is inherited, except those that locate the
+   * account's configuration.
+   */
   env?: Record<string, string>
   timeoutMs?: number
-  /** How many bytes of output are kept. */
+  /** The limit of output. */
   maxBytes?: number
-  /** More output than that is cut off, and is no failure. */
+  /** Truncates longer output instead of failing. */
   cutsOutput?: boolean
-  /** The exit codes that are no failure to `gitOutput`: 0 unless given. */
+  /** The exit codes that `gitOutput` accepts; by default 0. */
   exitCodes?: readonly number[]
-  /** A file that gets the output instead. It is appended to. */
+  /** A file to which the output is appended instead. */
   appendTo?: string
 }
 
@@ -26,7 +29,9 @@ export interface GitResult {
   isCut: boolean
 }
 
-/** Git did not run to its end: it or the folder is missing, it took too long, or said more than it may. `reason` tells which. */
+/**
+ * Git did not finish: it or the folder is missing, it timed out, or exceeded the limit of output. `reason` says which.
+ */
 export class GitFailed extends Error {
   readonly reason: 'missing' | 'folder' | 'timeout' | 'output' | 'failed'
   constructor(reason: GitFailed['reason'], message: string, cause?: unknown) {
@@ -40,7 +45,10 @@ const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
 const maxConcurrent = 8
 
-/** What a repository's configuration could start, switched off; transports too, for a missing object would fetch one. */
+/**
+ * Disables the programs that a repository's configuration can start, and transports: a missing object would be
+ * fetched.
+ */
 const harmless = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -60,8 +68,8 @@ const harmless = [
 ].flatMap(setting => ['-c', setting])
 
 /**
- * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors or transports, and with none of the server's secrets.
- * Every exit code is an answer.
+ * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors, transports or the server's secrets.
+ * Resolves for every exit code.
  * @throws GitFailed
  */
 export const git = (cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> =>
@@ -79,11 +87,11 @@ export const git = (cwd: string, args: readonly string[], options: GitOptions = 
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   })
 
-/** Of the whole process: git processes take its descriptors and the machine's cores, whichever board asks. */
+/** Per process, not per board: git processes share its descriptors and the machine's cores. */
 const withSlot = createSemaphore(maxConcurrent)
 
 /**
- * Like `git`, but an exit code other than 0 (or `exitCodes`) is a failure.
+ * Like `git`, but fails for an exit code other than 0 (or `exitCodes`).
  * @throws GitFailed
  */
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
@@ -93,7 +101,7 @@ export async function gitOutput(cwd: string, args: readonly string[], options?: 
   return stdout
 }
 
-/** Loaded when it is first needed: a server that starts has no use for it yet. */
+/** Loaded on demand, for a quick start of the server. */
 async function run(cwd: string, args: readonly string[], options: GitOptions) {
   const { execa } = await import('execa')
   try {
@@ -116,12 +124,15 @@ async function run(cwd: string, args: readonly string[], options: GitOptions) {
   }
 }
 
-/** Where no descriptor is free a process fails without streams, which execa stumbles over before it listens for the failure: that would end the server. */
+/**
+ * Without a free descriptor a process fails without streams, which crashes execa before it handles the failure: that
+ * would end the server.
+ */
 subscribe('child_process', message => {
   ;(message as { process: ChildProcess }).process.on('error', () => {})
 })
 
-/** A program and the folder to run it in are missed by the same code. */
+/** A missing program and a missing folder have the same code. */
 const whyNotStarted = async (code: string | undefined, cwd: string): Promise<GitFailed['reason']> =>
   code !== 'ENOENT' && code !== 'ENOTDIR'
     ? 'failed'
@@ -129,10 +140,10 @@ const whyNotStarted = async (code: string | undefined, cwd: string): Promise<Git
       ? 'missing'
       : 'folder'
 
-/** The texts of a NUL-separated list. */
+/** Splits a NUL-separated list. */
 export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)
 
-/** Where the account's own configuration stands. */
+/** The variables that locate the account's configuration. */
 const accountConfiguration: ReadonlySet<string> = new Set([
   'GIT_CONFIG_GLOBAL',
   'GIT_CONFIG_SYSTEM',

@@ -1,6 +1,8 @@
 import { git, nulSeparated } from './git.ts'
 
-/** In whose name commits are made in a repository: the person's of its Git configuration, else the board's own. As variables of Git's. */
+/**
+ * The author of commits in a repository, as Git's variables: the person's of its configuration, else the board's own.
+ */
 export async function identityOf(path: string): Promise<Record<string, string>> {
   const { stdout } = await git(path, ['config', '--null', '--get-regexp', '^user\\.(name|email)$'])
   const settings = new Map(
@@ -16,7 +18,7 @@ export async function identityOf(path: string): Promise<Record<string, string>> 
   }
 }
 
-/** A setting that holds more than the marks which Git strips from names. */
+/** A setting with more than the characters that Git strips from names. */
 function named(setting = ''): string | undefined {
   const value = setting.replace(/[<>\s]+/g, ' ').trim()
   return /[\p{L}\p{N}]/u.test(value) ? value : undefined

@@ -5,9 +5,11 @@ import { git, GitFailed } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 
-/** A worktree's index, locked as Git locks it, so that nobody's Git changes it meanwhile. */
+/** A worktree's index, locked in Git's own way against other Git processes. */
 export interface TakenIndex {
-  /** Puts the worktree on a new commit, with the quarantine's index, which must be that commit's. The files stay as they are. */
+  /**
+   * Moves the worktree to a new commit, with the quarantine's index, which must match it. The files stay as they are.
+   */
   install(commit: string): Promise<void>
   release(): Promise<void>
 }
@@ -24,7 +26,7 @@ export async function takeIndex({ topLevel, gitDir }: Repository, quarantine: Qu
     isHeld = false
   }
   const install = async (commit: string) => {
-    // An index in two parts would point to a part that the quarantine takes away.
+    // A split index would refer to a part in the quarantine's temporary folder.
     await quarantine.run(['update-index', '--no-split-index'])
     await copyFile(join(quarantine.gitDir, 'index'), lock)
     const { exitCode, stderr } = await git(topLevel, [

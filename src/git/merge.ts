@@ -10,6 +10,7 @@ import { takeIndex, type TakenIndex } from './indexLock.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
+import { syncBranch, syncWorktreesOn, type BranchSync } from './syncBranch.ts'
 import { snapshotOf } from './snapshot.ts'
 import { listWorktrees } from './worktrees.ts'
 
@@ -19,16 +20,19 @@ const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infin
 
 export interface MergeRequest {
   projectPath: string
-  /** The card's worktree where it stands: what it holds is merged, also what is not committed yet, which becomes a commit there. Null: the branch alone. */
+  /**
+   * The card's worktree, if it exists: its uncommitted changes are committed there and merged, too. Null: the branch
+   * alone.
+   */
   worktreePath: string | null
   branch: string | null
-  /** The local branch that gets the work; undefined: the one that the project's folder is on. */
+  /** The target branch; undefined: the current one of the project's folder. */
   into: string | undefined
   squash: boolean
-  /** What the commits are called. */
+  /** The message of the commits. */
   title: string
 }
-/** `merged` is false when the branch has it all already. `commit` is what the branch is on now. */
+/** `merged` is false when the branch was up to date. `commit` is the branch's commit now. */
 export interface Merged {
   merged: boolean
   into: string
@@ -36,11 +40,11 @@ export interface Merged {
 }
 
 /**
- * Merges a card's work into a branch: a merge commit, or with `squash` one commit of all. Where the branch is checked out,
- * its files change too. It happens whole or not at all. Hooks, merge drivers and the filters of changed files do not run,
- * save those of the account's own configuration where a checked-out branch gets its new files.
- * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the files;
- * WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
+ * Merges a card's work into a branch, atomically: by a merge commit, or with `squash` a single commit. The files of a
+ * checked-out branch change, too. Hooks, merge drivers and the filters of changed files do not run, except the
+ * account's own filters for a checked-out branch.
+ * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the
+ *   files; WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
 export async function mergeWork(request: MergeRequest): Promise<Merged> {
   const repository = (await findRepository(request.projectPath)) ?? refuse('NOT_A_GIT_REPOSITORY')
@@ -49,11 +53,26 @@ export async function mergeWork(request: MergeRequest): Promise<Merged> {
     repository.branch ??
     (await currentBranch(request.projectPath)) ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
-  return withRepositoryLock(repository.commonDir, () =>
+  const { state, reason } = await syncAgents(request, repository, into)
+  if (state === 'refused')
+    throw new Problem('CONFLICT', `What the card's agent has committed cannot be taken over. ${reason}`)
+  const merged = await withRepositoryLock(repository.commonDir, () =>
     mergeOnce(request, repository, into).catch(error => {
       throw toProblem(error)
     }),
   )
+  await syncAgents(request, repository, into)
+  return merged
+}
+
+/** Agents that have Git folders of their own may have moved the branches, or are told that the merge has. */
+async function syncAgents(
+  { worktreePath }: MergeRequest,
+  { commonDir }: Repository,
+  into: string,
+): Promise<BranchSync> {
+  await syncWorktreesOn(commonDir, into)
+  return worktreePath === null ? { state: 'none' } : syncBranch(worktreePath)
 }
 
 async function mergeOnce(request: MergeRequest, repository: Repository, into: string): Promise<Merged> {
@@ -73,13 +92,14 @@ async function mergeOnce(request: MergeRequest, repository: Repository, into: st
     if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
       throw new Problem('CONFLICT', 'The card works on that branch itself.')
     if (place) index = await takeIndex(place, quarantine)
+    await quarantine.keepStaged()
     const work = place
       ? await commitWork(writing, request.title)
       : ((await refOf(quarantine, request.branch)) ??
         refuse('CONFLICT', 'The card has no branch that could be merged.'))
     const result = await combine(writing, target, work, request)
     if (result !== target) await advance(repository, into, target, result)
-    // The branch has the work by now. A worktree that cannot take its commit any more stays as it was, which loses nothing.
+    // The merge is done. If the worktree cannot move to its new commit, it stays as it was, and nothing is lost.
     if (place && work !== quarantine.head) await index!.install(work).catch(() => {})
     return { merged: result !== target, into, commit: result }
   } finally {
@@ -91,7 +111,7 @@ async function mergeOnce(request: MergeRequest, repository: Repository, into: st
 const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> =>
   (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
 
-/** The commit of all that a worktree holds: the one that it is on, or a new one on top with what is not committed. */
+/** Commits a worktree's changes. @returns the commit, or HEAD without changes */
 async function commitWork(quarantine: Quarantine, title: string): Promise<string> {
   const head = quarantine.head ?? refuse('CONFLICT', 'The worktree has no commit.')
   if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
@@ -102,7 +122,7 @@ async function commitWork(quarantine: Quarantine, title: string): Promise<string
   return commit(quarantine, tree, [head], title)
 }
 
-/** The commit that holds the target and the work; the target itself when it has all of the work. */
+/** Merges the work into the target; the target itself when it is up to date. */
 async function combine(
   quarantine: Quarantine,
   target: string,
@@ -134,7 +154,7 @@ async function mergeTrees(quarantine: Quarantine, target: string, work: string):
   )
 }
 
-/** Moves the branch on to the new commit, and the files with it where it is checked out. */
+/** Advances the branch to the new commit, and the files where it is checked out. */
 async function advance(repository: Repository, into: string, target: string, result: string): Promise<void> {
   const checkedOut = (await listWorktrees(repository.topLevel)).find(({ branch }) => branch === into)
   if (!checkedOut || (await kindOf(checkedOut.path)) === 'nothing') {
@@ -179,7 +199,7 @@ function couldNotFollow(error: unknown): unknown {
   )
 }
 
-/** Files that a filter of the repository's own would have to make cannot be brought up to the merge. */
+/** Refuses changed files with a filter of the repository's own: they cannot be updated. */
 async function requireUnchanged(topLevel: string, target: string, result: string): Promise<void> {
   const quarantine = await openQuarantine(topLevel, tmpdir())
   try {

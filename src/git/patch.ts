@@ -9,10 +9,10 @@ const timeoutMs = 10 * 60_000
 const maxLevels = 16
 
 /**
- * Writes to the new file `file` (0600, synced) a patch of what would be lost with a worktree: each commit that only
- * `branch` or no branch holds, then the uncommitted and untracked changes, as one mailbox for `git am` or `git apply`, and
- * the same for repositories inside of the worktree. Returns whether there was anything to lose; otherwise there is no file.
- * @throws Problem WORKTREE_DIRTY, DISK_FULL: the patch could not be made, there is no file and nothing may be deleted
+ * Writes a patch of the work that deleting a worktree would lose to the new file `file` (0600, synced): each commit
+ * that only `branch` or no branch holds, then the uncommitted and untracked changes, as one mailbox for `git am` or
+ * `git apply`; the same for nested repositories. @returns whether there was anything; otherwise there is no file
+ * @throws Problem WORKTREE_DIRTY, DISK_FULL: there is no patch and nothing may be deleted
  */
 export async function savePatch(worktreePath: string, branch: string | null, file: string): Promise<boolean> {
   if ((await kindOf(worktreePath)) === 'nothing') return false
@@ -68,7 +68,7 @@ async function appendRepository(
   }
 }
 
-/** Whole file contents, without the diff drivers and text conversions that the repository configures: they run programs. */
+/** Whole file contents, without the repository's diff drivers and text conversions, which are programs. */
 const plainDiff = (prefix: string) => [
   '--patch',
   '--binary',
@@ -82,7 +82,7 @@ const plainDiff = (prefix: string) => [
   `--dst-prefix=b/${prefix}`,
 ]
 
-/** Follows first parents only: along that line each patch, also a merge's, applies to the result of the one before. */
+/** Follows first parents only: on that line each patch, also a merge's, applies to the result of the previous one. */
 async function appendCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
@@ -114,7 +114,7 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
     quarantine.head === undefined
       ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin'])
       : await treeOf(quarantine, ['rev-parse', `${quarantine.head}^{tree}`])
-  // write-tree refuses an index with conflicts; what is staged then survives in the files only.
+  // write-tree refuses an index with conflicts; its staged contents are then saved from the files only.
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
   await indexFiles(quarantine)
   const after = await treeOf(quarantine, ['write-tree'])
@@ -122,7 +122,7 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
   await appendDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', file, prefix)
 }
 
-/** Updates the quarantine's index to the worktree's files, byte for byte: the attributes switch all conversions off. */
+/** Adds the worktree's files to the quarantine's index byte for byte: the attributes disable all conversions. */
 async function indexFiles(quarantine: Quarantine): Promise<void> {
   const { changed: paths } = await survey(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))

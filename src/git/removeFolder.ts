@@ -1,7 +1,7 @@
 import { chmod, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Removes a folder with all that is in it, also below folders that nothing may be deleted from. A link is removed, not followed. */
+/** Removes a folder recursively, read-only folders included. A link is removed, not followed. */
 export async function removeFolder(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: 3 })

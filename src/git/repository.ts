@@ -1,11 +1,12 @@
 import { lstat, realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { git, gitOutput, GitFailed, nulSeparated, type GitResult } from './git.ts'
+import { readPlain } from './untrustedFiles.ts'
 
 /**
- * Where a working tree is, its own Git folder, and the one that it shares with the other worktrees. Absolute, without links.
- * `head` is the commit that it is on; undefined before the first one. `branch` is the one that it is on, as far as one look tells.
+ * A working tree, its own Git folder, and the one shared with the other worktrees. Absolute, without links. `head` is
+ * its commit, undefined before the first one. `branch` is the current one, as far as one command can tell.
  */
 export interface Repository {
   topLevel: string
@@ -16,9 +17,16 @@ export interface Repository {
 }
 
 const maxListBytes = 64 * 1024 * 1024
+const maxRecordBytes = 8192
 
-/** The repository whose working tree holds the folder, or undefined when there is none. @throws Problem CONFLICT when this machine has no Git; GitFailed */
+/**
+ * The repository whose working tree contains the folder, or undefined. @throws Problem CONFLICT when this machine has
+ * no Git; GitFailed
+ */
 export async function findRepository(path: string): Promise<Repository | undefined> {
+  const real = await realpath(path).catch(() => undefined)
+  // Without a `.git` in a parent folder there is no repository: saves a process.
+  if (real !== undefined && !(await isMarked(real))) return undefined
   const { exitCode, stdout } = await git(path, [
     'rev-parse',
     '--path-format=absolute',
@@ -29,10 +37,10 @@ export async function findRepository(path: string): Promise<Repository | undefin
     'HEAD^{commit}',
     '--symbolic-full-name',
     'HEAD',
-  ]).catch((error: unknown) => withoutGit(path, error))
+  ]).catch(withoutGit)
   const lines = stdout.toString().split('\n').slice(0, -1)
   const [head, ref] = lines.slice(3)
-  // Other lines than these are of a path with a line break in it.
+  // Any other number of lines means a path with a line break.
   if (
     exitCode !== 0 ||
     lines.length < 3 ||
@@ -42,16 +50,16 @@ export async function findRepository(path: string): Promise<Repository | undefin
   )
     return undefined
   const [topLevel, gitDir, commonDir] = await Promise.all(lines.slice(0, 3).map(line => realpath(line)))
-  // A branch of this name makes Git see two things in "HEAD".
+  // With a branch of this name, "HEAD" is ambiguous.
   const branch =
     ref?.startsWith('refs/heads/') && ref !== 'refs/heads/HEAD' ? ref.slice('refs/heads/'.length) : undefined
   return { topLevel: topLevel!, gitDir: gitDir!, commonDir: commonDir!, head, branch }
 }
 
-/** In a folder that is gone there is no repository, nor where no folder has Git's mark: only for the others Git is needed. */
-async function withoutGit(path: string, error: unknown): Promise<Pick<GitResult, 'exitCode' | 'stdout'>> {
+/** A missing folder has no repository. */
+function withoutGit(error: unknown): Pick<GitResult, 'exitCode' | 'stdout'> {
   if (!(error instanceof GitFailed) || !['folder', 'missing'].includes(error.reason)) throw error
-  if (error.reason === 'missing' && (await isMarked(await realpath(path))))
+  if (error.reason === 'missing')
     throw new Problem(
       'CONFLICT',
       'Git was not found on the server: install it, or mend the PATH that the server is started with.',
@@ -67,21 +75,32 @@ const isMarked = async (folder: string): Promise<boolean> =>
   )) ||
   (dirname(folder) !== folder && isMarked(dirname(folder)))
 
-/** The branch that a working tree is on; null when it is on none. */
+/** The path of a worktree in the repository's own list, as `git worktree list` reads it, without a process. */
+export async function recordedPlace({
+  gitDir,
+  commonDir,
+}: Pick<Repository, 'gitDir' | 'commonDir'>): Promise<string | undefined> {
+  if (gitDir === commonDir) return basename(commonDir) === '.git' ? dirname(commonDir) : undefined
+  if (dirname(gitDir) !== join(commonDir, 'worktrees')) return undefined
+  const record = await readPlain(join(gitDir, 'gitdir'), maxRecordBytes).catch(() => undefined)
+  return record === undefined ? undefined : realpath(dirname(resolve(gitDir, record.trimEnd()))).catch(() => undefined)
+}
+
+/** A working tree's current branch; null when detached. */
 export async function currentBranch(path: string): Promise<string | null> {
   const { exitCode, stdout } = await git(path, ['symbolic-ref', '--quiet', 'HEAD'])
   const name = stdout.toString().trim()
   return exitCode === 0 && name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null
 }
 
-/** The commit that a working tree is on; undefined before the first one. */
+/** A working tree's commit; undefined before the first one. */
 export async function headOf(path: string): Promise<string | undefined> {
   const { exitCode, stdout } = await git(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
 
 /**
- * The paths of the files below a folder that Git tracks, relative to it.
+ * The tracked files below a folder, relative to it.
  * @throws Problem NOT_A_GIT_REPOSITORY; CONFLICT when they are too many to list
  */
 export async function trackedFiles(path: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kindWithin, survey, type Kind } from './changes.ts'
@@ -13,7 +13,7 @@ export interface SnapshotLimits {
   maxFileBytes: number
   maxBytes: number
 }
-/** `changed` names what differs from the index as it was; `isPartial` tells that some of it is not in the tree, or by a stand-in. */
+/** `changed`: differences from the index as it was. `isPartial`: some files are missing, or have a placeholder. */
 export interface Snapshot {
   tree: string
   changed: string[]
@@ -21,10 +21,10 @@ export interface Snapshot {
 }
 
 /**
- * The tree of a worktree as its files lie there: staged, changed, deleted and untracked ones, ignored ones only if tracked.
- * A file over a limit has a stand-in in the tree, which is binary and not the same for another size or time. Line ends and
- * encodings are converted as the repository's attributes say; no filter runs. Repositories inside of it stay as the index has them.
- * The quarantine's index is the tree afterwards.
+ * Writes a tree of a worktree's present files: staged, changed, deleted and untracked ones; ignored ones only if
+ * tracked. A file over a limit is replaced by a binary placeholder that differs by size and time. Line endings and
+ * encodings are converted by the repository's attributes; no filter runs. Nested repositories stay as in the index.
+ * Afterwards the quarantine's index is that tree.
  * @throws GitFailed
  */
 export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
@@ -33,7 +33,7 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
       return await takeSnapshot(quarantine, limits)
     } catch (error) {
       if (!(error instanceof GitFailed) || error.reason !== 'failed' || attempt === maxTries) throw error
-      // Files may come and go meanwhile; the last time they are also taken as they are, for a conversion may be what fails.
+      // Files may come and go meanwhile. The last try skips conversions, in case one of them fails.
       if (attempt === maxTries - 1)
         await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
     }
@@ -66,7 +66,7 @@ interface Large {
   description: string
 }
 
-/** Parts files that are read from those that are too large, too many to read all, or may not be read. */
+/** Separates files to be read from those that are too large, too many, or unreadable. */
 async function bySize(
   topLevel: string,
   paths: readonly string[],
@@ -86,10 +86,16 @@ async function bySize(
     const fits = isReadable && stats.size <= limits.maxFileBytes && bytes + stats.size <= limits.maxBytes
     if (fits) bytes += stats.size
     if (fits) small.push(path)
-    else large.push({ path, description: `\0${stats.size} ${stats.mtimeMs}` })
+    else large.push({ path, description: descriptionOf(stats) })
   }
   return { small, large }
 }
+
+const descriptionOf = ({ size, mtimeMs }: Stats): string => `\0${size} ${mtimeMs}`
+
+/** Whether a file's content is what stands in a snapshot for one over a limit. */
+export const isStandIn = (content: Buffer): boolean =>
+  content.length < 64 && /^\0\d+ \d+(\.\d+)?$/.test(content.toString('latin1'))
 
 async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise<void> {
   if (large.length === 0) return

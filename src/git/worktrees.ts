@@ -4,27 +4,29 @@ import { join } from 'node:path'
 import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
 import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
-import { findRepository, type Repository } from './repository.ts'
+import { findRepository, recordedPlace, type Repository } from './repository.ts'
+import { findShadow } from './shadow.ts'
+import { hasOwnCommits } from './shadowRefs.ts'
+import { syncBranch } from './syncBranch.ts'
 
 const maxLevels = 16
 const maxListBytes = 64 * 1024 * 1024
 
-/** Whether a folder is a worktree of the repository that another folder belongs to, as that repository itself knows it. */
+/** Whether a folder is a worktree of another folder's repository, by the repository's own list. */
 export async function belongsTo(worktreePath: string, projectPath: string): Promise<boolean> {
   const project = await realpath(projectPath).then(findRepository, () => undefined)
   return project !== undefined && (await worktreeOf(project, worktreePath)) !== undefined
 }
 
-/** The worktree of a repository at a path, if it is one as that repository itself knows it. */
+/** The worktree at a path, if it is one by the repository's own list. */
 export async function worktreeOf(repository: Repository, path: string): Promise<Repository | undefined> {
   const worktree = await realpath(path).catch(() => undefined)
   const found = worktree === undefined ? undefined : await findRepository(worktree)
   if (!found || found.topLevel !== worktree || found.commonDir !== repository.commonDir) return undefined
-  const listed = (await listWorktrees(repository.topLevel)).map(each => realpath(each.path).catch(() => undefined))
-  return (await Promise.all(listed)).includes(worktree) ? found : undefined
+  return (await recordedPlace(found)) === worktree ? found : undefined
 }
 
-/** The working trees of a repository as it lists them, missing ones too, and the branch that each is on. */
+/** The worktrees in a repository's list, missing ones included, with their branches. */
 export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
   const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: maxListBytes })
   return stdout
@@ -46,7 +48,10 @@ export async function listWorktrees(path: string): Promise<Array<{ path: string;
 export async function isClean(worktreePath: string, branch: string | null): Promise<boolean> {
   const kind = await kindOf(worktreePath)
   if (kind !== 'folder') return kind === 'nothing'
+  if ((await syncBranch(worktreePath)).state === 'refused') return false
   try {
+    const shadow = await findShadow(worktreePath)
+    if (shadow && (await hasOwnCommits(shadow))) return false
     return await isCleanAt(worktreePath, branch, 0)
   } catch (error) {
     if (error instanceof GitFailed) return false

@@ -4,20 +4,13 @@ import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { markSelfRegistered } from '../store/oidc.ts'
 import { deleteSignInToken, insertSignInToken, type Origin } from '../store/signInTokens.ts'
-import {
-  findUserByEmail,
-  hasUsers,
-  insertUser,
-  localOperator,
-  reassignOwned,
-  searchUsers,
-  type UserRow,
-} from '../store/users.ts'
+import { findUserByEmail, hasUsers, insertUser, reassignToFirst, searchUsers, type UserRow } from '../store/users.ts'
 import { signInMs } from './authenticate.ts'
 import { mayRegister, readAuthSettings } from './authSettings.ts'
 import type { Caller } from '../domain/caller.ts'
 import { accept, requireOpen, takeInvitations } from '../domain/invitations.ts'
 import type { Realm } from './identity.ts'
+import { endOperatorSignIn } from './operatorSignIns.ts'
 import { isOidcConfigured } from './oidcSettings.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { originOf } from './signIns.ts'
@@ -30,23 +23,25 @@ export interface SignedInUser {
 interface Credentials {
   email: string
   password: string
-  /** What the program that asks calls itself. */
+  /** The client's own name. */
   client?: string
 }
 type SignUp = Credentials & { displayName?: string }
 
-/** How one signs in here (specification "Settings"). */
+/** The ways to sign in to this server (specification "Settings"). */
 export const authStatus = async (
   realm: Realm,
-): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean }> => ({
+  isOwn: boolean,
+): Promise<{ authEnabled: boolean; oidcEnabled: boolean; hasUsers: boolean; registrationEnabled: boolean }> => ({
   authEnabled: (await readAuthSettings(realm)).enabled,
   oidcEnabled: await isOidcConfigured(realm.db),
   hasUsers: await hasUsers(realm.db),
+  registrationEnabled: (await hasUsers(realm.db)) && (await mayRegister(realm, isOwn)),
 })
 
 /**
  * Creates the first user, a super_admin, who takes over what the local operator owns (specification "Authentication").
- * Whoever holds the local token, or calls from the account that the server runs under, need not bring the setup code.
+ * A caller with the local token, or from the account that the server runs under, needs no setup code.
  * @throws Problem SETUP_ALREADY_DONE, SETUP_CODE_REQUIRED, RATE_LIMITED
  */
 export async function setup(
@@ -68,7 +63,7 @@ export async function setup(
   return db.transaction(async tx => {
     if (await hasUsers(tx)) throw new Problem('SETUP_ALREADY_DONE')
     const user = await insertUser(tx, { ...profileOf(input), role: 'super_admin', passwordHash })
-    await reassignOwned(tx, localOperator, user.id)
+    await reassignToFirst(tx, user)
     await takeInvitations(tx, user)
     tx.afterCommit(() => identity.endSetup())
     return signIn(tx, user, passwordHash, originOf(peer, input))
@@ -76,7 +71,8 @@ export async function setup(
 }
 
 /**
- * Signs in with email and password. An account that does not exist is refused like a wrong password, after the same time.
+ * Signs in with email and password. An unknown account is refused with the same error, after the same time, as a wrong
+ * password.
  * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED
  */
 export async function login(
@@ -102,8 +98,8 @@ export async function login(
 }
 
 /**
- * Creates an account with the role user. Nobody has shown the address to be theirs, so it gets nothing that the address was
- * invited to, but with the token of an invitation what that is for.
+ * Creates an account with the role user. Its address is not verified, so invitations to the address do not apply; the
+ * token of an invitation does.
  * @throws Problem REGISTRATION_DISABLED, EMAIL_TAKEN, RATE_LIMITED, INVITATION_NOT_FOUND, INVITATION_EXPIRED
  */
 export async function register(
@@ -133,20 +129,20 @@ export async function register(
 }
 
 /**
- * Ends the token that the caller came with.
- * @throws Problem CONFLICT for the local token, which lives as long as the server
+ * Revokes the token of the request.
+ * @throws Problem CONFLICT for the local token, which is valid as long as the server runs
  */
 export async function logout({ identity }: Realm, tx: Transaction, caller: Caller): Promise<void> {
   if (caller.tokenHash === '') throw new Problem('CONFLICT', 'The request carries no token to end.')
-  if (caller.kind !== 'user')
+  if (caller.tokenHash === identity.localTokenHash)
     throw new Problem('CONFLICT', 'The local token cannot be ended; it ends when the server stops.')
-  await deleteSignInToken(tx, caller.tokenHash)
+  await (caller.kind === 'local' ? endOperatorSignIn : deleteSignInToken)(tx, caller.tokenHash)
   await identity.announce(tx, { tokenHash: caller.tokenHash })
 }
 
 const maxFound = 20
 
-/** At most 20 accounts whose name or email holds the text. */
+/** At most 20 accounts whose name or email contains the text. */
 export const findUsers = (db: Reader, text: string): Promise<UserRow[]> => searchUsers(db, text, maxFound)
 
 async function signIn(tx: Transaction, user: UserRow, passwordHash: string, origin: Origin): Promise<SignedInUser> {

@@ -6,7 +6,7 @@ import { deleteAgentTokens, insertAgentToken } from '../store/agentTokens.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Revocations } from './revocations.ts'
 
-/** No agent token lives longer. */
+/** The maximum lifetime of an agent token. */
 export const maxTokenSecs = 12 * 3600
 
 /** An agent token that has just been made; `token` is shown this once. */
@@ -16,8 +16,8 @@ export interface MintedAgentToken {
 }
 
 /**
- * Makes a token of one card, and of one session of it unless a person asked for it: `userId` is who did.
- * It ends with the card's active execution, after `ttlSecs`, and after 12 hours at the latest.
+ * Mints a token for a card and one of its sessions; `userId` instead is the person who asked for it. It expires with
+ * the card's active execution, after `ttlSecs`, and after 12 hours at the latest.
  */
 export async function mintAgentToken(
   tx: Transaction,
@@ -36,7 +36,7 @@ export async function mintAgentToken(
 }
 
 /**
- * Makes a token of a card that a person works on, who is not the agent.
+ * Mints a token of a card for a person, who works on it instead of the agent.
  * @throws Problem CARD_NOT_FOUND, CONFLICT when the card is not in active execution
  */
 export async function mintForPerson(
@@ -52,7 +52,10 @@ export async function mintForPerson(
   return mintAgentToken(tx, { cardId: card.id, userId: caller.userId, ttlSecs })
 }
 
-/** Ends a card's agent tokens, or a session's, in the transaction of the change that ends active execution; their sockets are closed after the commit. */
+/**
+ * Revokes the agent tokens of a card or session in the transaction that ends active execution; their sockets are
+ * closed after the commit.
+ */
 export async function revokeAgentTokens(
   revocations: Revocations,
   tx: Transaction,

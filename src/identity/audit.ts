@@ -4,31 +4,31 @@ import type { Database } from '../store/database.ts'
 import { countAuditFailures, insertAuditFailure, insertAuditRow, type NewAuditRow } from '../store/audit.ts'
 import { networkOf } from './throttle.ts'
 
-/** How long entries are kept, and how many of failures: years of guessing at passwords take about 20 MB. */
+/** Retention of entries, and the limit of failures: years of password guessing take about 20 MB. */
 export const auditDays = 400
 export const maxKeptFailures = 100_000
-/** How many entries a minute strangers can have written by failing, whatever the number of addresses they come from. */
+/** The limit of entries a minute for failures, whatever the number of addresses they come from. */
 const maxFailuresPerMinute = 50
 const minuteMs = 60_000
 const flushMs = 5000
 
-/** What is told of a failed sign-in. */
+/** The record of a failed sign-in. */
 interface FailedSignIn {
   action: string
   address: string
   /** The account that was tried, if there is one. */
   userId: number | null
-  /** The code of the refusal. */
+  /** The error code. */
   code: string
 }
 
-/** The log of who did what with which rights, as far as it is not written by the transaction of what was done. */
+/** Writes those audit entries that are not part of the transaction they record. */
 export interface Audit {
-  /** Writes an entry about what is done already. */
+  /** Writes an entry about a completed action. */
   add(entry: NewAuditRow): Promise<void>
-  /** Writes a failure; those of one address within a minute are one entry with their count. Never throws. */
+  /** Records a failure; failures of one address within a minute share an entry with a count. Never throws. */
   failed(failure: FailedSignIn): Promise<void>
-  /** Writes the counts that are not written yet. */
+  /** Flushes pending counts. */
   close(): Promise<void>
 }
 
@@ -93,7 +93,7 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
   }
 }
 
-/** An entry about what the server does by itself. */
+/** An entry about an action of the server's own. */
 export const bySystem = (action: string, target: { kind: string; id: string | number }, why: string): NewAuditRow => ({
   outcome: 'ok',
   action,
@@ -108,7 +108,7 @@ export const bySystem = (action: string, target: { kind: string; id: string | nu
   detail: '{}',
 })
 
-/** @param isOfMany the entry counts for many addresses, and so names none */
+/** @param isOfMany the entry counts failures of many addresses, and so names none */
 const failureEntry = (failure: FailedSignIn, isOfMany: boolean): NewAuditRow => ({
   outcome: 'failed',
   action: failure.action,

@@ -5,7 +5,7 @@ import { noteRightsChanged } from '../store/rights.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import type { Realm } from './identity.ts'
 
-/** Whether one must sign in, and whether anybody may make an account. */
+/** Whether signing in is required, and whether anybody may register. */
 export interface AuthSettings {
   enabled: boolean
   registrationEnabled: boolean
@@ -14,23 +14,29 @@ type Place = Pick<Realm, 'config'> & { db: Reader }
 
 const name = 'auth'
 
-/** What was chosen, else: authentication is on, and registration while only this machine reaches the server. */
+/**
+ * The stored settings, or the defaults: authentication is on; registration is open while only this machine can reach
+ * the server.
+ */
 export async function readAuthSettings(place: Place): Promise<AuthSettings> {
   const { enabled = true, registrationEnabled = isLocalOnly(place.config) } = await readChosen(place)
   return { enabled, registrationEnabled }
 }
 
-/** Whether somebody may make an account. Until an administrator has chosen, that is for the server's own account alone. */
+/** Whether somebody may register. Until an administrator has decided, only the server's own OS account may. */
 export async function mayRegister(place: Place, isOwn: boolean): Promise<boolean> {
   const { registrationEnabled = isOwn && isLocalOnly(place.config) } = await readChosen(place)
   return registrationEnabled
 }
 
-/** Whether a request without a token may come in as the local operator: authentication is off, and only this machine can send one. */
+/**
+ * Whether a request without a token acts as the local operator: authentication is off, and only this machine can reach
+ * the server.
+ */
 export const isOpen = async (realm: Place): Promise<boolean> =>
   mayBeOff(realm.config) && !(await readAuthSettings(realm)).enabled
 
-/** @throws Problem CONFLICT when authentication would be off on a server that others can reach */
+/** @throws Problem CONFLICT for authentication off on a server that others can reach */
 export async function changeAuthSettings(
   { config }: Realm,
   tx: Transaction,
@@ -48,8 +54,8 @@ export async function changeAuthSettings(
   return readAuthSettings({ config, db: tx })
 }
 
-/** @throws Problem CONFLICT when authentication was switched off and the server is about to be reachable by others */
-export async function requireClosedDoor(realm: Place): Promise<void> {
+/** @throws Problem CONFLICT when authentication is off and the server is about to become reachable by others */
+export async function requireSafeAuthSettings(realm: Place): Promise<void> {
   if (mayBeOff(realm.config) || (await readAuthSettings(realm)).enabled) return
   throw new Problem(
     'CONFLICT',
@@ -57,7 +63,7 @@ export async function requireClosedDoor(realm: Place): Promise<void> {
   )
 }
 
-/** Names that others use lead here through something that makes all of them look like this machine. */
+/** With `allowHosts` a proxy forwards here, and every client looks like this machine. */
 const mayBeOff = (config: ServerConfig) => isLocalOnly(config) && config.allowHosts.every(isLoopbackHost)
 
 const readChosen = async ({ db }: Place) =>

@@ -9,25 +9,34 @@ import { findSignIn } from '../store/signInTokens.ts'
 import { hasUsers, localOperator, readAccount, readFirstSuperAdmin } from '../store/users.ts'
 import type { Grant, GrantBeside } from '../store/projects.ts'
 import { isOpen } from './authSettings.ts'
+import { isOperatorSignIn } from './operatorSignIns.ts'
 import { projectRole } from '../domain/access.ts'
 import { noAccount, type Caller } from '../domain/caller.ts'
 import type { Realm } from './identity.ts'
 
 const dayMs = 86_400_000
-/** How long a sign-in lasts after its last use, to the day. */
+/** A sign-in expires this long after its last use, to the day. */
 export const signInMs = 30 * dayMs
 const useMs = 60_000
 
-/** The operator's account as callers see it. */
-const operator = { userId: localOperator, role: 'super_admin', email: '', displayName: 'Local operator' } as const
+/** The local operator's account as views show it. */
+export const operatorAccount = {
+  userId: localOperator,
+  role: 'super_admin',
+  email: '',
+  displayName: 'Local operator',
+} as const
 
-/** Whether another daemon on the same database vouches that the operator of its machine sends a request; undefined where none says so. */
+/**
+ * Whether another daemon on the same database has signed the request as one of its machine's operator; undefined
+ * without such a header.
+ */
 export type ForwardCheck = (() => boolean) | undefined
 
 /**
- * Tells who sends a request by its `Authorization` header, with one look-up. Without one it is nobody, unless authentication is
- * switched off and the peer runs under the server's own account, or another daemon vouches for it.
- * @param projectId the project that the request names: what ties the caller to it comes with the same look-up where it can
+ * Authenticates a request by its `Authorization` header, with one look-up. Without one it is refused, unless
+ * authentication is off and the peer runs under the server's own OS account, or another daemon has signed it.
+ * @param projectId the request's project: the caller's grant in it is read by the same look-up where possible
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
 export function authenticate(
@@ -35,10 +44,10 @@ export function authenticate(
   authorization: string | undefined,
   peer: Pick<Peer, 'isOwn'>,
   projectId?: number,
-  voucher?: ForwardCheck,
+  operatorCheck?: ForwardCheck,
 ): Promise<Caller> {
-  if (authorization === undefined && voucher) return voucher() ? operate(realm, '') : refuse()
-  if (authorization === undefined) return neighbour(realm, peer)
+  if (authorization === undefined && operatorCheck) return operatorCheck() ? localOperatorCaller(realm, '') : refuse()
+  if (authorization === undefined) return callerWithoutToken(realm, peer)
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
   switch (check(token)) {
@@ -57,12 +66,15 @@ export function authenticate(
 
 async function signedIn({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
   const row = await findSignIn(identity.holders, tokenHash, projectId)
-  if (!row) return refuse('The token is not valid.')
+  if (!row)
+    return (await isOperatorSignIn(identity.holders, tokenHash))
+      ? { kind: 'local', ...operatorAccount, tokenHash }
+      : refuse('The token is not valid.')
   const now = config.clock()
   const leftMs = Date.parse(row.expiresAt) - now.getTime()
   if (leftMs <= 0) throw new Problem('TOKEN_EXPIRED')
   if (leftMs < signInMs - dayMs) identity.touches.extend(tokenHash, new Date(now.getTime() + signInMs).toISOString())
-  if (isNews(row.lastUsedAt, now)) identity.touches.signInUsed(tokenHash, now.toISOString())
+  if (isWorthRecording(row.lastUsedAt, now)) identity.touches.signInUsed(tokenHash, now.toISOString())
   return {
     kind: 'user',
     userId: row.userId,
@@ -82,11 +94,11 @@ async function keyHolder({ config, identity }: Realm, tokenHash: string, project
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
   const caller = callerOfKey(row, tokenHash, projectId)
   if (!caller) return refuse('The API key is not valid.')
-  if (isNews(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
+  if (isWorthRecording(row.lastUsedAt, now)) identity.touches.keyUsed(row.id, now.toISOString())
   return caller
 }
 
-/** Who calls with a key; undefined when its owner is gone. The caller has looked whether the key has expired. */
+/** The caller of an API key; undefined when its owner is gone. The key's expiry is checked already. */
 export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: number): Caller | undefined {
   const owner =
     row.role === null
@@ -112,9 +124,10 @@ export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: numbe
   )
 }
 
-/** An account as the caller that it would be now; undefined when it is gone. */
+/** The caller of an account, with its present rights; undefined when it is gone. */
 export async function callerOfAccount(db: Reader, userId: number): Promise<Caller | undefined> {
-  if (userId === localOperator) return (await hasUsers(db)) ? undefined : { kind: 'local', ...operator, tokenHash: '' }
+  if (userId === localOperator)
+    return (await hasUsers(db)) ? undefined : { kind: 'local', ...operatorAccount, tokenHash: '' }
   const user = await readAccount(db, userId)
   return (
     user && {
@@ -128,17 +141,17 @@ export async function callerOfAccount(db: Reader, userId: number): Promise<Calle
   )
 }
 
-/** When something was last used is noted to the minute. */
-const isNews = (lastUsedAt: string | null, now: Date) =>
+/** Times of last use are recorded to the minute. */
+const isWorthRecording = (lastUsedAt: string | null, now: Date) =>
   lastUsedAt === null || Math.abs(now.getTime() - Date.parse(lastUsedAt)) >= useMs
 
 const grantIn = (row: GrantBeside, projectId: number | undefined): Caller['grant'] =>
   projectId === undefined ? undefined : { projectId, held: row.ownerId === null ? undefined : (row as Grant) }
 
 const ownerBeforeUsers = (userId: number, hasUsers: number) =>
-  userId === localOperator && !hasUsers ? operator : undefined
+  userId === localOperator && !hasUsers ? operatorAccount : undefined
 
-/** A token that a person asked for ends with that person's part in the project. */
+/** A token that a person asked for is valid only while that person has access to the project. */
 async function agent({ config, identity: { holders } }: Realm, tokenHash: string): Promise<Caller> {
   const row = await findAgentToken(holders, tokenHash)
   if (!row || row.deletedAt !== null) return refuse('The agent token is not valid.')
@@ -162,23 +175,23 @@ async function agent({ config, identity: { holders } }: Realm, tokenHash: string
 async function local(realm: Realm, tokenHash: string): Promise<Caller> {
   if (tokenHash !== realm.identity.localTokenHash)
     return refuse('The local token is not valid; the server that it belonged to has stopped.')
-  return operate(realm, tokenHash)
+  return localOperatorCaller(realm, tokenHash)
 }
 
-/** Somebody who brings no token. */
-async function neighbour(realm: Realm, peer: Pick<Peer, 'isOwn'>): Promise<Caller> {
+/** Authenticates a request without a token. */
+async function callerWithoutToken(realm: Realm, peer: Pick<Peer, 'isOwn'>): Promise<Caller> {
   if (!(await isOpen({ config: realm.config, db: realm.identity.holders }))) return refuse()
   return (await peer.isOwn())
-    ? operate(realm, '')
+    ? localOperatorCaller(realm, '')
     : refuse(
         'Authentication is switched off only for the account that the server runs under: send Authorization: Bearer <token>.',
       )
 }
 
 /** The local operator, or the first super_admin once there is one. */
-async function operate({ identity }: Realm, tokenHash: string): Promise<Caller> {
+async function localOperatorCaller({ identity }: Realm, tokenHash: string): Promise<Caller> {
   const user = await readFirstSuperAdmin(identity.holders)
-  if (!user) return { kind: 'local', ...operator, tokenHash }
+  if (!user) return { kind: 'local', ...operatorAccount, tokenHash }
   return {
     kind: 'local',
     userId: user.id,

@@ -2,7 +2,7 @@ import { invalid } from '../contract/errors.ts'
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { Caller } from '../domain/caller.ts'
 import { find } from '../domain/credentials.ts'
-import { insertCredential, updateCredential, type CredentialRow } from '../store/credentials.ts'
+import { insertCredential, updateCredential, type CredentialRow, type SealedHeaders } from '../store/credentials.ts'
 import type { Transaction } from '../store/database.ts'
 import { baseUrlOf } from './providers.ts'
 import type { Seal } from './seal.ts'
@@ -14,33 +14,47 @@ export interface NewCredential {
   provider: CredentialProvider
   apiKey?: string
   baseUrl?: string | null
+  headers?: Record<string, string>
+  models?: readonly string[]
 }
 export interface CredentialChange {
   name?: string
   apiKey?: string
   baseUrl?: string | null
+  headers?: Record<string, string>
+  models?: readonly string[]
 }
 
-/** Where a credential's API key or tokens are sealed. */
+/** The place to which a credential's secret is bound when sealed. */
 export const secretPlace = ({ id }: Pick<CredentialRow, 'id'>): string => `credentials/${id}/secret`
 
-/** Keeps an API key of the caller's, sealed. @throws Problem VALIDATION_FAILED without a key, or without an address where the provider has none */
+/**
+ * Stores a sealed API key of the caller's. @throws Problem VALIDATION_FAILED without a key, or without an address
+ * where the provider has none
+ */
 export async function create(
   seal: Seal,
   tx: Transaction,
   caller: Caller,
-  { name, provider, apiKey, baseUrl = null }: NewCredential,
+  { name, provider, apiKey, baseUrl = null, headers = {}, models = [] }: NewCredential,
 ): Promise<CredentialRow> {
   if (apiKey === undefined)
     throw invalid('apiKey', 'is required; without one, start with POST /api/credentials/oauth/init')
   baseUrlOf({ provider, baseUrl })
   const id = await insertCredential(tx, { userId: caller.userId, name, provider, kind: 'api_key', baseUrl })
-  await updateCredential(tx, id, { name, baseUrl, ...sealed(seal, { id }, apiKey) })
+  await updateCredential(tx, id, {
+    name,
+    baseUrl,
+    headers: sealedHeaders(seal, id, headers),
+    models: JSON.stringify(models),
+    ...sealed(seal, { id }, apiKey),
+  })
   return find(tx, caller, id)
 }
 
 /**
- * Changes one of the caller's credentials. A key goes to the server that it was entered for: it is wanted again with another one.
+ * Changes one of the caller's credentials. A key is only sent to the server that it was entered for: a new address
+ * needs the key again.
  * @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED
  */
 export async function update(
@@ -56,12 +70,16 @@ export async function update(
   const server = originOf(after)
   if (before.kind === 'api_key' && change.apiKey === undefined && server !== originOf(before))
     throw invalid('apiKey', 'must be given again when baseUrl leads to another server')
+  if (before.headers !== null && change.headers === undefined && server !== originOf(before))
+    throw invalid('headers', 'must be given again when baseUrl leads to another server')
   const secret = change.apiKey === undefined ? before : sealed(seal, before, change.apiKey)
   await updateCredential(tx, id, {
     name: change.name ?? before.name,
     baseUrl: after.baseUrl,
     sealed: secret.sealed,
     lastFour: secret.lastFour,
+    headers: change.headers ? sealedHeaders(seal, id, change.headers) : before.headers,
+    models: change.models ? JSON.stringify(change.models) : before.models,
   })
   return find(tx, caller, id)
 }
@@ -73,7 +91,24 @@ function requireNameOnly({ apiKey, baseUrl }: CredentialChange): void {
 
 const originOf = (credential: Pick<CredentialRow, 'provider' | 'baseUrl'>) => new URL(baseUrlOf(credential)).origin
 
-/** Of a short key four characters would be too much. */
+const headersPlace = (id: number): string => `credentials/${id}/headers`
+
+function sealedHeaders(seal: Seal, id: number, headers: Readonly<Record<string, string>>): string | null {
+  const names = Object.keys(headers)
+  const stored: SealedHeaders = { names, sealed: seal.seal(headersPlace(id), JSON.stringify(headers)) }
+  return names.length === 0 ? null : JSON.stringify(stored)
+}
+
+/** The extra headers of a credential's requests. @throws Problem SEALED_WITH_OTHER_KEY */
+export function headersOf(seal: Seal, { id, headers }: Pick<CredentialRow, 'id' | 'headers'>): Record<string, string> {
+  if (headers === null) return {}
+  return JSON.parse(seal.open(headersPlace(id), (JSON.parse(headers) as SealedHeaders).sealed)) as Record<
+    string,
+    string
+  >
+}
+
+/** Four characters of a short key would reveal too much of it. */
 const sealed = (seal: Seal, credential: Pick<CredentialRow, 'id'>, apiKey: string) => ({
   sealed: seal.seal(secretPlace(credential), apiKey),
   lastFour: apiKey.length < minMaskableLength ? '' : apiKey.slice(-4),

@@ -16,7 +16,7 @@ export interface DeviceRequest {
   clientId?: string
 }
 
-/** What a credential's `oauth` holds as JSON. The device code is sealed, and forgotten once it has no use. */
+/** A credential's `oauth`, as JSON. The device code is sealed, and deleted after use. */
 export interface Authorization {
   status: DeviceStatus
   source: TokenSource
@@ -35,12 +35,17 @@ export interface DeviceGrantParts {
 }
 
 export const authorizationOf = ({ oauth }: CredentialRow) => JSON.parse(oauth!) as Authorization
-export const leaseOf = (id: number) => `credential:${id}`
+/**
+ * The lease for polling an authorization. Exchanging its tokens has another: with a shared one, a daemon whose poll
+ * ends would release it in the middle of its own exchange.
+ */
+export const authorizationLease = (id: number) => `credential:${id}`
+export const exchangeLease = (id: number) => `credential:${id}:tokens`
 
-/** How much longer than it should take a daemon may take to ask a provider, until another one asks in its place. */
+/** Margin beyond the expected duration of a provider request, after which another daemon takes over. */
 export const leaseMs = 30_000
 
-/** The server's own client secret goes to the provider's usual address only: another one is the user's choice. */
+/** The server's own client secret is sent only to the provider's default address: any other is chosen by a user. */
 export function clientFor(
   { oauthClients }: ServerConfig,
   { provider, baseUrl, clientId }: DeviceRequest,

@@ -13,11 +13,11 @@ import {
 import type { Database, Reader } from '../store/database.ts'
 import { secretPlace } from './credentials.ts'
 import {
+  authorizationLease,
   authorizationOf,
   clientFor,
   clientSecretFor,
   leaseMs,
-  leaseOf,
   type Authorization,
   type DeviceGrantParts,
   type DeviceRequest,
@@ -38,13 +38,22 @@ interface StartedGrant {
   expiresAt: string
 }
 
-/** Device authorizations (RFC 8628): they are asked after in the background, by one daemon at a time, never faster than the provider allows. */
+/**
+ * Device authorizations (RFC 8628), polled in the background by one daemon at a time, never faster than the provider
+ * allows.
+ */
 export interface DeviceGrants {
-  /** @throws Problem VALIDATION_FAILED, PROVIDER_UNAVAILABLE, CONFLICT with ten that wait already */
+  /** @throws Problem VALIDATION_FAILED, PROVIDER_UNAVAILABLE, CONFLICT with ten pending ones */
   start(caller: Caller, request: DeviceRequest): Promise<StartedGrant>
-  /** Goes on asking after an authorization from before a restart. @throws Problem CREDENTIAL_NOT_FOUND, CONFLICT for an API key, SEALED_WITH_OTHER_KEY */
+  /**
+   * Also resumes polling after a restart. @throws Problem CREDENTIAL_NOT_FOUND, CONFLICT for an API key,
+   * SEALED_WITH_OTHER_KEY
+   */
   status(caller: Caller, id: number): Promise<DeviceStatus>
-  /** The secret with which a credential's provider is called; old tokens are exchanged first. @throws Problem CONFLICT before there is one, SEALED_WITH_OTHER_KEY */
+  /**
+   * The secret for a credential's provider; expiring tokens are refreshed first. @throws Problem CONFLICT before there
+   * is one, SEALED_WITH_OTHER_KEY
+   */
   secretOf(credential: CredentialRow): Promise<Secret>
   close(): Promise<void>
 }
@@ -56,11 +65,11 @@ export function createDeviceGrants(parts: DeviceGrantParts): DeviceGrants {
   const polls = new Map<number, Promise<void>>()
   const refreshes = new Map<number, Promise<Tokens>>()
   const closing = new AbortController()
-  // Every poll listens.
+  // One listener per poll.
   setMaxListeners(0, closing.signal)
 
   const follow = (id: number, deviceCode: string) => {
-    // A poll that fails goes on when somebody asks for the status.
+    // A failed poll is retried with the next request for the status.
     if (!polls.has(id) && !closing.signal.aborted)
       polls.set(
         id,
@@ -151,7 +160,7 @@ async function requireRoom(db: Reader, { userId }: Caller, now: string): Promise
     throw new Problem('CONFLICT', `At most ${maxPending} authorizations may wait at once.`)
 }
 
-/** Waits and asks until there is an outcome, the time is over, or the credential is gone. */
+/** Polls until there is an outcome, the code has expired, or the credential is gone. */
 async function poll(parts: DeviceGrantParts, id: number, deviceCode: string, signal: AbortSignal): Promise<void> {
   const { config, db, outboundDispatcher } = parts
   for (;;) {
@@ -161,7 +170,7 @@ async function poll(parts: DeviceGrantParts, id: number, deviceCode: string, sig
     const lease = await acquireLease(
       db,
       parts.daemonId,
-      leaseOf(id),
+      authorizationLease(id),
       waiting.authorization.intervalSecs * 1000 + leaseMs,
     )
     if (!lease) continue
@@ -195,8 +204,9 @@ async function readPending(
 }
 
 /**
- * Writes an outcome, and what the provider said of its pace, unless there is an outcome already. Tells how the authorization stands.
- * A daemon whose lease is over brings tokens, or nothing: a code that another one has used is no failure.
+ * Stores an outcome, or the provider's polling interval, unless there is an outcome already. @returns the
+ * authorization's state. A daemon whose lease has expired stores tokens only: its failure may just mean that another
+ * daemon has used the code.
  */
 const settle = (
   { db, seal }: DeviceGrantParts,

@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
 import { readCredential, setAuthorization, type CredentialRow } from '../store/credentials.ts'
 import { secretPlace } from './credentials.ts'
-import { authorizationOf, clientSecretFor, leaseMs, leaseOf, type DeviceGrantParts } from './deviceAuthorization.ts'
+import {
+  authorizationOf,
+  clientSecretFor,
+  exchangeLease,
+  leaseMs,
+  type DeviceGrantParts,
+} from './deviceAuthorization.ts'
 import { acquireLease } from './lease.ts'
 import { refresh, type Tokens } from './oauth.ts'
 import type { Seal } from './seal.ts'
@@ -15,16 +21,19 @@ export const tokensOf = (seal: Seal, credential: CredentialRow) =>
 export const isOld = ({ expiresAt, refreshToken }: Tokens, now: Date) =>
   refreshToken !== undefined && expiresAt !== undefined && Date.parse(expiresAt) - now.getTime() < refreshBeforeMs
 
-/** Has old tokens exchanged by one daemon at a time: many providers take a refresh token once, and end all of them when it comes again. */
+/**
+ * Refreshes tokens by one daemon at a time: many providers accept a refresh token once, and revoke all tokens when it
+ * is reused.
+ */
 export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens> {
   for (const giveUpAt = performance.now() + maxWaitMs; ; await delay(pollMs)) {
-    const lease = await acquireLease(parts.db, parts.daemonId, leaseOf(id), leaseMs)
+    const lease = await acquireLease(parts.db, parts.daemonId, exchangeLease(id), leaseMs)
     if (lease)
       return exchange(parts, id).finally(() =>
         parts.db
           .transaction(tx => lease.release(tx))
           .catch(() => {
-            /* It ends by itself. */
+            /* Its own timeout ends it. */
           }),
       )
     if (performance.now() > giveUpAt)
@@ -35,7 +44,7 @@ export async function renew(parts: DeviceGrantParts, id: number): Promise<Tokens
   }
 }
 
-/** Exchanges tokens that are old and keeps the new ones. Where the provider gives none, the old ones are all there is. */
+/** Exchanges expiring tokens and stores the new ones; without new ones the old ones stay. */
 async function exchange({ config, db, seal, outboundDispatcher }: DeviceGrantParts, id: number): Promise<Tokens> {
   const credential = await readCredential(db, id)
   if (!credential?.sealed) throw new Problem('CREDENTIAL_NOT_FOUND')

@@ -13,17 +13,20 @@ import type { Seal } from './seal.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 import { createTouches, type Touches } from './touches.ts'
 
-/** What the server knows about who may come in, beside what the database holds. */
+/** The state of authentication that is not in the database. */
 export interface Identity extends Revocations {
-  /** The token of whoever may read `daemon.json`: new at each start, kept nowhere else. */
+  /** The token in `daemon.json`, for those who can read that file: new at each start, stored nowhere else. */
   localToken: string
   localTokenHash: string
-  /** Whose a token is, which every request asks: read once until something is committed. */
+  /** Token look-ups of every request: cached until the next commit. */
   holders: Reader
   hasUsers(): Promise<boolean>
-  /** The one-time code for the first user, while one is needed: the server has no users, and is reached from beyond this machine or cannot tell its accounts apart. */
+  /**
+   * The one-time code for making the first user. Needed while there are no users and the server is reachable from
+   * other machines or cannot tell its OS accounts apart.
+   */
   setupCode(): string | undefined
-  /** Whether a setup from this peer must bring the code. */
+  /** Whether a setup from this peer needs the code. */
   needsSetupCode(peer: Pick<Peer, 'isOwn'>): Promise<boolean>
   isSetupCode(text: string | undefined): boolean
   endSetup(): void
@@ -33,14 +36,14 @@ export interface Identity extends Revocations {
   close(): void
 }
 
-/** What signing in and out needs of the board. */
+/** The parts of the board that authentication uses. */
 export interface Realm {
   config: ServerConfig
   db: Database
   identity: Identity
 }
 
-/** @param localToken that of the board whose place this one takes, which goes on */
+/** @param localToken of the board that this one replaces, which stays valid */
 export async function createIdentity(
   config: ServerConfig,
   db: Database,
@@ -78,7 +81,7 @@ export async function createIdentity(
 
 const newSetupCode = () => grouped(randomBytes(8))
 
-/** Daemons that share the sealing key ask for the same code: whichever printed it, each of them takes it. */
+/** Daemons with the same sealing key derive the same code: each accepts it, whichever printed it. */
 const sharedSetupCode = (seal: Seal) => grouped(seal.derive('board setup code').subarray(0, 8))
 
 const grouped = (bytes: Buffer) => bytes.toString('hex').match(/.{4}/g)!.join('-')

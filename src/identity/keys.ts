@@ -68,9 +68,11 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
 }
 
 /**
- * Makes a key that may do the same until the same time; the old one goes on for `graceSecs`, and never beyond its own time.
- * What webhooks it made go on with the new one; without grace they end with it, for then somebody else may have had it.
- * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its permissions
+ * Makes a key with the same permissions and expiry; the old one stays valid for `graceSecs`, and never beyond its own
+ * expiry. Its webhooks pass to the new one; without a grace period they are deleted, because the key may have been
+ * stolen.
+ * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its
+ *   permissions
  */
 export async function rotateKey(
   identity: Identity,
@@ -92,7 +94,7 @@ export async function rotateKey(
 }
 
 /**
- * Ends a key at once and forgets it.
+ * Revokes a key at once and deletes it.
  * @throws Problem KEY_NOT_FOUND
  */
 export async function revokeKey(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {

@@ -1,14 +1,14 @@
 import { dropLease, holdsLease, takeLease } from '../store/daemons.ts'
 import type { Database, Reader, Transaction } from '../store/database.ts'
 
-/** The right to do something that one daemon at a time may do, until it is given up or its time is over. */
+/** The exclusive right of one daemon to do something, until it is released or expires. */
 export interface Lease {
-  /** Whether no other daemon has taken it over. */
+  /** False once another daemon has taken it over. */
   isHeld(db: Reader): Promise<boolean>
   release(tx: Transaction): Promise<void>
 }
 
-/** Takes or renews a lease for so long; undefined while another daemon has it. A daemon alone on its database always has it. */
+/** Takes or renews a lease; undefined while another daemon holds it. On an unshared database it always succeeds. */
 export async function acquireLease(
   db: Database,
   daemonId: string,

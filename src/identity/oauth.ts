@@ -12,7 +12,7 @@ const usualIntervalSecs = 5
 const maxSecs = 3600
 const maxTokenSecs = 10 * 365 * 86_400
 
-/** Where tokens come from, and for which client: what is kept of an authorization beside its secrets. */
+/** The origin of tokens and their client: the part of an authorization that is no secret. */
 export interface TokenSource {
   issuer: string
   tokenEndpoint: string
@@ -34,8 +34,8 @@ export interface DeviceCode {
 }
 export type PollResult = { tokens: Tokens } | 'pending' | 'slow_down' | 'failed' | 'expired'
 
-/** How a request gets out, and what ends it. Without a dispatcher it goes anywhere. */
-interface Way {
+/** The options of outgoing requests. Without a dispatcher any address is allowed. */
+interface RequestOptions {
   signal?: AbortSignal
   dispatcher?: Dispatcher
 }
@@ -46,18 +46,19 @@ interface Endpoints {
   scope: string
 }
 
-/** openid-client is loaded when somebody first authorizes. */
+/** Loaded on demand. */
 const load = () => import('openid-client')
 
-/** @throws Problem VALIDATION_FAILED for a provider that keeps API keys only */
+/** @throws Problem VALIDATION_FAILED for a provider with API keys only */
 export function requireDeviceAuthorization(provider: CredentialProvider): void {
   if (provider !== 'github' && provider !== 'google' && provider !== 'custom')
     throw invalid('provider', `${provider} has no device authorization; keep an API key instead`)
 }
 
 /**
- * Asks a provider that has device authorization for a device code.
- * @throws Problem VALIDATION_FAILED where the server at `baseUrl` has none, or refuses the client; PROVIDER_UNAVAILABLE
+ * Requests a device code.
+ * @throws Problem VALIDATION_FAILED where the server at `baseUrl` has no device authorization, or rejects the client;
+ *   PROVIDER_UNAVAILABLE
  */
 export async function requestDeviceCode(
   provider: CredentialProvider,
@@ -84,19 +85,24 @@ export async function requestDeviceCode(
   }
 }
 
-/** Asks once whether somebody has authorized. Failures of the network and of the provider are no answer: the next time may bring one. */
+/** Polls once. Failures of the network and of the provider count as pending: the next poll may succeed. */
 export async function pollDeviceCode({
   source,
   clientSecret,
   deviceCode,
   now,
-  ...way
-}: { source: TokenSource; clientSecret?: string; deviceCode: string; now: Date } & Way): Promise<PollResult> {
+  ...options
+}: {
+  source: TokenSource
+  clientSecret?: string
+  deviceCode: string
+  now: Date
+} & RequestOptions): Promise<PollResult> {
   const { ClientError, genericGrantRequest, ResponseBodyError } = await load()
   try {
     return {
       tokens: tokensOf(
-        await genericGrantRequest(await configureSource(source, clientSecret, way), grantType, {
+        await genericGrantRequest(await configureSource(source, clientSecret, options), grantType, {
           device_code: deviceCode,
         }),
         now,
@@ -116,7 +122,7 @@ const outcomes: Record<string, PollResult> = {
 const isPassing = (code: string | undefined) =>
   code === undefined || code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT' || code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 
-/** Exchanges a refresh token; undefined when the provider gives nothing for it. */
+/** Exchanges a refresh token; undefined when the provider refuses. */
 export async function refresh(
   source: TokenSource,
   clientSecret: string | undefined,
@@ -202,13 +208,13 @@ async function discover(baseUrl: string | undefined, clientId: string, dispatche
 const configureSource = (
   { issuer, tokenEndpoint, clientId }: TokenSource,
   clientSecret: string | undefined,
-  way: Way,
-) => configure({ issuer, token_endpoint: tokenEndpoint }, { clientId, clientSecret }, way)
+  options: RequestOptions,
+) => configure({ issuer, token_endpoint: tokenEndpoint }, { clientId, clientSecret }, options)
 
 async function configure(
   server: { issuer: string; token_endpoint: string },
   { clientId, clientSecret }: OauthClient,
-  way: Way,
+  options: RequestOptions,
 ): Promise<Configuration> {
   const client = await load()
   const configuration = new client.Configuration(
@@ -218,15 +224,15 @@ async function configure(
     clientSecret === undefined ? client.None() : client.ClientSecretPost(clientSecret),
   )
   configuration.timeout = timeoutSecs
-  configuration[client.customFetch] = fetcher(way)
+  configuration[client.customFetch] = fetcher(options)
   if (isPlain(server.issuer)) client.allowInsecureRequests(configuration)
   return configuration
 }
 
-/** Only where the server itself was named without TLS may its endpoints be without. */
+/** Endpoints without TLS are allowed only where the server itself was named without TLS. */
 const isPlain = (url: string) => new URL(url).protocol === 'http:'
 
-/** What goes wrong is told without a word of the request or of the answer's body, save the provider's error code. */
+/** Messages contain nothing of the request or of the response body, except the provider's error code. */
 function explained(error: unknown, provider: CredentialProvider): Problem {
   const { code, error: refusal } = error as { code?: string; error?: unknown }
   if (typeof refusal === 'string')
@@ -235,9 +241,9 @@ function explained(error: unknown, provider: CredentialProvider): Problem {
   return invalid('provider', `${provider} does not answer as a server with device authorization does`)
 }
 
-/** GitHub answers errors with status 200, and Google calls the verification_uri by an older name. */
+/** GitHub sends errors with status 200, and Google uses an older name for verification_uri. */
 const fetcher =
-  ({ signal, dispatcher }: Way) =>
+  ({ signal, dispatcher }: RequestOptions) =>
   async (
     url: string,
     { method, headers, body }: { method: string; headers: Record<string, string>; body?: unknown },

@@ -16,24 +16,31 @@ import { createProviderCache, type ProviderCache } from './providerCache.ts'
 import type { Seal } from './seal.ts'
 import { createMarks, createTickets, type Marks, type Tickets } from './tickets.ts'
 
-/** How long somebody may take at the identity provider. */
+/** The time limit for signing in at the identity provider. */
 export const pendingMs = 600_000
 const codeMs = 60_000
 const maxKept = 10_000
-/** Each completion asks the provider, who may take seconds. */
+/** Each completion sends requests to the provider, which may take seconds. */
 const maxCompletions = 20
 
-/** Where a program on the browser's machine waits for a one-time code, and the SHA-256 of the code's verifier in base64url. */
+/**
+ * The receiver of the one-time code, and the SHA-256 of its verifier in base64url: a program on the browser's machine,
+ * or (`isPage`) the board's own page, in the URL fragment, which no log records.
+ */
 export interface Listener {
   loopback: string
   challenge: string
+  isPage?: boolean
 }
-/** Whose sign-in it was, or why it was refused; where a program waits for the outcome, the URL by which the browser tells it. */
+/**
+ * The signed-in account, or why the sign-in was refused; for a waiting program, the URL through which the browser
+ * delivers it.
+ */
 export type Outcome = { user: UserRow } | { goTo: string; user: UserRow } | { goTo: string; problem: Problem }
 
 /**
- * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. What is pending is kept by the
- * browser that began it, sealed: strangers who begin any number of sign-ins take no room here and push nobody's out.
+ * Single sign-on with OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a pending
+ * sign-in is a sealed cookie, so that strangers who begin any number of sign-ins fill no memory and evict nobody's.
  */
 export interface Oidc extends Realm, Runners {
   log: Log
@@ -41,11 +48,11 @@ export interface Oidc extends Realm, Runners {
   used: Marks
   codes: Tickets<Granted>
   providers: ProviderCache
-  /** How many sign-ins the provider is being asked about. */
+  /** How many completions are in progress. */
   completing: number
 }
 interface Pending {
-  /** The fingerprint of the settings under which it began. */
+  /** The fingerprint of the settings at its beginning. */
   settings: string
   redirectUri: string
   nonce: string
@@ -64,7 +71,7 @@ export const createOidc = (place: Realm & Runners & Pick<Oidc, 'seal' | 'log'>):
 })
 
 /**
- * Begins a sign-in: where to send the browser, and what it has to keep until it comes back, which only this board can read.
+ * Begins a sign-in. @returns the provider's URL, and the sealed state that the browser keeps until it comes back
  * @throws Problem OIDC_NOT_CONFIGURED, OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY
  */
 export async function begin(
@@ -83,12 +90,13 @@ export async function begin(
   return { url, pending: seal.seal(placeOf(state), JSON.stringify(pending)) }
 }
 
-/** It opens for the answer that names its state, and for no other. */
+/** Binds the sealed state to the answer that names it. */
 const placeOf = (state: string) => `oidc/pending/${state}`
 
 /**
- * Completes the sign-in that the answer's state names: once, within 10 minutes, by the browser that began it and kept `sealed`.
- * @throws Problem OIDC_SIGN_IN_UNKNOWN, RATE_LIMITED, and where no program waits for the outcome OIDC_REFUSED, OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
+ * Completes the sign-in of the answer's state: once, within 10 minutes, by the browser that holds `sealed`.
+ * @throws Problem OIDC_SIGN_IN_UNKNOWN, RATE_LIMITED, and where no program waits for the outcome OIDC_REFUSED,
+ *   OIDC_NOT_CONFIGURED, PROVIDER_UNAVAILABLE
  */
 export async function complete(oidc: Oidc, answer: URLSearchParams, sealed = ''): Promise<Outcome> {
   const state = answer.get('state') ?? ''
@@ -129,17 +137,15 @@ async function completeOnce(
         'An account was ended because somebody had registered it with the address of another; its projects passed on',
         { ...replaced, newUserId: user.id },
       )
-    return listener
-      ? { goTo: withQuery(listener, { code: await grant(oidc, listener, claims, user) }), user }
-      : { user }
+    return listener ? { goTo: withCode(listener, await grant(oidc, listener, claims, user)), user } : { user }
   } catch (problem) {
     if (!(problem instanceof Problem) || !listener) throw problem
-    return { goTo: withQuery(listener, { error: problem.code, message: problem.message }), problem }
+    return { goTo: withProblem(listener, problem), problem }
   }
 }
 
 /**
- * Gives the token for a one-time code: once, within a minute, to whoever began the sign-in.
+ * Exchanges a one-time code for the token: once, within a minute, by the program that began the sign-in.
  * @throws Problem INVALID_CREDENTIALS
  */
 export async function exchange(
@@ -166,7 +172,7 @@ export async function exchange(
 }
 
 /**
- * Asks the provider for its metadata now.
+ * Fetches the provider's metadata, as a test of the settings.
  * @throws Problem OIDC_NOT_CONFIGURED
  */
 export async function test({
@@ -184,7 +190,7 @@ export async function test({
   }
 }
 
-/** After a failure the metadata are read anew. */
+/** A failure drops the cached metadata. */
 async function claimsOf(
   { db, providers }: Oidc,
   { settings: begunWith, redirectUri, ...binding }: Pending & Binding,
@@ -212,6 +218,12 @@ async function grant(
   return code
 }
 
-const withQuery = ({ loopback }: Listener, query: Record<string, string>) => `${loopback}?${new URLSearchParams(query)}`
+const withCode = ({ loopback, isPage }: Listener, code: string) =>
+  isPage ? `${loopback}#/code/${code}` : `${loopback}?${new URLSearchParams({ code })}`
+
+const withProblem = ({ loopback, isPage }: Listener, { code, message }: Problem) =>
+  isPage
+    ? `${loopback}#/refused/${encodeURIComponent(message)}`
+    : `${loopback}?${new URLSearchParams({ error: code, message })}`
 
 const newSecret = () => randomBytes(32).toString('base64url')

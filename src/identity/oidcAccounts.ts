@@ -13,7 +13,7 @@ import type { Claims } from './oidcProvider.ts'
 import type { OidcBounds } from './oidcSettings.ts'
 import { erase } from './users.ts'
 
-/** An account that was ended because its address turned out to be somebody else's, and who has its projects now. */
+/** An account that was deleted because its address proved to be somebody else's, and the new owner of its projects. */
 interface Replaced {
   userId: number
   email: string
@@ -26,10 +26,11 @@ export interface Recognized {
 }
 
 /**
- * The account of somebody whom the identity provider has signed in: the one that is linked to issuer and subject; else the one
- * with the address, which is linked now; else a new one with the role user. The last two only where the provider says that the
- * address is verified. New accounts need no `registrationEnabled`: a super_admin has chosen the provider, and it chooses who may
- * come. The first account of a server is never made here.
+ * Finds or makes the account of a signed-in user:
+ * - the account linked to issuer and subject;
+ * - else the account with the address, which is linked now, if the provider says that the address is verified;
+ * - else a new one with the role user, under the same condition. `registrationEnabled` does not apply: the provider
+ *   decides who may come. The first account of a server is never made here.
  * @throws Problem OIDC_REFUSED
  */
 export async function accountOf(
@@ -39,7 +40,7 @@ export async function accountOf(
   bounds: OidcBounds,
 ): Promise<Recognized> {
   const { issuer, subject } = claims
-  // The store cuts text at NUL: two subjects must never look like one.
+  // The store cuts text at NUL, so that two subjects could become equal.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
     throw refuse('The identity provider names you in a way that is not allowed.')
   requireAllowed(bounds, claims)
@@ -58,7 +59,7 @@ export async function accountOf(
   return { user, replaced }
 }
 
-/** Bounds hold at every sign-in, of accounts that are linked too: somebody may have left. */
+/** Checked at every sign-in, of linked accounts too: somebody may have left the group. */
 function requireAllowed({ allowedDomains, allowedGroups }: OidcBounds, claims: Claims): void {
   if (allowedDomains.length > 0) {
     const email = verifiedAddress(claims)
@@ -69,17 +70,17 @@ function requireAllowed({ allowedDomains, allowedGroups }: OidcBounds, claims: C
     throw refuse('You are in no group that may sign in to this server. Ask its administrator.')
 }
 
-function requireUnlinked({ issuer, subject }: LinkableRow, claims: Claims): void {
-  if (subject !== null && issuer === claims.issuer)
+function requireUnlinked({ oidcIssuer, oidcSubject }: LinkableRow, claims: Claims): void {
+  if (oidcSubject !== null && oidcIssuer === claims.issuer)
     throw refuse(
       'The account with your address belongs to somebody else at the identity provider. A server administrator has to sort this out.',
     )
 }
 
 /**
- * Ends an account that somebody has registered here, with an address that nobody had to show to be theirs, when its holder comes:
- * who that was is not known, so nothing passes to the holder, who gets a new account. What is worth keeping, projects with
- * their cards and organizations, passes to the first super_admin; everything that runs or reports there ends.
+ * Deletes an account that was registered with an unverified address, when the verified holder of the address signs in.
+ * Who registered it is unknown, so the holder inherits nothing and gets a new account. Its projects with their cards
+ * and its organizations pass to the first super_admin; everything that runs or reports there ends.
  */
 async function endRegistrant(
   { identity, ...runners }: { identity: Identity } & Runners,

@@ -8,10 +8,10 @@ interface Thrown {
   cause?: { body?: { issuer?: unknown } }
 }
 
-/** The errors of openid-client that are about the answer's form, not about what it says. */
+/** Errors of openid-client about the answer's form, not its contents. */
 const formErrors = ['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR']
 
-/** Why a provider's metadata could not be read, in words that hold nothing of the answer save the issuer's name. */
+/** Why a provider's metadata could not be read. Contains nothing of the answer except the issuer's name. */
 export function whyNoProvider(error: unknown, issuerUrl: string): Problem {
   const { code, cause } = error as Thrown
   const issuer = cause?.body?.issuer
@@ -26,7 +26,7 @@ export const otherIssuer = (issuer: string, issuerUrl: string): Problem =>
     `The identity provider at ${issuerUrl} calls itself ${JSON.stringify(issuer.slice(0, 200))}; the issuer URL must be exactly that.`,
   )
 
-/** Why a provider's answer is no sign-in, in words that hold nothing of what was sent or answered save the provider's error code. */
+/** Why a provider's answer was rejected. Contains nothing of the request or answer except the provider's error code. */
 export function whyNoSignIn(error: unknown): Problem {
   const { name, error: refusal } = error as Thrown
   if (name === 'AuthorizationResponseError')
@@ -48,7 +48,7 @@ export function whyNoSignIn(error: unknown): Problem {
   )
 }
 
-/** What trying again later may mend. */
+/** Errors that a retry may fix. */
 function networkProblem(error: unknown): Problem | undefined {
   const { name, code, cause } = error as Thrown
   if (code === 'OAUTH_TIMEOUT') return unavailable('it did not answer in time')

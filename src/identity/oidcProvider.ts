@@ -16,13 +16,13 @@ import { sendOutbound } from '../egress/request.ts'
 const timeoutSecs = 10
 const scope = 'openid email profile'
 
-/** What an answer of the provider must fit. The verifier is told to nobody but the provider. */
+/** The values that an answer of the provider must match. The verifier is sent to the provider only. */
 export interface Binding {
   state: string
   nonce: string
   verifier: string
 }
-/** What a provider says of somebody. `isVerified` is true only where it says that the address was shown to be theirs. */
+/** The provider's claims about a user. `isVerified` only if it says that the address is verified. */
 export interface Claims {
   issuer: string
   subject: string
@@ -32,22 +32,22 @@ export interface Claims {
   groups: readonly string[]
 }
 
-/** An identity provider whose metadata have been read. */
+/** An identity provider with its metadata. */
 export interface Provider {
   issuer: string
-  /** Where the browser goes to sign in. */
+  /** The URL that the browser is sent to. */
   request(redirectUri: string): Promise<{ url: string; binding: Binding }>
   /**
-   * Exchanges the answer with which the browser came back: the redirect URI with the provider's parameters.
+   * Exchanges the callback of the browser: the redirect URI with the provider's parameters.
    * @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE
    */
   claims(answer: URL, binding: Binding): Promise<Claims>
 }
 
-/** openid-client is loaded when somebody first signs in with it. */
+/** Loaded on demand. */
 const load = () => import('openid-client')
 
-/** Whether a provider may be at a URL: without TLS only on this machine. */
+/** Whether a URL is allowed for a provider: without TLS on this machine only. */
 export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
@@ -80,7 +80,7 @@ export async function discover(
     })
   const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = configuration.serverMetadata()
   if (issuer !== issuerUrl) throw otherIssuer(issuer, issuerUrl)
-  // A claim that nobody asks for is not always given, and a scope that a provider does not know is refused.
+  // Request the groups only where needed: some providers refuse unknown scopes.
   const wanted = allowedGroups.length > 0 ? groupsClaim : undefined
   if (!authorization_endpoint || !token_endpoint || !jwks_uri)
     throw new Problem('OIDC_REFUSED', 'The identity provider names no endpoints for signing in.')
@@ -145,11 +145,14 @@ async function claims(
   }
 }
 
-/** Groups are told as a list of names, or as the only one. */
+/** A list of groups, or the name of the only one. */
 const namesOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
 
-/** Some providers put the address into the ID token, others only tell it of the user. That it is verified counts from the same place. */
+/**
+ * Some providers put the address into the ID token, others only into the userinfo response. `email_verified` is taken
+ * from the same place.
+ */
 async function profile(
   configuration: Configuration,
   tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,

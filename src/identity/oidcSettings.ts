@@ -7,14 +7,14 @@ import type { Seal } from './seal.ts'
 
 const group = 'oidc'
 
-/** Who may sign in: an empty list bounds nothing. Domains are in lower case. */
+/** Restrictions on who may sign in; an empty list does not restrict. Domains are in lower case. */
 export interface OidcBounds {
   allowedDomains: readonly string[]
   allowedGroups: readonly string[]
-  /** The claim that names somebody's groups. */
+  /** The claim that holds a user's groups. */
   groupsClaim: string
 }
-/** Which identity provider signs people in. The client secret is sealed. */
+/** The identity provider for sign-ins. The client secret is sealed. */
 export interface OidcSettings extends OidcBounds {
   issuerUrl: string
   clientId: string
@@ -41,8 +41,9 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
 type NewOidcSettings = Partial<OidcBounds> & { issuerUrl: string; clientId: string; clientSecret: string }
 
 /**
- * Keeps the settings (specification "OIDC single sign-on"). Bounds that are not given stay.
- * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a fragment or a password
+ * Stores the settings (specification "OIDC single sign-on"). Restrictions that are not given stay.
+ * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a
+ *   fragment or a password
  */
 export async function setOidcSettings(
   seal: Seal,
@@ -66,18 +67,18 @@ export async function setOidcSettings(
   return settings
 }
 
-/** Whoever has signed in stays signed in. */
+/** Existing sign-ins stay valid. */
 export const deleteOidcSettings = (tx: Transaction): Promise<void> => deleteServerSetting(tx, group)
 
 /** @throws Problem SEALED_WITH_OTHER_KEY */
 export const openClientSecret = (seal: Seal, settings: OidcSettings): string =>
   seal.open(secretPlace(settings), settings.sealedSecret)
 
-/** The secret opens for its own issuer and client only. */
+/** Binds the secret to its issuer and client. */
 const secretPlace = ({ issuerUrl, clientId }: Pick<OidcSettings, 'issuerUrl' | 'clientId'>) =>
   `oidc/${JSON.stringify([issuerUrl, clientId])}/secret`
 
-/** Tells settings apart. A secret that is set again is sealed anew, so its text differs. */
+/** Changes with the settings; also when the same secret is set again, because sealing is randomized. */
 export const fingerprint = ({ issuerUrl, clientId, sealedSecret, ...bounds }: OidcSettings): string =>
   hash(
     'sha256',

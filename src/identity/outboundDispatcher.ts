@@ -6,9 +6,9 @@ import type { Database } from '../store/database.ts'
 import { localOperator, readAccount } from '../store/users.ts'
 
 /**
- * The undici dispatcher for requests that are made with an account's credentials; undefined when they may go anywhere. On a
- * server that others can reach, the requests of a plain user reach the public Internet only: otherwise the user could probe the
- * server's own network.
+ * The undici dispatcher for requests with an account's credentials; undefined where any address is allowed. On a
+ * server that others can reach, a plain user's requests reach the public Internet only: otherwise the user could probe
+ * the server's own network.
  */
 export type OutboundDispatcher = (userId: number) => Promise<Dispatcher | undefined>
 

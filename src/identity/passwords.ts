@@ -4,12 +4,15 @@ import { Problem } from '../contract/errors.ts'
 import { createSemaphore } from '../async/semaphore.ts'
 import { networkOf } from './throttle.ts'
 
-/** argon2id as OWASP's password storage cheat sheet has it; the package's default algorithm is argon2id. */
+/**
+ * argon2id with the parameters of OWASP's password storage cheat sheet; argon2id is the package's default algorithm.
+ */
 const cost: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** The hash of a password that nobody has: an account that does not exist takes as long to refuse as one that does. */
-const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$aSDCGsrAkV43RWInCJ+/xA$5lWI5UcrLkkIK7vWEeUf89mxjBnSo8a284eQedqmY2U'
+/** A hash that matches no password, so that an unknown account takes as long to refuse as a known one. */
+const unmatchableHash =
+  '$argon2id$v=19$m=19456,t=2,p=1$aSDCGsrAkV43RWInCJ+/xA$5lWI5UcrLkkIK7vWEeUf89mxjBnSo8a284eQedqmY2U'
 const maxWaiting = 1000
-/** Of one network: enough for an office behind one address, and one that guesses does not take all the places. */
+/** The limit of one network: enough for an office behind one address, while an attacker cannot fill the whole queue. */
 const maxWaitingFromOne = 250
 
 /** Hashes a password off the main thread, in the PHC string format. */
@@ -18,19 +21,19 @@ export async function hashPassword(password: string): Promise<string> {
   return argon2.hash(password, cost)
 }
 
-/** Whether the password is the one that was hashed. Without a hash the answer is no, after the same time. */
+/** Verifies a password. Without a hash the result is false, after the same time. */
 export async function verifyPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
   const argon2 = await import('@node-rs/argon2')
-  const matches = await argon2.verify(passwordHash ?? nobodysHash, password)
+  const matches = await argon2.verify(passwordHash ?? unmatchableHash, password)
   return matches && typeof passwordHash === 'string'
 }
 
-/** Runs work that hashes, a little at once and the rest in turn. `address`: of the stranger for whom it is. */
+/** Runs hashing work, a little at once and the rest queued. `address` is the unauthenticated client's. */
 export type HashQueue = <T>(work: () => Promise<T>, address?: string) => Promise<T>
 
 /**
- * One hash takes 19 MiB and a core for tens of milliseconds. A burst of sign-ins waits its turn here, so that it takes
- * neither memory nor the cores and pool threads that everything else needs.
+ * One hash takes 19 MiB and a core for tens of milliseconds. Queueing bursts of sign-ins keeps memory, cores and pool
+ * threads free for everything else.
  */
 export function createHashQueue(maxConcurrent = Math.min(3, Math.max(1, availableParallelism() - 1))): HashQueue {
   const withSlot = createSemaphore(maxConcurrent)

@@ -4,7 +4,10 @@ import type { Seal } from './seal.ts'
 
 const lifeMs = 3_600_000
 
-/** The metadata of the configured provider, kept for an hour. Those who ask at the same time share one answer; a failure is not kept. */
+/**
+ * The configured provider's metadata, cached for an hour. Concurrent requests share one fetch; failures are not
+ * cached.
+ */
 export interface ProviderCache {
   /** @throws Problem OIDC_REFUSED, PROVIDER_UNAVAILABLE, SEALED_WITH_OTHER_KEY */
   of(settings: OidcSettings): Promise<Provider>

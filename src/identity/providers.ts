@@ -4,7 +4,7 @@ import type { CredentialProvider } from '../contract/credentials.ts'
 import type { CredentialRow } from '../store/credentials.ts'
 import { sendOutbound, whyUnreachable } from '../egress/request.ts'
 
-/** A secret as a provider takes it: an API key, or the access token of an authorization. */
+/** A secret in the form that providers accept: an API key, or the access token of an authorization. */
 export interface Secret {
   kind: CredentialRow['kind']
   token: string
@@ -15,12 +15,12 @@ export interface Verdict {
 }
 
 interface Provider {
-  /** Where its API is, unless a credential says otherwise. */
+  /** The default address of its API. */
   baseUrl?: string
-  /** What only a good key gets an answer to, and what costs nothing. */
+  /** A free endpoint that answers valid keys only. */
   path: string
   headers(apiKey: string): Record<string, string>
-  /** The statuses by which it refuses a key, beside 401 and 403. */
+  /** The statuses that mean an invalid key, beside 401 and 403. */
   refusals?: readonly number[]
 }
 
@@ -44,17 +44,21 @@ const providers: Record<CredentialProvider, Provider> = {
   custom: { path: '/models', headers: bearer },
 }
 
-/** Where a provider's API is for a credential. @throws Problem VALIDATION_FAILED when neither the provider nor the credential has an address */
+/**
+ * The API address for a credential. @throws Problem VALIDATION_FAILED when neither the provider nor the credential has
+ * one
+ */
 export function baseUrlOf({ provider, baseUrl }: Pick<CredentialRow, 'provider' | 'baseUrl'>): string {
   const found = baseUrl ?? providers[provider].baseUrl
   if (found === undefined) throw invalid('baseUrl', `is required for the provider ${provider}`)
   return found.replace(/\/+$/, '')
 }
 
-/** Asks the provider whether a secret is good. That no answer comes is an answer too. */
+/** Checks a secret with its provider. An unreachable provider is a result, too. */
 export async function verify(
   credential: Pick<CredentialRow, 'provider' | 'baseUrl'>,
   { kind, token }: Secret,
+  extra: Readonly<Record<string, string>>,
   dispatcher?: Dispatcher,
 ): Promise<Verdict> {
   const { path, headers, refusals = [] } = providers[credential.provider]
@@ -63,8 +67,8 @@ export async function verify(
       status,
       headers: { 'content-type': type = '' },
     } = await sendOutbound(
-      baseUrlOf(credential) + path,
-      { headers: kind === 'oauth' ? bearer(token) : headers(token) },
+      addressOf(baseUrlOf(credential), path),
+      { headers: { ...(kind === 'oauth' ? bearer(token) : headers(token)), ...extra } },
       { dispatcher },
     )
     if (status >= 200 && status < 300)
@@ -81,6 +85,12 @@ export async function verify(
   } catch (error) {
     return wrong(`The provider could not be reached: ${whyUnreachable(error)}.`)
   }
+}
+
+/** Joins them; the base URL may end with the version that the path begins with. */
+function addressOf(baseUrl: string, path: string): string {
+  const [, version = ''] = /^(\/(?:api\/)?v\d+(?:beta)?)\//.exec(path) ?? []
+  return version !== '' && baseUrl.endsWith(version) ? baseUrl.slice(0, -version.length) + path : baseUrl + path
 }
 
 const wrong = (detail: string): Verdict => ({ valid: false, detail })

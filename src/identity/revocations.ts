@@ -5,28 +5,28 @@ import { insertRevocation, lastRevocation, listRevocations } from '../store/revo
 const lookMs = 400
 
 /**
- * What no longer holds: one token (by its hash), every token of an account, every sign-in of an account, an API key, or what was
- * known of an account's rights (null: of anybody's), which must be looked up anew.
+ * What is revoked: one token (by its hash), every token of an account, every sign-in of an account, an API key, or
+ * cached rights of an account (null: of all accounts).
  */
 export type Ended =
   { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number } | { rightsOf: number | null }
 
-/** Tells whoever keeps something open for a caller that the caller's token was ended. Expiry is not told: it is seen by looking again. */
+/** Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced: they poll for it. */
 export interface Revocations {
-  /** Calls the listener for each end that is committed from now on. Returns the function that stops it. */
+  /** Subscribes to revocations committed from now on. @returns the function that unsubscribes */
   onRevoked(listener: (ended: Ended) => void): () => void
-  /** In the transaction of what ends it: tells of it after the commit, the other daemons on the database too. */
+  /** Call it in the revoking transaction: listeners are notified after the commit, those of other daemons too. */
   announce(tx: Transaction, ended: Ended): Promise<void>
 }
 
 export function createRevocations(db: Database): Revocations & { close(): void } {
   const listeners = new Set<(ended: Ended) => void>()
-  const tell = (ended: Ended) => {
+  const notify = (ended: Ended) => {
     for (const listener of listeners) listener(ended)
   }
-  const endHearing = db.isShared ? hearOthers(db, tell) : () => {}
-  const tellRights = (userId: number | undefined) => tell({ rightsOf: userId ?? null })
-  db.signals.on('rights', tellRights)
+  const stopPolling = db.isShared ? pollRevocations(db, notify) : () => {}
+  const notifyRights = (userId: number | undefined) => notify({ rightsOf: userId ?? null })
+  db.signals.on('rights', notifyRights)
   return {
     onRevoked: listener => {
       listeners.add(listener)
@@ -36,39 +36,39 @@ export function createRevocations(db: Database): Revocations & { close(): void }
     },
     announce: async (tx, ended) => {
       if (db.isShared) await insertRevocation(tx, JSON.stringify(ended))
-      tx.afterCommit(() => tell(ended))
+      tx.afterCommit(() => notify(ended))
     },
     close: () => {
-      endHearing()
-      db.signals.off('rights', tellRights)
+      stopPolling()
+      db.signals.off('rights', notifyRights)
     },
   }
 }
 
-/** Hears what other daemons end, and what this one does again, within half a second. */
-function hearOthers(db: Database, tell: (ended: Ended) => void): () => void {
+/** Polls for revocations of other daemons, twice a second. This daemon's own are reported again. */
+function pollRevocations(db: Database, notify: (ended: Ended) => void): () => void {
   const ending = new AbortController()
   const { signal } = ending
-  const hear = async () => {
+  const poll = async () => {
     let last: number | undefined
     for (
       ;
       !signal.aborted;
       await delay(lookMs, undefined, { signal, ref: false }).catch(() => {
-        /* It ends. */
+        /* Shutting down. */
       })
     ) {
       try {
         last ??= await lastRevocation(db)
         for (const { id, ended } of await listRevocations(db, last)) {
-          tell(JSON.parse(ended) as Ended)
+          notify(JSON.parse(ended) as Ended)
           last = id
         }
       } catch {
-        /* The next look tells of it. */
+        /* The next poll finds it. */
       }
     }
   }
-  void hear()
+  void poll()
   return () => ending.abort()
 }

@@ -12,15 +12,15 @@ const keyFile = 'secret.key'
 const wanted = '32 bytes in base64 or hexadecimal, as made by: openssl rand -base64 32'
 
 /**
- * Seals secrets for the database. `place` says where the sealed text is kept, for example
- * `credentials/12/secret`: it is bound to that text, which opens nowhere else.
+ * Encrypts secrets for the database. `place` names where the sealed text is stored, for example
+ * `credentials/12/secret`, and is authenticated with it: it cannot be opened anywhere else.
  */
 export interface Seal {
-  /** Gives text of the base64url alphabet and dots. */
+  /** @returns text of the base64url alphabet and dots */
   seal(place: string, secret: string): string
   /** @throws Problem SEALED_WITH_OTHER_KEY, also when the text is damaged or belongs to another place */
   open(place: string, sealed: string): string
-  /** A key for another purpose, which tells nothing of the one that seals. */
+  /** A key for another purpose, from which the sealing key cannot be derived. */
   derive(label: string): Buffer
 }
 
@@ -30,8 +30,8 @@ interface Key {
 }
 
 /**
- * AES-256-GCM under BOARD_SECRET_KEY, or else under `secret.key` in the data folder, which is made when it is first needed.
- * Sealed text is `version.fingerprint.nonce.tag.ciphertext`, and the first two are authenticated with the place.
+ * AES-256-GCM with BOARD_SECRET_KEY, or else with `secret.key` in the data folder, which is generated on first use.
+ * Sealed text is `version.fingerprint.nonce.tag.ciphertext`; the first two are authenticated with the place.
  * @throws Problem VALIDATION_FAILED when BOARD_SECRET_KEY is no key
  */
 export function createSeal({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): Seal {
@@ -81,10 +81,10 @@ function open({ bytes, fingerprint }: Key, place: string, sealed: string): strin
   }
 }
 
-/** Whether a text is a key of the kind that seals secrets. */
+/** Whether a text is a valid sealing key. */
 export const isSealingKey = (text: string): boolean => toKey(text) !== undefined
 
-/** The text of the key that seals a server's secrets; undefined before there is one. */
+/** The text of a server's sealing key; undefined before there is one. */
 export function sealingKeyOf({ secretKey, dataDir }: Pick<ServerConfig, 'secretKey' | 'dataDir'>): string | undefined {
   if (secretKey !== undefined) return secretKey
   try {
@@ -97,7 +97,7 @@ export function sealingKeyOf({ secretKey, dataDir }: Pick<ServerConfig, 'secretK
 
 const boundData = (fingerprint: string, place: string) => Buffer.from(`${version}.${fingerprint}.${place}`)
 
-/** A key from its text, with a fingerprint that tells keys apart and says nothing about them. */
+/** Parses a key; its fingerprint identifies it without revealing it. */
 function toKey(text: string): Key | undefined {
   const bytes = /^[0-9a-f]{64}$/i.test(text)
     ? Buffer.from(text, 'hex')
@@ -120,7 +120,7 @@ function readOrMakeKeyFile(path: string): string {
   }
 }
 
-/** The key is on disk before anything is sealed with it. */
+/** Writes and syncs the key file before anything is sealed with it. */
 function makeKeyFile(path: string): string {
   const text = randomBytes(keyBytes).toString('base64')
   const file = openSync(path, 'wx', 0o600)

@@ -6,7 +6,7 @@ import type { Seal } from './seal.ts'
 const [name, place] = ['sealing-key', 'server_settings/sealing-key']
 
 /**
- * Requires that daemons on one database have the same sealing key: what one seals another opens. The first one leaves a sealed word.
+ * Requires the same sealing key of all daemons on a database. The first daemon stores a sealed word for the check.
  * @throws Problem SEALED_WITH_OTHER_KEY
  */
 export async function requireSharedKey(db: Database, seal: Seal): Promise<void> {

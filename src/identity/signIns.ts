@@ -9,7 +9,7 @@ import { hashPassword, verifyPassword } from './passwords.ts'
 
 const maxClientCharacters = 200
 
-/** Where somebody signs in from. What a program calls itself is shown to the account's owner, so it is kept short and plain. */
+/** The origin of a sign-in. The client's own name is shown to the account's owner, so it is shortened and stripped. */
 export const originOf = ({ address }: Pick<Peer, 'address'>, { client }: { client?: string }): Origin => ({
   address,
   client: client?.replace(/\p{C}/gu, '').slice(0, maxClientCharacters) || null,
@@ -27,9 +27,10 @@ export async function end(identity: Identity, tx: Transaction, { userId }: Calle
 }
 
 /**
- * Changes the caller's own password and ends all other sign-ins of the account. API keys go on. A wrong present password counts
- * like a failed sign-in.
- * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED, NOT_LOCAL_AUTH, CONFLICT, VALIDATION_FAILED where nothing would change
+ * Changes the caller's own password and ends all other sign-ins of the account. API keys stay. A wrong current
+ * password counts as a failed sign-in.
+ * @throws Problem INVALID_CREDENTIALS, RATE_LIMITED, NOT_LOCAL_AUTH, CONFLICT, VALIDATION_FAILED where nothing would
+ *   change
  */
 export async function changePassword(
   { db, identity }: Realm,

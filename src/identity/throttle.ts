@@ -9,11 +9,11 @@ import type { Seal } from './seal.ts'
 export const maxFailuresPerMinute = 10
 const minuteMs = 60_000
 
-/** Slows down the guessing of passwords: limits the failures per minute of an address and of an email. */
+/** Rate-limits password guessing: failures per minute of an address and of an email. */
 export interface Throttle {
   /** @throws Problem RATE_LIMITED when the address or the email has failed too often */
   check(address: string, email: string): Promise<void>
-  /** Counts a failure. @throws Problem RATE_LIMITED when it is one too many */
+  /** Counts a failure. @throws Problem RATE_LIMITED when it exceeds the limit */
   countFailure(address: string, email: string): Promise<void>
 }
 
@@ -24,9 +24,9 @@ interface Failures {
 }
 
 /**
- * Counts are kept by 20 bits of a keyed hash of the address or email: 20 bits bound the memory that strangers can fill, and a
- * secret key keeps them from choosing an address that shares a victim's count. The key is new at each start; daemons that share
- * a database derive the same one.
+ * Counts per 20 bits of a keyed hash of the address or email: 20 bits bound the memory that strangers can fill, and
+ * with a secret key nobody can choose an address that shares a victim's count. The key is new at each start; daemons
+ * that share a database derive the same one.
  */
 export function createThrottle(db: Database, seal: Seal): Throttle {
   const [failures, secret] = db.isShared
@@ -65,7 +65,7 @@ const sharedFailures = (db: Database): Failures => ({
   add: key => db.transaction(tx => addToCounter(tx, `failures/${key}`, 1, minuteMs)),
 })
 
-/** The network of an address: an IPv6 host has a whole /64 to choose addresses from, so that is what counts. */
+/** The network of an address: an IPv6 host can use any address of its /64, so the /64 is counted. */
 export function networkOf(address: string): string {
   try {
     const parsed = parse(address)

@@ -3,9 +3,9 @@ import type { Database } from '../store/database.ts'
 import { keepTicket, markTicket, takeTicket } from '../store/tickets.ts'
 import type { Seal } from './seal.ts'
 
-/** Remembers for a short time that a secret was used. */
+/** Remembers used secrets for a short time. */
 export interface Marks {
-  /** Whether the secret was not used before. */
+  /** @returns whether the secret is used for the first time */
   set(secret: string): Promise<boolean>
 }
 
@@ -18,10 +18,10 @@ export const createMarks = (
   set: secret => db.transaction(tx => markTicket(tx, { kind, key: hashToken(secret), value: '', lifeMs }, maxKept)),
 })
 
-/** Things that are kept under a secret for a short time, and that each can be taken once, from whichever daemon. */
+/** Single-use values under a secret, for a short time; any daemon can redeem them. */
 export interface Tickets<T> {
   keep(secret: string, value: T): Promise<void>
-  /** What was kept under the secret, unless it was taken or its time is over. */
+  /** Takes the value of a secret; undefined if it was taken or has expired. */
   take(secret: string): Promise<T | undefined>
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../store/database.ts'
 import { setKeyLastUsed } from '../store/keys.ts'
 import { extendSignInToken, setSignInUsed } from '../store/signInTokens.ts'
 
-/** What requests leave behind: when a key was last used, and that a sign-in token lives on. Written together, after the answers. */
+/** Times of last use of keys and sign-in tokens. Written in batches, after the responses. */
 export interface Touches {
   keyUsed(keyId: number, at: string): void
   signInUsed(tokenHash: string, at: string): void
@@ -11,7 +11,7 @@ export interface Touches {
   close(): void
 }
 
-const gatherMs = 100
+const debounceMs = 100
 
 export function createTouches(db: Database): Touches {
   let keys = new Map<number, string>()
@@ -28,10 +28,10 @@ export function createTouches(db: Database): Touches {
       for (const [tokenHash, at] of usedSignIns) await setSignInUsed(tx, tokenHash, at)
       for (const [tokenHash, expiresAt] of extendedTokens) await extendSignInToken(tx, tokenHash, expiresAt)
     }).catch(() => {
-      /* The token's next request brings the same news again. */
+      /* The token's next request records it again. */
     })
   }
-  const soon = throttle(write, gatherMs)
+  const soon = throttle(write, debounceMs)
 
   return {
     keyUsed: (keyId, at) => {

@@ -34,13 +34,13 @@ export interface NewAccount {
   user: AccountRow
   generatedPassword: string
 }
-/** The administrator who makes a change, as the database has the account inside the transaction. */
+/** The administrator who makes a change, read inside the transaction. */
 interface Actor {
   id: number
   role: UserRole
 }
 
-/** A page of the accounts, and how many there are in all (specification "Admin users"). */
+/** A page of the accounts, and their total (specification "Admin users"). */
 export async function list(
   db: Reader,
   page: { search?: string; offset: number; limit: number },
@@ -71,8 +71,8 @@ export async function create(
 }
 
 /**
- * Changes an account. A confirmed address accepts the invitations to it, and a single sign-on with it no longer replaces the
- * account.
+ * Changes an account. Confirming its address accepts the invitations to it, and single sign-on with the address then
+ * links the account instead of replacing it.
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, LAST_SUPER_ADMIN
  */
 export async function update(
@@ -93,8 +93,8 @@ export async function update(
 }
 
 /**
- * Deletes an account and ends everything that was signed in with it. Its projects, its templates and the organizations that only
- * it managed pass to a super_admin: the caller, or else the first.
+ * Deletes an account and revokes all its tokens. Its projects, templates, and organizations without another admin pass
+ * to a super_admin: the caller, or else the first.
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, CANNOT_DELETE_SELF, LAST_SUPER_ADMIN
  */
 export async function remove(identity: Identity, tx: Transaction, caller: Caller, id: number): Promise<void> {
@@ -107,8 +107,8 @@ export async function remove(identity: Identity, tx: Transaction, caller: Caller
 }
 
 /**
- * Deletes an account with its password, sign-ins, keys, agent tokens, credentials, settings and memberships. Its projects and the
- * organizations that only it managed pass to the new owner.
+ * Deletes an account with its password, sign-ins, keys, agent tokens, credentials, settings and memberships. Its
+ * projects, and organizations without another admin, pass to the new owner.
  */
 export async function erase(identity: Identity, tx: Transaction, id: number, newOwnerId: number): Promise<void> {
   await projects.reassign(tx, id, newOwnerId)
@@ -119,7 +119,7 @@ export async function erase(identity: Identity, tx: Transaction, id: number, new
 }
 
 /**
- * Replaces an account's password by a generated one and ends its sign-ins; its API keys go on.
+ * Replaces an account's password with a generated one and ends its sign-ins; its API keys stay.
  * @throws Problem USER_NOT_FOUND, FORBIDDEN, NOT_LOCAL_AUTH
  */
 export async function resetPassword({ db, identity }: Realm, caller: Caller, id: number): Promise<string> {
@@ -135,7 +135,7 @@ export async function resetPassword({ db, identity }: Realm, caller: Caller, id:
   return generatedPassword
 }
 
-/** How many projects would get a new owner if the account were deleted. @throws Problem USER_NOT_FOUND */
+/** How many projects would pass to a new owner if the account were deleted. @throws Problem USER_NOT_FOUND */
 export async function countOwned(db: Reader, id: number): Promise<number> {
   return countOwnedProjects(db, (await find(db, id)).id)
 }
@@ -146,7 +146,7 @@ async function find(db: Reader, id: number): Promise<AccountRow> {
   return user
 }
 
-/** An account that the caller may change and may give the role `newRole`. */
+/** An account that the caller may change, also to the role `newRole`. */
 async function findChangeable(
   tx: Transaction,
   caller: Caller,
@@ -176,7 +176,7 @@ async function requireOtherSuperAdmin(tx: Transaction, { id, role }: AccountRow)
   if (role === 'super_admin' && !(await hasOtherSuperAdmin(tx, id))) throw new Problem('LAST_SUPER_ADMIN')
 }
 
-/** Letters and digits that are not mistaken for one another; 32 of them, so that five bits of a byte choose evenly. */
+/** Letters and digits that are not easily confused; 32 of them, so that five random bits choose evenly. */
 const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** 100 random bits in four groups that can be read out: `k7mqd-x2w9h-…`. */

@@ -8,14 +8,14 @@ import type { Realm } from './identity.ts'
 
 type Info = InferOutput<typeof TokenInfo>
 
-/** Tells whose a caller's token is, of which kind, what it may and until when. */
+/** A token's account, kind, permissions and expiry. */
 export async function whoAmI({ identity }: Realm, caller: Caller): Promise<InferOutput<typeof WhoAmI>> {
   const { userId, email, displayName, role } = caller
   const id = userId === noAccount ? null : String(userId)
   return { id, email, displayName, role, token: { ...nothing, ...(await infoOf(identity.holders, caller)) } }
 }
 
-/** What is true of a token that nothing limits. */
+/** The limits of an unlimited token. */
 const nothing: Omit<Info, 'kind'> = {
   name: null,
   scope: 'server',

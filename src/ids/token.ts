@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** What a token is for: API key, sign-in, agent, the local token of a running server, an invitation. */
-export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_', 'svc_in_'] as const
+export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_', 'svc_in_', 'svc_bt_'] as const
 export type TokenPrefix = (typeof tokenPrefixes)[number]
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -30,7 +30,7 @@ export function check(text: string): TokenPrefix | undefined {
 /** SHA-256 of a token in hexadecimal: all that is stored of it. Its 160 random bits need no salt and no slow hash. */
 export const hashToken = (token: string): string => hash('sha256', token, 'hex')
 
-/** The characters of a token that are shown to tell it from others. */
+/** The characters of a token that are shown to distinguish it from others. */
 export const lastFour = (token: string): string => token.slice(-4)
 
 /** Every request has one checked, so it does without the slow division of large integers. */

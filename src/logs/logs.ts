@@ -21,21 +21,21 @@ interface LogQuery {
   limit: number
 }
 
-/** Where the log goes: to stderr, to files, to a database that can be searched, and to a receiver elsewhere if one is set. */
+/** The log's outputs: stderr, files, a searchable database, and a remote receiver if one is set. */
 export interface Logs {
   log: Log
-  /** The same, a moment later and with others, at a quarter of the cost: for what happens with every request. */
+  /** The same, deferred and batched at a quarter of the cost: for what happens with every request. */
   soon: Log
-  /** The same, for what is not worth a place in the database: reading that went well. */
+  /** The same, but not stored in the database: for successful reads. */
   routine: Log
-  /** The same, but not on stderr: for what is said there in another way. */
+  /** The same, but not on stderr: for what is printed there in another form. */
   aside: Log
   /** The newest first; with `after` an id, what is newer, the oldest first. */
   list(query: LogQuery): KeptEntry[]
   exporter: Exporter
-  /** Deletes what is older than `before` and what is too much. */
+  /** Deletes entries older than `before` and beyond the limit. */
   prune(signal: AbortSignal, before: string): Promise<void>
-  /** What is queued and what was dropped so far, by where it should have gone. */
+  /** The numbers of queued and dropped entries, by output. */
   figures(): {
     files: { dropped: number }
     database: { queued: number; dropped: number }
@@ -54,7 +54,7 @@ export function openLogs(
   { dataDir, clock, logLevel }: Pick<ServerConfig, 'dataDir' | 'clock' | 'logLevel'>,
   terminal: Log,
 ): Logs {
-  /** What befalls one part of the log is told where nothing of it is needed. */
+  /** Failures of one output are logged to stderr only, which needs none of the others. */
   const tell = (message: string) => terminal('warn', message, { source: 'logs' })
   const files = createFiles(join(dataDir, 'logs'), tell)
   const history = new History(join(dataDir, 'logs.db'), tell)
@@ -126,7 +126,7 @@ interface Raw {
 const maxDeferred = 200
 const deferMs = 100
 
-/** Gathers what is to be said. One after the other it costs four times as much as many in a row, when the processor has the way in its caches. */
+/** Batches entries: in a row they cost a quarter of what single ones cost, due to warm caches. */
 function createDeferred(take: (raw: Raw) => void): { add(raw: Raw): void; flush(): void } {
   const waiting: Raw[] = []
   let timer: NodeJS.Timeout | undefined

@@ -8,7 +8,7 @@ const secretName =
   /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
 /** What a secret begins with: the board's own tokens, webhook secrets, and what providers give out. */
 const tokens =
-  /\b(svc_(?:ak|st|at|lt|in)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
+  /\b(svc_(?:ak|st|at|lt|in|bt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
 const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
 /** `password=...`, `"apiKey": "..."` in running text. */
 const assigned =
@@ -52,21 +52,9 @@ function fields(given: Readonly<Record<string, unknown>>, depth = 0): Record<str
   let count = 0
   for (const name in given) {
     if (!Object.hasOwn(given, name) || given[name] === undefined || ++count > maxItems) continue
-    clean[text(name, 100)] = isSecret(name) ? mark : value(given[name], depth)
+    clean[text(name, 100)] = secretName.test(name) ? mark : value(given[name], depth)
   }
   return clean
-}
-
-const known = new Map<string, boolean>()
-
-/** The names of fields are few, so each is looked at once. */
-function isSecret(name: string): boolean {
-  let answer = known.get(name)
-  if (answer === undefined) {
-    answer = secretName.test(name)
-    if (known.size < 1000) known.set(name, answer)
-  }
-  return answer
 }
 
 /** Takes secrets out of what is about to be logged. */

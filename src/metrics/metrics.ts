@@ -6,7 +6,9 @@ interface Timing {
   observe(secs: number, ...labels: string[]): void
 }
 
-/** What the server tells about itself. What counts runs all the time and costs next to nothing; what writes it is loaded when it is first asked for. */
+/**
+ * The server's own metrics. Counting is always on and almost free; the writer is loaded at the first request for them.
+ */
 export interface Metrics {
   gauge(gauge: Gauge): void
   timing(described: Described, labels?: readonly string[]): Timing

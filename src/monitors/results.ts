@@ -6,16 +6,16 @@ import type { MonitorRow } from '../store/monitors.ts'
 
 const maxQuotedLength = 2000
 
-/** Keeps how a run ended. The card's agent, if it is at work, is told when all is well no longer, or again. */
+/** Stores a run's result. A working agent of the card is notified when the outcome changed. */
 export async function keepResult(tx: Transaction, id: number, result: RunResult, nextRunAt: string): Promise<void> {
   const news = await finish(tx, id, result, nextRunAt)
   if (!news || (news.before === null && news.monitor.outcome === 'ok')) return
   const session = await findOpen(tx, news.monitor.cardId)
-  if (session) await queueMessage(tx, session, words(news.monitor))
+  if (session) await queueMessage(tx, session, agentMessage(news.monitor))
 }
 
-/** What an agent is told of a monitor. */
-function words({ id, description, command, status, exitCode, error, output }: MonitorRow): string {
+/** The message for the agent. */
+function agentMessage({ id, description, command, status, exitCode, error, output }: MonitorRow): string {
   const name = `Monitor ${id}${description ? ` (${description})` : ''}`
   if (status === 'ok') return `${name} is ok again: ${command}`
   const why = error ?? `The command ended with exit code ${exitCode}.`

@@ -7,8 +7,7 @@ import type { RunResult } from '../domain/monitorRuns.ts'
 import { commandEnvironment } from '../process/environment.ts'
 import { readPaced } from '../process/pacedReading.ts'
 import { shellCommand } from '../process/shellCommand.ts'
-import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn.ts'
-import { stopTree } from '../process/stop.ts'
+import { LaunchFailed, type Child, type Exit, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail } from '../process/textTail.ts'
 import { readCard } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
@@ -19,26 +18,27 @@ const termMs = 1000
 const lastWordsMs = 500
 const retryStopMs = 1000
 
-/** What running a command needs of the board. `url` is where commands reach this server, `timeoutMs` how long one may take. */
+/** The parts of the board that a run uses. `url` is this server's, `timeoutMs` the time limit of a command. */
 export interface RunParts {
   db: Database
+  processTrees: ProcessTrees
   log: Log
   url: string
   timeoutMs: number
 }
 
 /**
- * Runs a monitor's command once, in its folder as that is now: to its end, to the time limit or until `stopped` is aborted
- * with the reason. When it resolves, nothing of the command's processes lives any more. Never rejects.
+ * Runs a monitor's command once, in its folder: to its end, to the time limit or until `stopped` is aborted with the
+ * reason. When it resolves, all processes of the command are gone. Never rejects.
  */
 export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: AbortSignal): Promise<RunResult> {
   const cutShort = (output = ''): RunResult => ({ exitCode: null, error: String(stopped.reason), output })
   const started = await start(parts, monitor, stopped).catch((error: unknown) => explain(parts, monitor, error))
   if (stopped.aborted && !isChild(started)) return cutShort()
   if (!isChild(started)) return { outcome: 'error', exitCode: null, error: started, output: '' }
-  const output = listen(started)
+  const output = collectOutput(started)
   const end = await endOf(started, parts.timeoutMs, stopped)
-  await clearAway(parts, started, monitor.id)
+  await killRemaining(parts, started, monitor.id)
   const words = await output()
   if (end === 'stopped') return cutShort(words)
   if (end === 'timeout')
@@ -58,9 +58,9 @@ export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: 
 
 const isChild = (started: Child | string): started is Child => typeof started !== 'string'
 
-/** Starts the command, or tells why not. */
+/** Starts the command, or returns why it could not start. */
 async function start(
-  { db, url }: RunParts,
+  { db, processTrees, url }: RunParts,
   { projectId, cardId, cwd, command }: MonitorRow,
   stopped: AbortSignal,
 ): Promise<Child | string> {
@@ -68,16 +68,13 @@ async function start(
   if (!card || !project) return 'The card is gone.'
   const folder = await requireCardFolder(cwd, card, project)
   if (stopped.aborted) return 'Stopped.'
-  return spawnTree(
-    {
-      command: shellCommand(command),
-      cwd: folder,
-      env: commandEnvironment({ url, projectId, cardId }),
-      stdin: 'ignore',
-      kind: 'monitor',
-    },
-    db,
-  )
+  return processTrees.spawn({
+    command: shellCommand(command),
+    cwd: folder,
+    env: commandEnvironment({ url, projectId, cardId }),
+    stdin: 'ignore',
+    kind: 'monitor',
+  })
 }
 
 function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string {
@@ -86,8 +83,8 @@ function explain({ log }: RunParts, { id }: MonitorRow, error: unknown): string 
   return 'The server could not run it; see its log.'
 }
 
-/** Keeps the last of what a command prints. The returned function gives it, once its processes are gone. */
-function listen({ stdout, stderr }: Child): () => Promise<string> {
+/** Collects the tail of a command's output. The returned function gives it, once the processes are gone. */
+function collectOutput({ stdout, stderr }: Child): () => Promise<string> {
   const tail = createTextTail(monitorLimits.maxOutputBytes)
   const told = Promise.all([stdout, stderr].map(stream => readPaced(stream, tail.add)))
   return async () => {
@@ -95,7 +92,7 @@ function listen({ stdout, stderr }: Child): () => Promise<string> {
     await Promise.race([
       told,
       delay(lastWordsMs, undefined, { signal: over.signal }).catch(() => {
-        /* All is told. */
+        /* Already part of the output. */
       }),
     ])
     over.abort()
@@ -121,10 +118,13 @@ async function endOf(
   return end
 }
 
-/** Ends what is left of a command. One of which something is left does not run again. What was killed may take its time on a busy machine: that is an error only when it comes again. */
-async function clearAway({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
+/**
+ * Kills the remaining processes of a command. While some survive, the monitor does not run again. A killed process may
+ * take long to vanish on a busy machine, so the first failure is only a warning.
+ */
+async function killRemaining({ log }: RunParts, child: Child, monitorId: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const isGone = await stopTree(child, { termMs }).catch((error: unknown) => error)
+    const isGone = await child.stop({ termMs }).catch((error: unknown) => error)
     if (isGone === true) return
     log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be ended.', {
       monitorId,

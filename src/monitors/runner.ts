@@ -9,14 +9,14 @@ import type { Schedule, Scheduled } from './schedule.ts'
 
 const retryMs = 10_000
 
-/** Runs what is due, as many at once as a server may. */
+/** Runs due monitors, up to the server's limit at once. */
 export interface Runner {
   isRunning(id: number): boolean
-  /** Starts what is due, and looks again when the next one is, or a run ends. */
+  /** Starts due monitors, and again when the next one is due or a run ends. */
   startDue(): void
-  /** Cuts the runs short of which this is true, for a reason. */
+  /** Aborts the selected runs with a reason. */
   cut(which: (id: number) => boolean, reason: string): void
-  /** Starts nothing any more, and cuts every run short. Resolves when none is left. */
+  /** Starts no more runs, and aborts all. Resolves when they have ended. */
   close(reason: string): Promise<void>
 }
 
@@ -26,9 +26,9 @@ interface Running extends Scheduled {
 }
 
 /**
- * @param parts what a run needs, once the server answers
+ * @param parts available once the server listens
  * @param wallTime the time so many milliseconds from now, ISO 8601
- * @param onCut told when a run is over that was cut short
+ * @param onCut called when an aborted run has ended
  */
 export function createRunner(
   parts: () => RunParts,
@@ -72,7 +72,7 @@ export function createRunner(
   }
 }
 
-/** One run from its row's start to its row's end. Never rejects. */
+/** One run, from marking the row to storing the result. Never rejects. */
 async function runOnce(
   parts: RunParts,
   schedule: Schedule,

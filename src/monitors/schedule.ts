@@ -5,21 +5,27 @@ interface Entry extends Scheduled {
   dueAtMs: number
 }
 
-/** When each monitor is due, by a clock that nobody sets. */
+/** Due times of monitors, by a monotonic clock. */
 export interface Schedule {
   has(id: number): boolean
   ids(): number[]
   add(monitor: Scheduled, inMs: number): void
   forget(id: number): void
-  /** The monitor whose turn it is beside those that run: of the project, then the card, of which the fewest run; then the one that has waited longest. */
+  /**
+   * The next due monitor given the running ones: of the project, then of the card, with the fewest runs; then the one
+   * waiting longest.
+   */
   next(running: ReadonlyMap<number, Scheduled>): Scheduled | undefined
-  /** After a run: the next time on the monitor's own grid that is still to come; what was missed meanwhile is not made up for. Returns how far off it is. */
+  /**
+   * After a run: schedules the next time on the monitor's own grid; missed ones are skipped. @returns the time until
+   * then
+   */
   advance(id: number): number
-  /** Puts a monitor off that could not run. */
+  /** Postpones a monitor that could not run. */
   postpone(id: number, ms: number): void
-  /** How far off a monitor's next run is; negative for one that waits for its turn. */
+  /** The time until a monitor's next run; negative for an overdue one. */
   inMs(id: number): number | undefined
-  /** How far off the next monitor is that is not due yet. */
+  /** The time until the next monitor that is not due yet. */
   untilNextMs(): number | undefined
 }
 

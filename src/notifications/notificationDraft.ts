@@ -4,7 +4,7 @@ import type { StoredEvent } from '../events/outbox.ts'
 import { readCard } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { forgetWaiting, noteWaiting } from '../store/notifications.ts'
-import { readSession, type SessionRow } from '../store/sessions.ts'
+import { readLatestSession, readSession, type AgentQuestion, type SessionRow } from '../store/sessions.ts'
 
 type Session = EventData<'agent.status'>
 type Monitor = EventData<'monitor.updated'>
@@ -31,7 +31,7 @@ const kinds: Partial<Record<Session['status'], NotificationKind>> = {
 /** Sessions that notify nobody: the person who asks is present and sees the answer. */
 const conversationPurposes: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
 
-/** The notification that an event leads to, if any. A session that keeps waiting notifies once; events of deleted cards notify nobody. */
+/** The notification that an event leads to, if any. A session that keeps waiting notifies once; events of deleted cards, and a usage limit after which the card goes on, notify nobody. */
 export async function createDraft(tx: Transaction, event: StoredEvent): Promise<NotificationDraft | undefined> {
   if (event.projectId === null) return undefined
   const data = JSON.parse(event.data) as Session | Monitor
@@ -48,6 +48,8 @@ async function sessionContent(tx: Transaction, data: Session): Promise<Content |
   if (data.status !== 'waiting') await forgetWaiting(tx, id)
   if (!kind || (data.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
   const session = await readSession(tx, id)
+  if (session && data.statusReason === 'usage_limit' && (await readLatestSession(tx, session.cardId))?.id !== id)
+    return undefined
   return session && !conversationPurposes.includes(session.purpose)
     ? { kind, message: sessionMessage(data, session) }
     : undefined
@@ -64,8 +66,13 @@ function sessionMessage({ status, statusReason, summary }: Session, row: Session
     : `${who} waits for you${more ? `: ${more}` : '.'}`
 }
 
-const titleOf = ({ waitingFor }: SessionRow): string | null =>
-  waitingFor === null ? null : ((JSON.parse(waitingFor) as Array<{ title: string }>)[0]?.title ?? null)
+/** What the oldest question says, with what would run where its words are not that. */
+function titleOf({ waitingFor }: SessionRow): string | null {
+  const [asked] = waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[])
+  if (!asked) return null
+  const command = asked.command?.replace(/\s+/g, ' ') ?? asked.title
+  return command === asked.title ? asked.title : `${asked.title} ($ ${command})`
+}
 
 function monitorContent({ status, description, command, exitCode, error }: Monitor): Content | undefined {
   const name = `The monitor "${cut(description ?? command, 100)}"`

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute } from 'node:path'
 
-/** What of the server's own environment everything gets that it starts. */
+/** The variables of the server's own environment that every process inherits. */
 const common = [
   'LANG',
   'LANGUAGE',
@@ -30,7 +30,8 @@ const proxies = [
   'all_proxy',
   'no_proxy',
 ]
-const authorities = [
+/** Where certificates of authorities are. */
+export const authorities: readonly string[] = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
@@ -38,7 +39,7 @@ const authorities = [
   'CURL_CA_BUNDLE',
   'GIT_SSL_CAINFO',
 ]
-/** Where the account keeps what belongs to its home folder, if not there. */
+/** The variables that relocate parts of the account's home folder. */
 export const accountFolders = [
   'XDG_CONFIG_HOME',
   'XDG_DATA_HOME',
@@ -50,7 +51,7 @@ export const accountFolders = [
   'USERPROFILE',
 ] as const
 const temporaryFolders = ['TMPDIR', 'TMP', 'TEMP']
-/** Nobody sits at the terminal of what the server starts. */
+/** Nobody can answer prompts of a process that the server starts. */
 const unattended = {
   TERM: 'dumb',
   NO_COLOR: '1',
@@ -61,7 +62,10 @@ const unattended = {
   NO_BROWSER: '1',
 }
 
-/** What every process gets: how to find programs, the language, the way to the network. Nothing that is not listed here, so none of the server's secrets. */
+/**
+ * The base environment of every process: search path, language, network. An allowlist, so that none of the server's
+ * secrets is in it.
+ */
 export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> => ({
   PATH: searchPath(env.PATH ?? ''),
   ...pick(env, common),
@@ -70,7 +74,10 @@ export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> 
   ...unattended,
 })
 
-/** What a shell command gets that runs for a project: the base, the account's home, and which server and project it is for. */
+/**
+ * The environment of a project's shell commands: the base, the account's home, and the variables of the server and
+ * project.
+ */
 export const commandEnvironment = (
   board: { url: string; projectId: number; cardId?: number },
   env: NodeJS.ProcessEnv = process.env,
@@ -81,7 +88,7 @@ export const commandEnvironment = (
   ...boardVariables(board),
 })
 
-/** Which server, project and card a process is for. */
+/** Variables that name the server, project and card of a process. */
 export const boardVariables = ({
   url,
   projectId,
@@ -96,18 +103,18 @@ export const boardVariables = ({
   ...(cardId !== undefined && { BOARD_CARD_ID: String(cardId) }),
 })
 
-/** Those of the variables that are set. */
+/** The variables that are set. */
 export const pick = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
 
-/** A search path without what depends on the folder that one is in: in an agent's folder that is the agent's. */
+/** A search path without relative entries: in an agent's folder they would be the agent's. */
 export const searchPath = (path: string): string =>
   path
     .split(delimiter)
     .filter(folder => isAbsolute(folder))
     .join(delimiter)
 
-/** The board is reached past every proxy. */
+/** Excludes the board from proxies. */
 function aroundLoopback(given: Record<string, string>): Record<string, string> {
   if (Object.keys(given).length === 0) return {}
   const direct = [given.NO_PROXY ?? given.no_proxy, 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',')

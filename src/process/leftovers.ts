@@ -1,25 +1,23 @@
 import type { Database } from '../store/database.ts'
 import { deleteProcessRun, listProcessRuns, type ProcessRunRow } from '../store/processRuns.ts'
-import { endTrees } from './stop.ts'
-import { findMembers, type Tree } from './sweep.ts'
+import { endTrees, orphanTermMs } from './stop.ts'
+import { createMemberSearch, type Tree } from './sweep.ts'
 import { bootId, listProcesses, type ProcessEntry } from './table.ts'
 
-/** Nobody is served until they are gone, and they have lost their server some time ago. */
-const termMs = 500
-
 /**
- * Ends what an earlier server on this data folder left running, and clears its record. For the start of a server, once it
- * holds the folder's lock and before it starts a process of its own. Takes at most 3 s.
- * Returns how many runs were on record, how many processes of them lived, and how many of these could not be ended.
+ * Ends the processes that an earlier server on this data folder left running, and clears its records. For the start of
+ * a server, when it holds the folder's lock and has started no process yet. Takes at most 3 s.
+ * Returns the number of recorded runs, of their live processes, and of those that could not be ended.
  */
 export async function endLeftovers(db: Database): Promise<{ runs: number; processes: number; remaining: number }> {
   const rows = await listProcessRuns(db)
   const present = rows.filter(row => row.bootId === bootId)
   if (rows.length === 0) return { runs: 0, processes: 0, remaining: 0 }
+  const findMembers = createMemberSearch()
   const entries = await listProcesses()
   const trees = present.map(row => treeOf(row, entries))
   const processes = (await findMembers(trees)).flat().length
-  const remaining = processes === 0 ? 0 : await endTrees(trees, termMs)
+  const remaining = processes === 0 ? 0 : await endTrees(findMembers, trees, orphanTermMs)
   const held = new Set(trees.filter(({ seen }) => seen.size > 0).map(({ runId }) => runId))
   await db.transaction(async tx => {
     for (const { runId } of rows) if (!held.has(runId)) await deleteProcessRun(tx, runId)
@@ -27,7 +25,7 @@ export async function endLeftovers(db: Database): Promise<{ runs: number; proces
   return { runs: rows.length, processes, remaining }
 }
 
-/** A run of the dead server. Its first process counts only if it is still the same one, not another with its pid. */
+/** A run of the dead server. Its first process counts only if its pid was not reused. */
 function treeOf({ runId, pid, pidStartedAt }: ProcessRunRow, entries: readonly ProcessEntry[]): Tree {
   const isSame = pidStartedAt !== null && entries.some(entry => entry.pid === pid && entry.startedAt === pidStartedAt)
   return {

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 
-/** The last part of an output. */
+/** The tail of an output. */
 export interface Tail {
   add(bytes: Buffer): void
   /** At most the tail's size in bytes, in whole characters. */
   text(): string
 }
 
-/** Keeps the last `maxBytes` of what is added. */
+/** Keeps the last `maxBytes` that were added. */
 export function createTail(maxBytes: number): Tail {
   let chunks: Buffer[] = []
   let size = 0
@@ -29,14 +29,14 @@ export function createTail(maxBytes: number): Tail {
   }
 }
 
-/** Reads a stream to its end and keeps its tail. Reading on means that the writer never blocks on a full pipe. */
+/** Reads a stream to its end, so that the writer never blocks on a full pipe, and keeps its tail. */
 export function tailOf(stream: Readable, maxBytes: number): Tail {
   const tail = createTail(maxBytes)
   stream.on('data', tail.add)
   return tail
 }
 
-/** Decodes UTF-8 without the cut characters at both ends; bytes that are not UTF-8 become U+FFFD. */
+/** Decodes UTF-8 without incomplete characters at both ends; invalid bytes become U+FFFD. */
 function wholeCharacters(bytes: Buffer): string {
   let start = 0
   while (start < 3 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++

@@ -5,8 +5,8 @@ const burstBytes = 256 * 1024
 const pauseMs = 20
 
 /**
- * Reads the text of a stream to its end, at most about 12 MiB a second: who prints without a pause waits, and the server goes
- * on with its other work. Bytes that are no UTF-8 are replaced, and NUL, which the store cannot keep.
+ * Reads a stream's text at no more than about 12 MiB a second: backpressure slows a process that prints without a
+ * pause, and the event loop stays free. Invalid UTF-8 and NUL, which the store cannot keep, are replaced.
  */
 export function readPaced(stream: Readable, take: (text: string) => void): Promise<void> {
   const decoder = new StringDecoder('utf8')

@@ -56,6 +56,6 @@ export function createReconciler(what: string, reconcile: () => Promise<void>): 
   }
 }
 
-/** Waits for work to end while the server stops, at most 9 s. */
+/** Waits for work to end during shutdown, at most 9 s. */
 export const withinStop = (ended: Promise<unknown>): Promise<unknown> =>
   Promise.race([ended, delay(stopTimeoutMs, undefined, { ref: false })])

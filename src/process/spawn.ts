@@ -2,23 +2,38 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
+import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
+import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Database } from '../store/database.ts'
 import { retryWhileBusy } from '../store/retry.ts'
 import { deleteProcessRun, insertProcessRun, setProcessRunPid } from '../store/processRuns.ts'
-import { isGone, type Tree } from './sweep.ts'
-import { bootId, listProcesses, marker, startOf } from './table.ts'
+import { coverInherited, type Covered } from './inherited.ts'
+import { createStop, type StopOptions } from './stop.ts'
+import { createMemberSearch, isGone, isKeeper, type FindMembers, type Tree } from './sweep.ts'
+import { bootId, listProcesses, marker, startOf, type ProcessEntry } from './table.ts'
+import type { Watchdog } from './watchdog.ts'
 
 export interface SpawnOptions {
-  /** The program and its arguments. No shell is asked. */
+  /** The program and its arguments, without a shell. */
   command: readonly string[]
   cwd: string
   /** The whole environment, PATH and HOME too: nothing is inherited. BOARD_RUN_ID is added. */
   env: Readonly<Record<string, string>>
   stdin: 'pipe' | 'ignore'
-  /** What runs, for the record: agent, terminal, monitor, script. */
+  /** The kind of run, for the record: agent, terminal, monitor, script. */
   kind: string
+  /**
+   * Whether the program keeps what it starts in a process namespace, as bubblewrap does: itself and its first child, which reaps, get
+   * no TERM (their end is everybody's), and a signal that ended the command comes back as an exit code of 128 and its number.
+   */
+  hasNamespace?: boolean
   runId?: string
+  /**
+   * Opens a channel to the program, its descriptor 3, over which it may hand sockets over (`NODE_CHANNEL_FD`), and takes the process
+   * right after its start. Whoever takes it closes the channel.
+   */
+  withChannel?(child: ChildProcess): void
 }
 
 export interface Exit {
@@ -26,24 +41,43 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A started process tree. Whoever starts one ends it with `stopTree`, also when its first process has exited by itself: tools of it may live on. */
+export interface ProcessUsage {
+  processes: number
+  memoryBytes: number
+}
+
+/**
+ * A started process tree. Its starter must call `stop`, also after the first process has exited: descendants may be
+ * alive.
+ */
 export interface Child<Stdin extends Writable | null = Writable | null> {
   runId: string
   pid: number
-  /** Takes what comes after the end without an error. */
+  /** Ignores writes after the end. */
   stdin: Stdin
-  /** Nothing is read before the caller reads; a process whose output nobody reads waits. */
+  /** Not read until the caller reads; backpressure blocks the process meanwhile. */
   stdout: Readable
   stderr: Readable
   /** The end of the first process. Never rejects. */
   exited: Promise<Exit>
-  /** What the sweep goes by. */
+  /** The description by which processes of the tree are found. */
   tree: Tree
-  /** Takes the run off the record. */
+  /** How many processes it has now, and how much memory they use together, without those that keep a namespace. */
+  usage(): Promise<ProcessUsage>
+  /** Deletes the run's record. */
   forget(): Promise<void>
+  /**
+   * Ends the tree: closes stdin, waits, sends TERM, waits, then KILL until none of its processes is left, in whatever
+   * group or session. Concurrent and later calls share one stop. Takes at most graceMs + termMs + 2 s.
+   * Resolves to whether all are gone; a process stuck in the kernel stays on record for the next start.
+   */
+  stop(options?: StopOptions): Promise<boolean>
 }
 
-/** A program could not be started. `reason` tells whether it is missing, may not be run, or its folder is missing. The message holds no argument. */
+/**
+ * A program could not be started. `reason`: the program is missing or not executable, or its folder is missing. The
+ * message contains no argument.
+ */
 export class LaunchFailed extends Error {
   readonly reason: 'missing' | 'forbidden' | 'folder' | 'failed'
   constructor(reason: LaunchFailed['reason'], message: string, cause?: unknown) {
@@ -53,67 +87,116 @@ export class LaunchFailed extends Error {
   }
 }
 
+/** Starts the process trees of one board. */
+export interface ProcessTrees {
+  /**
+   * Starts a program in its own session and process group, marked so that all its descendants can be found. The run is
+   * recorded, and the watchdog updated, before it starts and until the whole tree is gone.
+   * @throws LaunchFailed; Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
+   */
+  spawn(options: SpawnOptions & { stdin: 'pipe' }): Promise<Child<Writable>>
+  spawn(options: SpawnOptions): Promise<Child>
+}
+
 /**
- * Starts a program in a session and process group of its own, marked so that all that it starts is found again. The run is
- * on record before it starts, and until the whole tree is gone.
- * @throws LaunchFailed; Problem DATABASE_BUSY, DISK_FULL, SHUTTING_DOWN
+ * @param db stores the records of runs
+ * @param watchdog ends them if this process dies
  */
-export async function spawnTree(options: SpawnOptions & { stdin: 'pipe' }, db: Database): Promise<Child<Writable>>
-export async function spawnTree(options: SpawnOptions, db: Database): Promise<Child>
-export async function spawnTree(options: SpawnOptions, db: Database): Promise<Child> {
+export function createProcessTrees(db: Database, watchdog?: Watchdog): ProcessTrees {
+  const findMembers = createMemberSearch()
+  // Starting a process blocks the event loop for some milliseconds, so each start gets a turn of the loop to itself.
+  const turns = createSerialQueue()
+  const nextTurn = () => turns(() => new Promise<void>(setImmediate))
+  let covered: Promise<Covered> | undefined
+  const cover = () => (covered ??= coverInherited())
+  return {
+    spawn: ((options: SpawnOptions) =>
+      spawnTree(options, { db, watchdog, findMembers, nextTurn, cover })) as ProcessTrees['spawn'],
+  }
+}
+
+interface TreeParts {
+  db: Database
+  watchdog: Watchdog | undefined
+  findMembers: FindMembers
+  nextTurn(): Promise<void>
+  cover(): Promise<Covered>
+}
+
+async function spawnTree(
+  options: SpawnOptions,
+  { db, watchdog, findMembers, nextTurn, cover }: TreeParts,
+): Promise<Child> {
   const runId = options.runId ?? randomUUID()
   await retryWhileBusy(() => db.transaction(tx => insertProcessRun(tx, { runId, kind: options.kind, bootId })))
-  // A record that stays behind costs nothing: the next start of the server finds nothing to end and deletes it.
+  // A leftover record costs nothing: the next start of the server finds nothing to end and deletes it.
   let forgotten: Promise<void> | undefined
-  const forget = () => (forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {}))
+  const forget = () => {
+    watchdog?.unwatch(tree)
+    return (forgotten ??= db.transaction(tx => deleteProcessRun(tx, runId)).catch(() => {}))
+  }
+  const { hasNamespace } = options
+  const tree: Tree = {
+    runId,
+    leader: undefined,
+    since: undefined,
+    seen: new Map(),
+    ...(hasNamespace && { hasNamespace }),
+  }
+  watchdog?.watch(tree)
   try {
-    const started = await launch(options, runId)
+    const started = await launch(options, runId, await cover(), nextTurn)
     const pid = started.pid!
-    const child = {
+    noteLeader(tree, pid)
+    watchdog?.update()
+    const running = {
       runId,
       pid,
       stdin: started.stdin,
       stdout: started.stdout!,
       stderr: started.stderr!,
-      exited: exitOf(started),
-      tree: treeOf(runId, pid),
+      exited: exitOf(started, hasNamespace === true),
+      usage: async () => usageOf(tree, (await findMembers([tree]))[0]!),
+      tree,
       forget,
     }
-    void noteProcess(db, child.tree, pid)
-    void forgetAtEnd(child)
-    return child
+    void noteProcess(db, running.tree, pid)
+    void forgetAtEnd(findMembers, running).then(isGone => isGone || watchdog?.update())
+    return { ...running, stop: createStop(findMembers, running) }
   } catch (error) {
     await forget()
     throw error
   }
 }
 
-async function launch({ command, cwd, env, stdin }: SpawnOptions, runId: string): Promise<ChildProcess> {
+async function launch(
+  { command, cwd, env, stdin, withChannel }: SpawnOptions,
+  runId: string,
+  covered: Covered,
+  nextTurn: () => Promise<void>,
+): Promise<ChildProcess> {
   const [program, ...args] = command
   if (program === undefined || program === '') throw new LaunchFailed('missing', 'No program is given.')
   await nextTurn()
   try {
-    // Not by execa: it ends one process where a whole tree is swept, and gathers output that is read here at the reader's pace.
+    // Not execa: it ends one process instead of a tree, and buffers output that is read here with backpressure.
     const started = spawn(program, args, {
       cwd,
       env: { ...env, [marker]: runId },
-      stdio: [stdin, 'pipe', 'pipe'],
+      stdio: [stdin, 'pipe', 'pipe', ...(withChannel ? (['ipc', ...covered.slice(1)] as const) : covered)],
       detached: true,
       windowsHide: true,
     })
     started.on('error', () => {})
-    // Without a descriptor to spare there are no streams, whatever the type says.
+    // Without a free descriptor there are no streams, despite the type.
     for (const stream of (started.stdio as typeof started.stdio | undefined) ?? []) stream?.on('error', () => {})
     if (started.pid === undefined) await once(started, 'spawn')
+    withChannel?.(started)
     return started
   } catch (error) {
     throw await toLaunchFailed(error, program, cwd)
   }
 }
-
-/** Starting a process holds everything up for some milliseconds: of several that start at the same time, each has a turn of the event loop to itself. */
-const nextTurn = (): Promise<unknown> => (turn = turn.then(() => new Promise(setImmediate)))
-let turn: Promise<unknown> = Promise.resolve()
 
 async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {
   const { code } = cause as NodeJS.ErrnoException
@@ -124,24 +207,46 @@ async function toLaunchFailed(cause: unknown, program: string, cwd: string): Pro
   return new LaunchFailed('failed', `${program} could not be started${code === undefined ? '' : ` (${code})`}.`, cause)
 }
 
-function treeOf(runId: string, pid: number): Tree {
-  const startedAt = startOf(pid)
-  return { runId, leader: pid, since: startedAt, seen: new Map(startedAt === undefined ? [] : [[pid, startedAt]]) }
+function noteLeader(tree: Tree, pid: number): void {
+  tree.leader = pid
+  tree.since = startOf(pid)
+  if (tree.since !== undefined) tree.seen.set(pid, tree.since)
 }
 
-/** Takes a run off the record whose first process ended without leaving anything. */
-async function forgetAtEnd({ exited, tree, forget }: Child): Promise<void> {
+/** Deletes the record of a run whose first process exited without leaving others. @returns whether it did */
+async function forgetAtEnd(
+  findMembers: FindMembers,
+  { exited, tree, forget }: Pick<Child, 'exited' | 'tree' | 'forget'>,
+): Promise<boolean> {
   await exited
-  if (await isGone(tree)) await forget()
+  if (!(await isGone(findMembers, tree))) return false
+  await forget()
+  return true
 }
 
-/** Keeps which process began the run. On Linux the marker leads to the tree without it, so a failure costs nothing there. */
+/** Records a run's first process. On Linux the marker finds the tree without it, so a failure is harmless there. */
 async function noteProcess(db: Database, { runId, since }: Tree, pid: number): Promise<void> {
   const startedAt = since ?? (await listProcesses()).find(entry => entry.pid === pid)?.startedAt ?? null
   await db.transaction(tx => setProcessRunPid(tx, runId, pid, startedAt)).catch(() => {})
 }
 
-const exitOf = (started: ChildProcess): Promise<Exit> =>
+const exitOf = (started: ChildProcess, hasNamespace: boolean): Promise<Exit> =>
   new Promise(resolve => {
-    started.once('exit', (code, signal) => resolve({ code, signal }))
+    started.once('exit', (code, signal) =>
+      resolve((hasNamespace && code !== null ? signalOf(code) : undefined) ?? { code, signal }),
+    )
   })
+
+/** The signal that an exit code above 128 stands for. */
+function signalOf(code: number): Exit | undefined {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  return signal === undefined ? undefined : { code: null, signal: signal as NodeJS.Signals }
+}
+
+function usageOf(tree: Tree, members: readonly ProcessEntry[]): ProcessUsage {
+  const counted = members.filter(member => !isKeeper(tree, member))
+  return {
+    processes: counted.length,
+    memoryBytes: counted.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0),
+  }
+}

@@ -1,76 +1,90 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Child } from './spawn.ts'
-import { findMembers, type Tree } from './sweep.ts'
+import { isKeeper, type FindMembers, type Tree } from './sweep.ts'
 import { send, type ProcessEntry } from './table.ts'
 
 export interface StopOptions {
-  /** How long the first process may take to end by itself after its stdin has ended. The caller has asked it before by its protocol. */
+  /**
+   * How long the first process may take to exit after its stdin was closed. The caller has asked it before by its
+   * protocol.
+   */
   graceMs?: number
   /** How long the tree may take after TERM. */
   termMs?: number
 }
 
-const maxKillMs = 2000
-const firstLookMs = 10
-const maxLookMs = 80
-/** A process that forks and ends while the list is read hides its child from one look. */
-const wantedEmptyLooks = 2
+/** How long orphaned processes may take after TERM: the next server waits for them, and their stdin has been closed. */
+export const orphanTermMs = 500
 
-const stopping = new WeakMap<Child, Promise<boolean>>()
+const maxKillMs = 2000
+const minPauseMs = 10
+const maxPauseMs = 80
+/** A process that forks and exits during one reading of the table hides its child from it. */
+const wantedEmptyReads = 2
+
+/** The `stop` of a child. Later calls share a stop that is in progress or has ended everything. */
+export function createStop(findMembers: FindMembers, child: Omit<Child, 'stop'>): Child['stop'] {
+  let stopping: Promise<boolean> | undefined
+  const stopOrForget = async (options: StopOptions) => {
+    let isGone = false
+    try {
+      return (isGone = await stopOnce(findMembers, child, options))
+    } finally {
+      if (!isGone) stopping = undefined
+    }
+  }
+  return (options = {}) => (stopping ??= stopOrForget(options))
+}
+
+async function stopOnce(
+  findMembers: FindMembers,
+  child: Omit<Child, 'stop'>,
+  { graceMs = 1500, termMs = 1500 }: StopOptions,
+): Promise<boolean> {
+  if (child.stdin) {
+    // A process with neither the marker nor its parents is only known if it was seen before.
+    await findMembers([child.tree])
+    child.stdin.end()
+    const given = new AbortController()
+    await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
+    given.abort()
+  }
+  const isGone = (await endTrees(findMembers, [child.tree], termMs)) === 0
+  if (isGone) await child.forget()
+  return isGone
+}
 
 /**
- * Ends a process tree: ends its stdin, waits, sends TERM, waits, then KILL until no process of it is left, in whatever group
- * or session. Stopping what is stopped or being stopped already is the same stop. Takes at most graceMs + termMs + 2 s.
- * Resolves to whether all are gone; what the kernel holds on to stays on record for the next start.
+ * Sends TERM to all processes of the trees, after `termMs` KILL to the remaining ones, repeatedly. @returns how many
+ * survived
  */
-export function stopTree(child: Child, options: StopOptions = {}): Promise<boolean> {
-  const stop = stopping.get(child) ?? stopOnce(child, options)
-  stopping.set(child, stop)
-  return stop
-}
-
-async function stopOnce(child: Child, { graceMs = 1500, termMs = 1500 }: StopOptions): Promise<boolean> {
-  let isGone = false
-  try {
-    if (child.stdin) {
-      // What has neither the marker nor its parents is known only by having been seen before.
-      await findMembers([child.tree])
-      child.stdin.end()
-      const given = new AbortController()
-      await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
-      given.abort()
-    }
-    isGone = (await endTrees([child.tree], termMs)) === 0
-    if (isGone) await child.forget()
-    return isGone
-  } finally {
-    if (!isGone) stopping.delete(child)
-  }
-}
-
-/** Sends TERM to all processes of the trees, after `termMs` KILL to those that are left, again and again, and tells how many withstood that. */
-export async function endTrees(trees: readonly Tree[], termMs: number): Promise<number> {
+export async function endTrees(findMembers: FindMembers, trees: readonly Tree[], termMs: number): Promise<number> {
   let hasTerm = false
   const term = (members: ProcessEntry[]) => {
-    if (!hasTerm) signalAll('SIGTERM', members)
+    if (!hasTerm)
+      signalAll(
+        'SIGTERM',
+        members.filter(member => !trees.some(tree => isKeeper(tree, member))),
+      )
     hasTerm = true
   }
-  if ((await lookUntilNone(trees, termMs, term)) === 0) return 0
-  return lookUntilNone(trees, maxKillMs, members => signalAll('SIGKILL', members))
+  if ((await signalUntilNone(findMembers, trees, termMs, term)) === 0) return 0
+  return signalUntilNone(findMembers, trees, maxKillMs, members => signalAll('SIGKILL', members))
 }
 
-async function lookUntilNone(
+async function signalUntilNone(
+  findMembers: FindMembers,
   trees: readonly Tree[],
   timeoutMs: number,
   each: (members: ProcessEntry[]) => void,
 ): Promise<number> {
   const giveUpAt = performance.now() + timeoutMs
   let hasSent = false
-  for (let pauseMs = firstLookMs, emptyLooks = 0; ; pauseMs = Math.min(pauseMs * 2, maxLookMs)) {
+  for (let pauseMs = minPauseMs, emptyReads = 0; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const members = (await findMembers(trees)).flat()
-    emptyLooks = members.length === 0 ? emptyLooks + 1 : 0
-    // On a busy machine a look may take longer than that: nobody is given up who was sent no signal.
-    if (emptyLooks === wantedEmptyLooks || (hasSent && members.length > 0 && performance.now() > giveUpAt))
+    emptyReads = members.length === 0 ? emptyReads + 1 : 0
+    // On a busy machine one reading may take longer: no process is given up before it was sent a signal.
+    if (emptyReads === wantedEmptyReads || (hasSent && members.length > 0 && performance.now() > giveUpAt))
       return members.length
     if (members.length === 0) continue
     each(members)
@@ -79,7 +93,7 @@ async function lookUntilNone(
   }
 }
 
-/** A group gets its signal at once, so that none of it forks away in between; then each process gets it that is not in a group led from within. */
+/** Signals a group at once, so that no member forks in between; then each process outside of such groups. */
 function signalAll(signal: NodeJS.Signals, members: readonly ProcessEntry[]): void {
   const leaders = new Set(members.filter(({ pid, groupId }) => pid === groupId).map(({ pid }) => pid))
   for (const member of members) if (leaders.has(member.pid)) send(signal, member, true)

@@ -2,36 +2,58 @@ import { coalesce } from '../async/coalesce.ts'
 import { listProcesses, runOf, type ProcessEntry } from './table.ts'
 
 /**
- * A process tree that was started here, and which processes of it were seen last: pid -> start. `leader` leads its session
- * while that is certain, `since` is the start of the first process where it is known.
+ * A started process tree, and its processes as last seen: pid -> start. `leader` leads its session while that is
+ * certain, `since` is the start of the first process where known.
  */
 export interface Tree {
   runId: string
   leader: number | undefined
   since: string | undefined
   seen: Map<number, string>
+  /** Whether its leader and the first child of that keep a process namespace, which ends with either of them. */
+  hasNamespace?: boolean
 }
+
+/** Whether a process only keeps the namespace of a tree. */
+export const isKeeper = ({ hasNamespace, leader }: Tree, { pid, parentPid }: ProcessEntry): boolean =>
+  hasNamespace === true && leader !== undefined && (pid === leader || parentPid === leader)
 
 const maxConcurrentReads = 32
 
-/** Whether nothing lives of a tree. A process that forks and ends while the list is read hides its child from one look, so it takes two. */
-export const isGone = async (tree: Tree): Promise<boolean> =>
-  (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
+/** Serializes trees to one line of text, with which another process can find their members. */
+export const encodeTrees = (trees: Iterable<Tree>): string =>
+  JSON.stringify(Array.from(trees, tree => ({ ...tree, seen: [...tree.seen] })))
+
+export const decodeTrees = (line: string): Tree[] =>
+  (JSON.parse(line) as Array<Omit<Tree, 'seen'> & { seen: Array<[number, string]> }>).map(tree => ({
+    ...tree,
+    seen: new Map(tree.seen),
+  }))
 
 /**
- * Finds what lives of each tree: processes that carry its marker (also in sessions of their own), those seen before, those
- * in the leader's session, and all their descendants, whatever became of their environment. Never this process or one
- * that it descends from.
+ * Finds the live processes of each tree: those with its marker (also in sessions of their own), those seen before,
+ * those of the leader's session, and all their descendants, whatever their environment. Never this process or its
+ * ancestors.
  */
-export async function findMembers(trees: readonly Tree[]): Promise<ProcessEntry[][]> {
-  wanted.push(...trees)
-  const membersOf = await readMembers()
-  return trees.map(membersOf)
+export type FindMembers = (trees: readonly Tree[]) => Promise<ProcessEntry[][]>
+
+/** Concurrent searches share one reading of the process table, which costs the same for one tree and for many. */
+export function createMemberSearch(): FindMembers {
+  const wanted: Tree[] = []
+  const readMembers = coalesce(() => findByTree(wanted.splice(0)))
+  return async trees => {
+    wanted.push(...trees)
+    const membersOf = await readMembers()
+    return trees.map(membersOf)
+  }
 }
 
-/** Reading the process table costs the same for one tree and for many, so concurrent searches share it: it is the machine's, whichever board asks. */
-const readMembers = coalesce(() => findByTree(wanted.splice(0)))
-const wanted: Tree[] = []
+/**
+ * Whether no process of a tree is left. A process that forks and exits during a reading hides its child from it, so it
+ * takes two.
+ */
+export const isGone = async (findMembers: FindMembers, tree: Tree): Promise<boolean> =>
+  (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
 
 async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
   const entries = await listProcesses()
@@ -42,6 +64,7 @@ async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => Proce
 }
 
 function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyMap<number, string>): ProcessEntry[] {
+  if (isReused(tree, entries)) tree.leader = undefined
   const members = new Set(
     entries.filter(
       entry =>
@@ -53,10 +76,14 @@ function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyM
   const children = groupByParent(entries)
   for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child)
   tree.seen = new Map([...members].map(({ pid, startedAt }) => [pid, startedAt]))
-  // A session that is empty may come to be another one's.
+  // The id of an empty session may be reused.
   if (![...members].some(({ sessionId }) => sessionId === tree.leader)) tree.leader = undefined
   return [...members]
 }
+
+/** Whether the leader's pid was reused. */
+const isReused = ({ leader, since }: Tree, entries: readonly ProcessEntry[]): boolean =>
+  since !== undefined && entries.some(({ pid, startedAt }) => pid === leader && startedAt !== since)
 
 function groupByParent(entries: readonly ProcessEntry[]): Map<number, ProcessEntry[]> {
   const children = new Map<number, ProcessEntry[]>()
@@ -68,7 +95,7 @@ function groupByParent(entries: readonly ProcessEntry[]): Map<number, ProcessEnt
   return children
 }
 
-/** This process and those that it descends from. A server that an agent started may carry the agent's marker. */
+/** This process and its ancestors. A server that an agent started may have the agent's marker. */
 function ancestry(entries: readonly ProcessEntry[]): Set<number> {
   const parents = new Map(entries.map(({ pid, parentPid }) => [pid, parentPid]))
   const own = new Set<number>()
@@ -77,7 +104,7 @@ function ancestry(entries: readonly ProcessEntry[]): Set<number> {
   return own
 }
 
-/** The runs of the processes that are young enough to belong to one of the trees. */
+/** The markers of the processes that are young enough to belong to one of the trees. */
 async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]): Promise<Map<number, string>> {
   const oldest = Math.min(...trees.map(({ since }) => Number(since ?? 0)))
   const young = entries.filter(({ startedAt }) => !(Number(startedAt) < oldest))

@@ -2,30 +2,36 @@ import { readdirSync, readFile } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readKernel, readStat } from '../config/kernel.ts'
 
-/** A process of this machine. `startedAt` with the pid names it for good: clock ticks since the boot on Linux, a date elsewhere. */
+/**
+ * A process of this machine, identified by pid and `startedAt`: clock ticks since the boot on Linux, a date elsewhere.
+ */
 export interface ProcessEntry {
   pid: number
   parentPid: number
   groupId: number
   sessionId: number
   startedAt: string
+  /** Its memory in bytes, where the system tells (Linux). */
+  memoryBytes?: number
 }
 
-/** The variable that every started process and all that it starts carry. */
+/** The marker: an environment variable that every started process and its descendants have. */
 export const marker = 'BOARD_RUN_ID'
 
 const isLinux = process.platform === 'linux'
+/** What the kernel counts memory in, but on some ARM machines. */
+const pageBytes = 4096
 const maxConcurrent = 200
 const environTimeoutMs = 1000
 const maxAttempts = 4
 const attemptPauseMs = 2
-/** The parent of the kernel's own threads, on Linux. */
+/** The parent of kernel threads, on Linux. */
 const kernelThreads = 2
 
-/** Which boot of the machine this is; null where that is not told. */
+/** The id of this boot; null where the system has none. */
 export const bootId: string | null = isLinux ? (readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null) : null
 
-/** Every process that is not just waiting to be reaped, without the kernel's. */
+/** Every process except zombies and kernel threads. */
 export const listProcesses = (): Promise<ProcessEntry[]> => (isLinux ? listProc() : listPs())
 
 async function listProc(): Promise<ProcessEntry[]> {
@@ -52,6 +58,7 @@ function entryOf(pid: number): ProcessEntry | undefined {
         groupId: Number(groupId),
         sessionId: Number(sessionId),
         startedAt: rest[15]!,
+        memoryBytes: Number(rest[17]) * pageBytes,
       }
 }
 
@@ -85,12 +92,12 @@ function entryOfPs(line: string): ProcessEntry[] {
 /** When a process started; undefined when it is gone or this is not Linux. */
 export const startOf = (pid: number): string | undefined => (isLinux ? entryOf(pid)?.startedAt : undefined)
 
-/** The run that a process belongs to by its environment, if that may be read. */
+/** The marker of a process, if its environment is readable. */
 export async function runOf(pid: number): Promise<string | undefined> {
   if (!isLinux) return undefined
   for (let attempt = 1; ; attempt++) {
     const environ = await readEnviron(pid)
-    // For a moment of its exec a process has no environment.
+    // The environment is empty for a moment during exec.
     if (environ !== '' || attempt === maxAttempts)
       return environ
         ?.split('\0')
@@ -100,7 +107,7 @@ export async function runOf(pid: number): Promise<string | undefined> {
   }
 }
 
-/** Reading may wait on what the process does to its own memory, so it is given up after a second. */
+/** Reading may block on the process's own memory operations, so it times out after a second. */
 const readEnviron = (pid: number) =>
   new Promise<string | undefined>(resolve => {
     const late = setTimeout(resolve, environTimeoutMs, undefined)
@@ -110,12 +117,12 @@ const readEnviron = (pid: number) =>
     })
   })
 
-/** Sends a signal to a process, or a whole group, unless the pid belongs to another one by now. */
+/** Sends a signal to a process or a whole group, unless its pid was reused. */
 export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, toGroup = false): void {
   if (isLinux && startOf(pid) !== startedAt) return
   try {
     process.kill(toGroup ? -pid : pid, signal)
   } catch {
-    /* it ended in between, or became somebody else's */
+    /* gone meanwhile, or another account's */
   }
 }

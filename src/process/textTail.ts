@@ -1,7 +1,7 @@
-/** The end of a text that goes on. */
+/** The tail of a growing text. */
 export interface TextTail {
   add(text: string): void
-  /** At most the tail's size in bytes of UTF-8, in whole characters, and how many UTF-16 units came before that. */
+  /** At most the tail's size in bytes of UTF-8, in whole characters, and the number of UTF-16 units before it. */
   read(): { output: string; outputStart: number }
 }
 

@@ -8,8 +8,7 @@ import { finish } from '../domain/scripts.ts'
 import { commandEnvironment } from '../process/environment.ts'
 import { readPaced } from '../process/pacedReading.ts'
 import { shellCommand } from '../process/shellCommand.ts'
-import { LaunchFailed, spawnTree, type Child, type Exit } from '../process/spawn.ts'
-import { stopTree } from '../process/stop.ts'
+import { LaunchFailed, type Child, type Exit, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail, type TextTail } from '../process/textTail.ts'
 import type { Database } from '../store/database.ts'
 import { writeWithRetry } from '../store/retry.ts'
@@ -18,7 +17,7 @@ import { setRunOutput, setRunPid, type OpenRun, type RunEnd } from '../store/scr
 const maxOutputBytes = 64 * 1024
 const saveEveryMs = 5000
 const termMs = 3000
-/** What outlives its script has no work to finish. */
+/** Background processes of a finished script get less time. */
 const leftoverTermMs = 1000
 const lastWordsMs = 1000
 const retryMs = 1000
@@ -26,6 +25,7 @@ const retryMs = 1000
 /** What a run needs of the board. `url` is where its command reaches this server; `launchQueue` starts one process at a time. */
 export interface RunParts {
   db: Database
+  processTrees: ProcessTrees
   url: string
   log: Log
   launchQueue: SerialQueue
@@ -48,7 +48,7 @@ interface State {
 }
 type Ending = Pick<RunEnd, 'status' | 'exitCode' | 'error'>
 
-/** Runs a script that its row says is to run. */
+/** Runs a script whose row is open. */
 export function startRun(parts: RunParts, run: OpenRun): LiveRun {
   const state: State = { tail: createTextTail(maxOutputBytes), reason: run.error }
   const over = live(parts, run, state)
@@ -68,7 +68,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
     logFailure(parts.log, 'A script could not be run.', error, { scriptId: run.scriptId })
     return { status: 'failed', exitCode: null, error: 'The server could not run it; see its log.' }
   })
-  // A row that stays open would be started again.
+  // Retried: a run whose row stays open would be started again.
   const save = () =>
     writeWithRetry(
       parts.db,
@@ -81,7 +81,7 @@ async function live(parts: RunParts, run: OpenRun, state: State): Promise<void> 
     return retryMs
   }
   await retry(save, { delayMs }).catch(() => {
-    /* The next start of the server fails it as interrupted. */
+    /* The next start of the server marks it as interrupted. */
   })
 }
 
@@ -103,7 +103,7 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
     }
   state.child = child
   const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, state.tail.add)))
-  // It was cancelled while it started.
+  // Cancelled during its start.
   if (state.reason !== null) void end(parts, run, child)
   const stopSaving = keepOutput(parts, run, state, child.pid)
   const exit = await child.exited
@@ -116,32 +116,29 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
   return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: codeOf(exit) }
 }
 
-const launch = ({ db, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
-  spawnTree(
-    {
-      command: shellCommand(command),
-      cwd: path,
-      env: commandEnvironment({ url, projectId }),
-      stdin: 'ignore',
-      kind: 'script',
-    },
-    db,
-  )
+const launch = ({ processTrees, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
+  processTrees.spawn({
+    command: shellCommand(command),
+    cwd: path,
+    env: commandEnvironment({ url, projectId }),
+    stdin: 'ignore',
+    kind: 'script',
+  })
 
-/** What a script leaves running in the background is ended with it. */
+/** Ends a script's remaining background processes, too. */
 const end = (parts: RunParts, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
-  stopTree(child, { termMs: withinMs }).catch((error: unknown) => {
+  child.stop({ termMs: withinMs }).catch((error: unknown) => {
     parts.log('error', 'Processes of a script could not be ended.', { scriptId: run.scriptId, cause: String(error) })
     return false
   })
 
-/** Keeps the pid at once and the output from time to time. What cannot be kept now is kept later, or at the end. */
+/** Stores the pid at once and the output periodically. A failed write is retried later, or at the end. */
 function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pid: number): () => Promise<void> {
   let kept = 0
   let saving: Promise<unknown> = db
     .transaction(tx => setRunPid(tx, scriptId, pid))
     .catch(() => {
-      /* It is told of while it runs here. */
+      /* The output is served from memory while it runs. */
     })
   const timer = setInterval(() => {
     const now = tail.read()
@@ -154,7 +151,7 @@ function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pi
           kept = told
         },
         () => {
-          /* The next time. */
+          /* Retried the next time. */
         },
       )
   }, saveEveryMs)
@@ -175,5 +172,5 @@ function endingOf(exit: Exit): Ending {
   }
 }
 
-/** As a shell tells of a program that was ended by a signal. */
+/** The exit code that a shell reports, also of a program that was ended by a signal. */
 const codeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ? constants.signals[signal] : 0)

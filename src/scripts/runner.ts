@@ -2,24 +2,25 @@ import type { Log } from '../config/log.ts'
 import { failLost, type ScriptRuns } from '../domain/scripts.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
+import type { ProcessTrees } from '../process/spawn.ts'
 import type { Database } from '../store/database.ts'
 import { listOpenRuns } from '../store/scripts.ts'
 import { startRun, type LiveRun } from './run.ts'
 
 /** Runs scripts, each once at a time. */
 export interface ScriptRunner extends ScriptRuns {
-  /** By script what each run has printed by now. Of a run that ends, still what it printed last. */
+  /** The output of each live run by script, including a run that is ending. */
   outputs(): Map<number, LiveRun['output']>
-  /** Compares what runs here with what its rows say. */
+  /** Reconciles runs with their rows. */
   check(): void
-  /** Takes up work: scripts reach the server at this address. */
+  /** Begins running; scripts reach the server at this address. */
   start(url: string, log: Log): void
   /** Ends every run as cancelled. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
-/** What the rows of runs say is what it does: an open one runs, one with a reason is ended, and so is one without a row. */
-export function createScriptRunner(db: Database): ScriptRunner {
+/** Reconciles processes with the rows of runs: an open run runs; one with a reason, or without a row, is ended. */
+export function createScriptRunner(db: Database, processTrees: ProcessTrees): ScriptRunner {
   const running = new Map<number, LiveRun>()
   // Starting a process blocks the event loop for some milliseconds: requests are answered between two starts.
   const launchQueue = createSerialQueue(() => new Promise(setImmediate))
@@ -32,7 +33,7 @@ export function createScriptRunner(db: Database): ScriptRunner {
     }
     for (const row of open.values()) {
       if (running.has(row.scriptId) || reconciler.isOver) continue
-      const live = startRun({ db, launchQueue, ...reconciler.at! }, row)
+      const live = startRun({ db, processTrees, launchQueue, ...reconciler.at! }, row)
       running.set(row.scriptId, live)
       void live.over.then(() => {
         running.delete(row.scriptId)

@@ -1,7 +1,7 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 
-/** An agent token, its card as it stands now, and the role of the account that asked for it: null when there is none (any more). */
+/** An agent token with its card, and the role of the account that asked for it (null when that is gone). */
 export interface AgentTokenHolder {
   cardId: number
   projectId: number
@@ -33,7 +33,7 @@ export const insertAgentToken = async (tx: Transaction, token: NewAgentToken): P
   )
 }
 
-/** Ends the tokens of a card, of a session, or that an account asked for, and tells their hashes. */
+/** Ends the tokens of a card, of a session, or that an account asked for, and returns their hashes. */
 export const deleteAgentTokens = async (
   tx: Transaction,
   of: { cardId: number } | { sessionId: number } | { userId: number },

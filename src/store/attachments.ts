@@ -30,8 +30,8 @@ export const readAttachment = (db: Reader, id: number): Promise<AttachmentRow | 
 export const listAttachments = (db: Reader, cardId: number): Promise<AttachmentRow[]> =>
   db.all(`SELECT ${fields} ${from} WHERE a.card_id = ? ORDER BY a.id`, [cardId])
 /**
- * A project's attachments with ids below `before`, newest first. So that a page costs the same however many other projects have,
- * it comes of `maxScanned` attachments at most: `next` is where the next page begins, if there may be one.
+ * A project's attachments with ids below `before`, newest first. Scans at most `maxScanned` attachments, so that a
+ * page costs the same however many other projects have; `next` is the cursor of the next page, if there may be one.
  */
 export async function listProjectAttachments(
   db: Reader,
@@ -50,7 +50,7 @@ export async function listProjectAttachments(
 }
 const maxScanned = 5000
 export const countAttachments = async (db: Reader, cardId: number): Promise<number> =>
-  (await db.get<{ total: number }>('SELECT count(*) AS total FROM attachments WHERE card_id = ?', [cardId]))!.total
+  (await db.get<{ total: number }>('SELECT attachment_count AS total FROM cards WHERE id = ?', [cardId]))!.total
 
 export const insertAttachment = (tx: Transaction, attachment: NewAttachment): Promise<number> =>
   record.insert(tx, attachment)
@@ -59,7 +59,7 @@ export const deleteAttachment = async (tx: Transaction, id: number): Promise<voi
   await tx.run('DELETE FROM attachments WHERE id = ?', [id])
 }
 
-/** Those of the names of files on disk that a row stands for, of deleted cards too. */
+/** Filters names of files on disk: those that a row refers to, rows of deleted cards included. */
 export const storedNames = async (db: Reader, names: readonly string[]): Promise<string[]> =>
   (
     await db.all<{ name: string }>(

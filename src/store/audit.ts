@@ -19,7 +19,7 @@ export interface AuditRow {
 }
 export type NewAuditRow = Omit<AuditRow, 'id' | 'at' | 'count'>
 
-/** `action` also finds those below it: `keys` finds `keys.create`. With `after` an id the oldest come first, else the newest. */
+/** `action` is a prefix: `keys` matches `keys.create`. With `after` an id the oldest come first, else the newest. */
 export interface AuditFilter {
   action?: string
   actor?: string
@@ -55,16 +55,16 @@ const withoutId = fields.slice(1)
 const [insertNew, insertWithId] = [insertion(withoutId), insertion(fields)]
 const valuesOf = (row: Partial<AuditRow>, of: typeof fields): Value[] => of.map(([, field]) => row[field])
 
-/** Writes an entry in the transaction of what it tells of. */
+/** Inserts an entry in the transaction of the change that it records. */
 export function insertAuditRow(tx: Transaction, row: NewAuditRow): void {
   tx.enqueue(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))
 }
 
-/** Writes the first failure of a minute, and gives the id of its entry. */
+/** Inserts the first failure of a minute. @returns the id of its entry */
 export const insertAuditFailure = async (tx: Transaction, row: NewAuditRow): Promise<number> =>
   (await tx.run(insertNew, valuesOf({ ...row, at: tx.now, count: 1 }, withoutId))).lastId
 
-/** Says of an entry how many failures it stands for, and about whom if they all are about the same one. */
+/** Updates how many failures an entry counts; it keeps its target only if all of them have the same one. */
 export function countAuditFailures(
   tx: Transaction,
   { id, count, targetId }: Pick<AuditRow, 'id' | 'count' | 'targetId'>,
@@ -101,7 +101,7 @@ const searched = [
   .map(text => `coalesce(${text}, '')`)
   .join(` || ' ' || `)
 
-/** Deletes some of the entries that are older than `before`, and of failures those beyond the newest `maxFailures`; gives how many. */
+/** Deletes some entries older than `before`, and failures beyond the newest `maxFailures`. @returns how many */
 export async function pruneAudit(
   tx: Transaction,
   { before, maxFailures, limit }: { before: string; maxFailures: number; limit: number },
@@ -120,8 +120,8 @@ export async function pruneAudit(
 const pageRows = 500
 
 /**
- * Adds the entries of one board to another's: under their ids where those are free, under new ones where they are another entry's.
- * What both have stays once.
+ * Merges the audit entries of one board into another's. An entry keeps its id unless a different entry has it;
+ * duplicates are inserted once.
  */
 export async function mergeAudit(from: Reader, to: Database): Promise<void> {
   if (!(await from.get(`SELECT 1 FROM sqlite_master WHERE name = 'audit_entries'`))) return
@@ -155,7 +155,7 @@ async function mergePage(tx: Transaction, page: readonly AuditRow[]): Promise<vo
   }
 }
 
-/** A failure may have been counted further, and may have turned out to be about several. */
+/** Ignores what may have changed since: the count of a failure, and its target. */
 const isSame = (a: AuditRow, b: AuditRow): boolean =>
   fields.every(([, field]) => field === 'count' || field === 'targetId' || a[field] === b[field]) &&
   (a.targetId === b.targetId || a.outcome === 'failed')

@@ -39,7 +39,7 @@ export const setBoardPosition = async (tx: Transaction, id: number, position: nu
   tx.enqueue('UPDATE boards SET position = ? WHERE id = ?', [position, id])
 }
 
-/** Deletes a board with its columns and cards; the boards behind it close up. */
+/** Deletes a board with its columns and cards, and renumbers the boards behind it. */
 export async function deleteBoard(tx: Transaction, board: BoardRow): Promise<void> {
   await tx.run('DELETE FROM boards WHERE id = ?', [board.id])
   await tx.run('UPDATE boards SET position = position - 1 WHERE project_id = ? AND position > ?', [

@@ -4,9 +4,9 @@ const maxStatements = 100
 const maxResultsPerStatement = 1000
 
 /**
- * A reader that gives again what it has given, the same objects, until something is committed: what many ask for at the same time
- * is read once. Where others write to the database too, everything is read each time. It is for statements whose result depends on
- * the database and their parameters alone.
+ * A reader that caches its results until the next commit, so that concurrent identical reads run once. Callers share
+ * the objects. On a shared database nothing is cached. Only for statements whose result depends on the database and
+ * their parameters alone.
  */
 export function cachedReader(db: Database): Reader {
   const [one, all] = [createMemory(db), createMemory(db)]

@@ -1,13 +1,14 @@
 import type { ExternalCard } from '../contract/external.ts'
-import type { CardKind, CardStatus, ColumnType } from '../contract/fields.ts'
+import type { CardKind, CardStatus, ColumnType, ReviewState } from '../contract/fields.ts'
 import type { InferOutput } from 'valibot'
+import { agentChoiceFields } from './agentChoiceFields.ts'
 import { placeSql } from './order.ts'
 import { flag, id, json, number, text } from './record.ts'
 
-/** What a card's status is while an agent works on it. */
+/** The statuses of a card while an agent works on it. */
 export const activeStatuses: readonly CardStatus[] = ['queued', 'running', 'waiting']
 
-/** A pipeline's step as a card keeps it. Without a prompt of its own it has its column's. */
+/** A pipeline step as stored on a card. Without a prompt it uses its column's. */
 export interface StoredStep {
   columnId: number
   prompt: string
@@ -19,7 +20,10 @@ interface LastAction {
   detail: string | null
 }
 
-/** The fields of a card, for a query that joins its column as `l` and its place by `placeJoins`. What is shown of them is said by the schemas of src/contract and, for files, of src/transfers/records.ts. */
+/**
+ * The fields of a card, for a query that joins its column as `l` and its place by `placeJoins`. Which of them a view
+ * shows is defined by the schemas of src/contract and, for files, of src/transfers/records.ts.
+ */
 export const cardFields = {
   id: id(),
   projectId: id(),
@@ -48,9 +52,18 @@ export const cardFields = {
   worktreeManaged: flag().initially(false),
   baseCommit: text().orNull(),
   lastAgentAction: json<LastAction>().orNull(),
-  agent: text().orNull(),
+  reviewState: text<ReviewState>().orNull(),
+  /** How many reviews asked for changes. */
+  reviewRound: number().initially(0),
+  ...agentChoiceFields,
   command: text().orNull(),
   credentialId: id().orNull(),
+  /** The account that made it; null for an agent, an import, and before this was kept. */
+  creatorId: id().orNull(),
+  /** What it was called then. */
+  creatorName: text().orNull(),
+  /** Kept by triggers: counting as cards are listed takes a fifth of a list's time. */
+  attachmentCount: number().computed('c.attachment_count'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
   startedAt: text().orNull(),
@@ -60,14 +73,20 @@ export const cardFields = {
   version: number().initially(1),
 }
 
-/** What only lists made by the database compute: in a row it costs 2 µs, for the engine makes a table of the statuses. */
+/**
+ * Computed only for lists made by the database: in a row it costs 2 µs, because the engine makes a table of the
+ * statuses.
+ */
 export const cardListExtras = {
   hasActiveAgent: flag().computed(`(c.status IN (${activeStatuses.map(status => `'${status}'`).join(', ')}))`),
 }
 
 type Sessions = InferOutput<typeof ExternalCard>['sessions']
 type Locks = InferOutput<typeof ExternalCard>['locks']
-/** What only a card has that is read alone: its open sessions as locks, and its latest sessions, oldest first. A session that waits for its turn has been asked for, not begun. */
+/**
+ * Only read for a single card: its open sessions as locks, and its latest sessions, oldest first. A queued session has
+ * not begun.
+ */
 export const cardExtras = {
   locks: json<Locks>().computed(
     `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at)))

@@ -1,12 +1,12 @@
-import { CardItem } from '../contract/cards.ts'
+import { CardItem } from '../contract/cardRecords.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
 import type { CardStatus, ColumnType } from '../contract/fields.ts'
 import { cardExtras, cardFields, cardListExtras } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
-import { placeJoins } from './order.ts'
+import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
 
-/** A card as a query gives it; `locks` and `sessions` of one that was read alone. */
+/** A row of a card query; `locks` and `sessions` only where a single card was read. */
 export type CardRow = Row<typeof cardFields> & Partial<Row<typeof cardExtras>>
 export type NewCardRow = NewRow<typeof cardFields>
 export type CardChange = Omit<
@@ -22,6 +22,7 @@ export interface CardFilter {
   label?: string
   search?: string
   archived?: boolean
+  unread?: boolean
   kind?: 'kanban' | 'terminal'
   limit: number
   cursor?: number
@@ -30,10 +31,10 @@ export interface CardFilter {
 const record = defineRecord('cards', 'c', { ...cardFields, ...cardExtras })
 const listed = record.columnsOf(Object.keys(cardFields) as Array<keyof typeof cardFields>)
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
-/** What external routes list and count. */
+/** The cards that external routes list and count. */
 const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
-// Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
+// Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
 const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(card, [id, projectId])
@@ -58,15 +59,15 @@ export const projectOfCard = async (db: Reader, id: number): Promise<number | un
 
 export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> => record.insert(tx, card)
 
-/** Changes fields of a card; it becomes a new version. */
+/** Changes fields of a card and increments its version. */
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
   record.update(tx, id, change)
 }
 
-/** Reading is no change: version and time stay. Tells whether the card was unread. */
+/** Sets a card as read; version and time stay. Returns whether it was unread. */
 export const markRead = async (tx: Transaction, id: number): Promise<boolean> =>
   (await tx.run('UPDATE cards SET unread = 0 WHERE id = ? AND unread = 1', [id])).changes > 0
-/** Marks at most `limit` of a project's unread cards as read and tells their ids. */
+/** Marks at most `limit` of a project's unread cards as read and returns their ids. */
 export async function markSomeRead(tx: Transaction, projectId: number, limit: number): Promise<number[]> {
   const unread = await tx.all<{ id: number }>(
     'SELECT id FROM cards WHERE project_id = ? AND unread = 1 AND deleted_at IS NULL ORDER BY id LIMIT ?',
@@ -82,14 +83,16 @@ export function listCards(db: Reader, filter: CardFilter): Promise<CardRow[]> {
   return db.all(`SELECT ${listed} ${from} WHERE ${where} ORDER BY c.id LIMIT ?`, [...args, filter.limit])
 }
 
-/** The cards with these ids, in the order of the ids. */
-export const readCards = (db: Reader, ids: readonly number[]): Promise<CardRow[]> =>
-  db.all(
-    `SELECT ${listed} FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`,
-    [JSON.stringify(ids)],
-  )
+/** The cards with these ids, in the order of the ids, each as JSON text in the internal view of lists. */
+export const readItemsJson = (
+  db: Reader,
+  ids: readonly number[],
+): Promise<Array<Pick<CardRow, 'columnId' | 'position'> & { json: string }>> => db.all(itemsOf, [JSON.stringify(ids)])
 
-/** A page of listed cards by id as JSON text, in the external view, made by the database: a third of the cost of objects, and group_concat of objects half of json_group_array. */
+/**
+ * A page of listed cards by id as JSON text, in the external view. The database makes it at a third of the cost of
+ * objects; group_concat of objects costs half of json_group_array.
+ */
 export async function listExternalJson(
   db: Reader,
   filter: CardFilter,
@@ -123,9 +126,13 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
 const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
 const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text')
+const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item} AS json
+  FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`
 
-/** What internal lists show: those of a kind that are on the board, or the archived ones of any kind. */
-const shown = ({ archived, kind }: CardFilter): string =>
+/** The cards of internal lists: those of a kind that are on the board, or the archived ones of any kind. */
+const shown = (filter: CardFilter): string => (filter.unread ? `${ofKind(filter)} AND c.unread = 1` : ofKind(filter))
+
+const ofKind = ({ archived, kind }: CardFilter): string =>
   archived
     ? 'c.archived_at IS NOT NULL AND c.deleted_at IS NULL'
     : `c.archived_at IS NULL AND c.deleted_at IS NULL AND ${kind === 'terminal' ? `c.kind = 'terminal'` : `c.kind = 'kanban'`}`
@@ -159,7 +166,10 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
     [projectId],
   )
 
-/** Cards of this machine's projects that were deleted before the time and still have a managed worktree, those first that were deleted first: in the order of ids, every card would be looked at. */
+/**
+ * Deleted cards of this machine's projects that still have a managed worktree, the oldest deletion first: ordered by
+ * id, the query would scan every card.
+ */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
   db.all(
     `SELECT ${listed} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
@@ -167,18 +177,32 @@ export const listDeletedWithWorktree = (db: Reader, before: string): Promise<Car
     [before, db.host],
   )
 
-/** The cards of a project, or of one of its boards, that have a managed worktree or may be about to get one, deleted ones too, and the branches that the board made for them. */
-export const listWithWorktree = (
+/** What a card leaves in a repository: its managed branch, and the snapshots of its reviews. */
+export interface CardLeftovers {
+  id: number
+  branch: string | null
+  snapshots: string[]
+}
+/**
+ * The cards of a project or board with a managed worktree, made or planned, or with review snapshots; deleted ones
+ * too.
+ */
+export const listWithLeftovers = async (
   db: Reader,
   { projectId, boardId }: { projectId: number; boardId?: number },
-): Promise<Array<{ id: number; branch: string | null }>> =>
-  db.all(
-    `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
-   AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)) ORDER BY c.id`,
-    [projectId, boardId],
-  )
+): Promise<CardLeftovers[]> =>
+  (
+    await db.all<Omit<CardLeftovers, 'snapshots'> & { snapshots: string }>(
+      `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch,
+        (SELECT json_group_array(DISTINCT r.snapshot) FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) AS snapshots
+      FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
+      AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)
+        OR EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL)) ORDER BY c.id`,
+      [projectId, boardId],
+    )
+  ).map(({ snapshots, ...card }) => ({ ...card, snapshots: JSON.parse(snapshots) as string[] }))
 
-/** Those of the ids that are cards', deleted ones too. */
+/** Filters ids: those of cards, deleted ones too. */
 export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
   (
     await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [
@@ -186,11 +210,15 @@ export const listPresentCards = async (db: Reader, ids: readonly number[]): Prom
     ])
   ).map(({ id }) => id)
 
-/** Removes at most `limit` cards for good that were deleted before the time, with their attachments' rows, and tells how many. One with a managed worktree stays until that is gone. */
+/**
+ * Purges at most `limit` cards that were deleted before the time, with their attachments' rows. A card with a managed
+ * worktree or review snapshots is skipped until those are removed. @returns how many
+ */
 export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
   (
     await tx.run(
-      'DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE deleted_at < ? AND (worktree_managed = 0 OR worktree_path IS NULL) LIMIT ?)',
+      `DELETE FROM cards WHERE id IN (SELECT c.id FROM cards c WHERE c.deleted_at < ? AND (c.worktree_managed = 0 OR c.worktree_path IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) LIMIT ?)`,
       [before, limit],
     )
   ).changes

@@ -1,4 +1,6 @@
+import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ColumnType } from '../contract/fields.ts'
+import { agentChoiceFields } from './agentChoiceFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, entriesOf, id, number, text, type Change, type NewRow, type Row } from './record.ts'
 
@@ -10,7 +12,7 @@ export const columnFields = {
   boardId: id(),
   projectId: id(),
   prompt: text().initially(''),
-  agent: text().orNull(),
+  ...agentChoiceFields,
 }
 /** With the number of cards in its order. */
 export const countedColumnFields = {
@@ -64,13 +66,13 @@ const endOfBoard = async (db: Reader, boardId: number): Promise<number> =>
 export const updateColumn = async (
   tx: Transaction,
   id: number,
-  change: Pick<Change<typeof columnFields>, 'name' | 'prompt' | 'agent'>,
+  change: Pick<Change<typeof columnFields>, 'name' | 'prompt' | keyof AgentChoice>,
 ): Promise<void> => record.update(tx, id, change)
 export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
   tx.enqueue('UPDATE columns SET position = ? WHERE id = ?', [position, id])
 }
 
-/** Deletes a column that holds no cards; the columns behind it close up. */
+/** Deletes a column that holds no cards, and renumbers the columns behind it. */
 export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<void> {
   await tx.run('DELETE FROM columns WHERE id = ?', [column.id])
   await tx.run('UPDATE columns SET position = position - 1 WHERE board_id = ? AND position > ?', [
@@ -79,10 +81,10 @@ export async function deleteColumn(tx: Transaction, column: ColumnRow): Promise<
   ])
 }
 
-/** Whether archived or deleted cards, which are in no column's order, still name the column as theirs. */
+/** Whether archived or deleted cards, which are in no column's order, still refer to the column. */
 export const hasCardsOutOfOrder = async (db: Reader, id: number): Promise<boolean> =>
   (await db.get('SELECT 1 FROM cards WHERE column_id = ? AND chunk_id IS NULL LIMIT 1', [id])) !== undefined
-/** Gives those cards another column of the project. */
+/** Moves those cards to another column of the project. */
 export const adoptCardsOutOfOrder = async (tx: Transaction, fromId: number, to: ColumnRow): Promise<void> => {
   await tx.run('UPDATE cards SET column_id = ?, board_id = ? WHERE column_id = ? AND chunk_id IS NULL', [
     to.id,

@@ -10,11 +10,14 @@ export interface Connection extends Reader {
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
   enqueue(sql: string, args?: readonly Value[]): void
   exec(sql: string): void
-  /** Undoes what is open. The file is let go when the statements are collected as garbage; see `released`. */
+  /** Rolls back an open transaction. The file stays open until the statements are garbage-collected; see `isFileReleased`. */
   close(): void
 }
 
-/** Enough for the pages that statements share. Those of a large table are hardly met again in four times as much either, and come quickly from the system's memory. */
+/**
+ * Holds the pages that statements share. Four times as much hardly raises the hits in a large table, whose pages are
+ * in the page cache anyway.
+ */
 const cacheKibibytes = 4000
 
 /** Opens a connection to a database file, which is made if it is not there. */
@@ -41,11 +44,11 @@ export function openConnection(path: string): Connection {
       database.exec(sql)
     },
     close: () => {
-      // A connection that is closed lives on until its statements are gone, and so would its transaction.
+      // A closed connection lives until its statements are collected, and an open transaction would, too.
       try {
         if (database.inTransaction) database.exec('ROLLBACK')
       } catch {
-        /* The engine has undone it. */
+        /* Rolled back by the engine already. */
       }
       statements.clear()
       database.close()
@@ -57,22 +60,22 @@ const releaseTimeoutMs = 5000
 let collectGarbage: (() => void) | undefined
 
 /**
- * Resolves to whether nothing of this process has the database file open any more. The engine lets go of a closed connection
- * only when its statements are collected, and then removes the log by its name: a file that takes this one's place must come after that.
+ * Resolves to whether this process has no open handle of the database file. The engine releases a closed connection
+ * only when its statements are collected, and then deletes the log by its name: replace the file only after that.
  */
-export async function released(path: string): Promise<boolean> {
+export async function isFileReleased(path: string): Promise<boolean> {
   setFlagsFromString('--expose-gc')
   collectGarbage ??= runInNewContext('gc') as () => void
   for (const giveUpAt = performance.now() + releaseTimeoutMs; performance.now() < giveUpAt; await delay(20)) {
     collectGarbage()
-    // What was collected is let go a moment later.
+    // Handles are released some turns after their collection.
     for (let turn = 0; turn < 3; turn++) await setImmediate()
     if (!isOpenHere(path)) return true
   }
   return false
 }
 
-/** Linux tells which files a process has open. Elsewhere the log tells: the last one who closes the database removes it. */
+/** Linux lists a process's open files. Elsewhere the log shows it: the last connection to close deletes it. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd'
   if (!existsSync(folder)) return existsSync(`${path}-wal`)

@@ -5,9 +5,9 @@ import { mergeAudit } from './audit.ts'
 import { type Database, type Reader, type Transaction, type Value } from './database.ts'
 import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 
-/** What belongs to the daemons that run, and not to the board; the copy says that it is unfinished until it is whole. */
-const leftOut = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
-/** The audit log of a board that is replaced stays, and that of the copied one joins it. */
+/** Belongs to the running daemons, not to the board. */
+const skippedTables = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
+/** A replaced board keeps its audit log, and the copied one is merged into it. */
 const merged = 'audit_entries'
 const ownSettings = ['unfinished-copy', 'ready', 'sealing-key']
 const [maxRows, minRows] = [400, 1]
@@ -27,17 +27,19 @@ export interface Tally {
   sha256: string
 }
 export interface CopyOptions {
-  /** Which machine has a project's folder from now on, by the one that had it; null where a database is a file. */
+  /**
+   * Maps the machine of a project's folder to the machine that has it after the copy; null where a database is a file.
+   */
   hostOf(before: string | null): string | null
-  /** Whether what the target holds is deleted first. */
+  /** Whether the target's contents are deleted first. */
   replace?: boolean
-  /** Looks whether anybody works on the target, when the copy begins and when it ends. @throws what ends it */
+  /** Checks that no daemon uses the target, at the start and at the end of the copy. @throws to abort it */
   requireFree(to: Reader): Promise<void>
-  /** Told how many rows have been copied or compared. */
+  /** Called with the number of rows copied or compared so far. */
   onProgress?: (rows: number) => void
 }
 
-/** How many rows a copy reads: each is copied, and then compared. */
+/** How many rows a copy reads: each is copied, then compared. */
 export async function countRows(from: Reader): Promise<number> {
   let total = 0
   for (const { name } of planCopy().tables)
@@ -46,10 +48,11 @@ export async function countRows(from: Reader): Promise<number> {
 }
 
 /**
- * Copies a whole board, as a reader that sees one state has it, into a database of this version that holds nothing: every row with
- * its ids. Then every table of both is compared. Until that is done the copy says of itself that it is unfinished, and
- * whose it is: of two at once the one that began later goes on, and the other ends.
- * @throws Problem CONFLICT when the target holds a board that is not to be replaced, the copy turns out to be another, or another copy is made
+ * Copies a snapshot of a whole board, every row with its ids, into an empty database of this version, then compares
+ * every table of both. Until then the target is marked as unfinished with this copy's id: of two concurrent copies the
+ * one that began later continues, and the other fails.
+ * @throws Problem CONFLICT when the target holds a board that is not to be replaced, the comparison finds a
+ *   difference, or another copy has begun
  */
 export async function copyBoard(
   from: Reader,
@@ -87,7 +90,10 @@ interface Begun extends Pick<CopyOptions, 'requireFree'> {
   copyId: string
 }
 
-/** Deletes what an unfinished copy has left, and says that this one is unfinished. Triggers would count the rows that come a second time. */
+/**
+ * Deletes what an unfinished copy has left, and marks the target with this copy's id. Triggers are dropped: they would
+ * count rows twice.
+ */
 const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
   to.transaction(async tx => {
     await requireFree(tx)
@@ -102,7 +108,7 @@ const clear = (to: Database, { tables, triggers }: Plan, { copyId, requireFree }
           ? `DELETE FROM server_settings WHERE name <> 'unfinished-copy'`
           : `DELETE FROM ${name}`,
       )
-    for (const name of leftOut) await tx.run(`DELETE FROM ${name}`)
+    for (const name of skippedTables) await tx.run(`DELETE FROM ${name}`)
   })
 
 const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requireFree }: Begun): Promise<void> =>
@@ -116,14 +122,14 @@ const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requir
       [merged],
     ))
       await tx.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', [name, seq])
-    // Words of cards are no rows that can be copied: they are taken up anew.
+    // Full-text tables are not copied but indexed again.
     await tx.run(
       `INSERT OR IGNORE INTO unindexed_cards SELECT id FROM cards WHERE deleted_at IS NULL AND kind <> 'assistant'`,
     )
     await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
   })
 
-/** A copy that stood still while another one was begun has nothing to write any more. */
+/** A stalled copy must not write once another one has begun. */
 async function requireOwn(tx: Transaction, copyId: string): Promise<void> {
   const present = await tx.get<{ value: string }>(`SELECT value FROM server_settings WHERE name = 'unfinished-copy'`)
   if (present?.value !== JSON.stringify(copyId))
@@ -195,7 +201,7 @@ const note = (hash: Hash, page: readonly Value[][]) => {
   for (const row of page) hash.update(`${JSON.stringify(row)}\n`)
 }
 
-/** The rows of a table in the order of its key. A page that a server finds too large is asked for in smaller ones. */
+/** Pages through a table in the order of its key. A page that a server rejects as too large is halved. */
 async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerator<Value[][]> {
   const wanted = name === 'server_settings' ? `name NOT IN (${ownSettings.map(each => `'${each}'`).join(', ')})` : '1'
   const sql = (isFirst: boolean) =>
@@ -219,7 +225,7 @@ async function* pagesOf(db: Reader, { name, columns, key }: Table): AsyncGenerat
   }
 }
 
-/** The tables that hold a board, each after those that it refers to, and the triggers. */
+/** The tables of a board, each after those that it refers to, and the triggers. */
 interface Plan {
   tables: Table[]
   triggers: Array<{ name: string; sql: string }>
@@ -233,7 +239,11 @@ function planCopy(): Plan {
     const names = rows<{ name: string; type: string; schema: string }>('PRAGMA table_list')
       .filter(
         ({ name, type, schema }) =>
-          type === 'table' && schema === 'main' && !name.startsWith('sqlite_') && !leftOut.has(name) && name !== merged,
+          type === 'table' &&
+          schema === 'main' &&
+          !name.startsWith('sqlite_') &&
+          !skippedTables.has(name) &&
+          name !== merged,
       )
       .map(({ name }) => name)
       .sort()
@@ -249,7 +259,8 @@ function planCopy(): Plan {
     while (ordered.length < names.length) {
       const next = names.filter(
         name =>
-          !ordered.includes(name) && refersTo.get(name)!.every(table => ordered.includes(table) || leftOut.has(table)),
+          !ordered.includes(name) &&
+          refersTo.get(name)!.every(table => ordered.includes(table) || skippedTables.has(table)),
       )
       if (next.length === 0) throw new Error('The tables refer to each other in a circle.')
       ordered.push(...next)

@@ -1,23 +1,34 @@
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 
-/**
- * A credential as it is stored. `sealed` holds the API key, or the tokens of an authorization as JSON; null while there are none.
- * `oauth` is JSON text: how far the authorization is. `lastFour` is shown of an API key.
- */
-export interface CredentialRow {
-  id: number
-  userId: number
-  name: string
-  provider: CredentialProvider
-  kind: 'api_key' | 'oauth'
-  baseUrl: string | null
-  sealed: string | null
-  lastFour: string | null
-  oauth: string | null
-  createdAt: string
-  updatedAt: string
+/** A credential as it is stored. */
+export const credentialFields = {
+  id: id(),
+  userId: id(),
+  name: text(),
+  provider: text<CredentialProvider>(),
+  kind: text<'api_key' | 'oauth'>(),
+  baseUrl: text().orNull(),
+  /** The API key, or the tokens of an authorization as JSON; null while there are none. */
+  sealed: text().orNull(),
+  /** Headers of each request; null without any. */
+  headers: json<SealedHeaders>().orNull(),
+  /** The models of its endpoint, the default one first. */
+  models: json<string[]>().initially('[]'),
+  /** The part of an API key that is shown. */
+  lastFour: text().orNull(),
+  /** The state of an authorization, as JSON. */
+  oauth: text().orNull(),
+  createdAt: text().initiallyNow(),
+  updatedAt: text().initiallyNow(),
 }
+/** Headers by name, with their values sealed together as JSON. */
+export interface SealedHeaders {
+  names: string[]
+  sealed: string
+}
+export type CredentialRow = Row<typeof credentialFields>
 export interface UsageRow {
   day: string
   sessions: number
@@ -26,60 +37,62 @@ export interface UsageRow {
   costUsd: number
 }
 
-const fields = `k.id, k.user_id AS userId, k.name, k.provider, k.kind, k.base_url AS baseUrl, k.sealed, k.last_four AS lastFour, k.oauth, k.created_at AS createdAt, k.updated_at AS updatedAt`
+const record = defineRecord('credentials', 'k', credentialFields)
+const fields = record.columns
 
 export const listCredentials = (db: Reader, userId: number): Promise<CredentialRow[]> =>
   db.all(`SELECT ${fields} FROM credentials k WHERE k.user_id = ? ORDER BY k.id`, [userId])
 export const readCredential = (db: Reader, id: number): Promise<CredentialRow | undefined> =>
   db.get(`SELECT ${fields} FROM credentials k WHERE k.id = ?`, [id])
 
-/** The card's own credential, else its project's, else its organization's default. */
-export const readCredentialOfCard = (db: Reader, cardId: number): Promise<CredentialRow | undefined> =>
+/** The card's own credential, else that of its profile, its project's, its organization's default. */
+export const readCredentialOfCard = (
+  db: Reader,
+  cardId: number,
+  profileCredentialId: number | null,
+): Promise<CredentialRow | undefined> =>
   db.get(
     `SELECT ${fields} FROM cards c JOIN projects p ON p.id = c.project_id LEFT JOIN organizations o ON o.id = p.organization_id
-   JOIN credentials k ON k.id = coalesce(c.credential_id, p.credential_id, o.default_credential_id) WHERE c.id = ?`,
-    [cardId],
+   JOIN credentials k ON k.id = coalesce(c.credential_id, ?, p.credential_id, o.default_credential_id) WHERE c.id = ?`,
+    [profileCredentialId, cardId],
   )
 
-export const insertCredential = async (
-  tx: Transaction,
-  credential: Pick<CredentialRow, 'userId' | 'name' | 'provider' | 'kind' | 'baseUrl'>,
-): Promise<number> =>
-  (
-    await tx.run(
-      'INSERT INTO credentials (user_id, name, provider, kind, base_url, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [credential.userId, credential.name, credential.provider, credential.kind, credential.baseUrl, tx.now, tx.now],
-    )
-  ).lastId
+/** As readCredentialOfCard, for a card of a project that has none of its own. */
+export const readCredentialOfProject = (
+  db: Reader,
+  projectId: number,
+  profileCredentialId: number | null,
+): Promise<CredentialRow | undefined> =>
+  db.get(
+    `SELECT ${fields} FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
+   JOIN credentials k ON k.id = coalesce(?, p.credential_id, o.default_credential_id) WHERE p.id = ?`,
+    [profileCredentialId, projectId],
+  )
+
+export const insertCredential = (tx: Transaction, credential: NewRow<typeof credentialFields>): Promise<number> =>
+  record.insert(tx, credential)
 
 export const updateCredential = async (
   tx: Transaction,
   id: number,
-  credential: Pick<CredentialRow, 'name' | 'baseUrl' | 'sealed' | 'lastFour'>,
-): Promise<void> => {
-  await tx.run(
-    'UPDATE credentials SET name = ?, base_url = ?, sealed = ?, last_four = ?, updated_at = ? WHERE id = ?',
-    [credential.name, credential.baseUrl, credential.sealed, credential.lastFour, tx.now, id],
-  )
-}
+  change: Pick<Change<typeof credentialFields>, 'name' | 'baseUrl' | 'sealed' | 'lastFour' | 'headers' | 'models'>,
+): Promise<void> => record.update(tx, id, change)
 
-/** Writes how far an authorization is, and the tokens that it has brought. */
+/** Stores the state of an authorization and its tokens. */
 export const setAuthorization = async (
   tx: Transaction,
   id: number,
   { oauth, sealed }: { oauth: string; sealed: string | null },
-): Promise<void> => {
-  await tx.run('UPDATE credentials SET oauth = ?, sealed = ?, updated_at = ? WHERE id = ?', [oauth, sealed, tx.now, id])
-}
+): Promise<void> => record.update(tx, id, { oauth, sealed })
 
-/** How many authorizations of an account wait for somebody at this time. */
+/** How many authorizations of an account are pending at this time. */
 export const countPendingAuthorizations = async (db: Reader, userId: number, now: string): Promise<number> =>
   (await db.get<{ total: number }>(
     `SELECT count(*) AS total FROM credentials WHERE user_id = ? AND kind = 'oauth' AND json_extract(oauth, '$.status') = 'pending' AND json_extract(oauth, '$.expiresAt') > ?`,
     [userId, now],
   ))!.total
 
-/** Deletes a credential; projects, cards and organizations that used it have none then. */
+/** Deletes a credential and clears it from the projects, cards and organizations that used it. */
 export const deleteCredential = async (tx: Transaction, id: number): Promise<void> => {
   await tx.run('DELETE FROM credentials WHERE id = ?', [id])
 }
@@ -92,7 +105,7 @@ export const setOrganizationCredential = async (
   await tx.run('UPDATE organizations SET default_credential_id = ? WHERE id = ?', [credentialId, organizationId])
 }
 
-/** Adds what a session has used to its day, UTC. */
+/** Adds a session's usage to its day, UTC. */
 export const addUsage = async (
   tx: Transaction,
   credentialId: number,

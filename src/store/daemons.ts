@@ -2,10 +2,10 @@ import { Problem } from '../contract/errors.ts'
 import type { Database, Reader, Transaction, Value, Written } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
-/** How long a lease holds: a daemon that is not heard of for so long is replaced. */
+/** How long a lease lasts: a daemon without a heartbeat for this long is replaced. */
 const leaseMs = 3000
 
-/** A daemon on this database, and how long ago it was heard of. */
+/** A daemon on this database, and the age of its last heartbeat. */
 export interface DaemonRow {
   id: string
   host: string
@@ -18,7 +18,7 @@ export interface DaemonRow {
 
 export const isThere = ({ seenMsAgo }: Pick<DaemonRow, 'seenMsAgo'>): boolean => seenMsAgo <= leaseMs
 
-/** A daemon as it notes itself. */
+/** A daemon's description of itself. */
 export interface Self {
   id: string
   host: string
@@ -26,8 +26,11 @@ export interface Self {
   version: string
   startedAt: string
 }
-/** What a heartbeat has brought: the tokens of the leases that the daemon has now, undefined for those of others, and the database's time. */
-export interface Beat {
+/**
+ * The result of a heartbeat: the tokens of the daemon's leases, undefined for those of others, and the database's
+ * time.
+ */
+export interface HeartbeatResult {
   tokens: Array<number | undefined>
   nowMs: number
 }
@@ -36,16 +39,17 @@ const silentMs = 24 * 3_600_000
 const isCopied = `EXISTS (SELECT 1 FROM server_settings WHERE name = 'unfinished-copy')`
 
 /**
- * Notes that a daemon is there, and takes or renews leases, in one message. One that arrives after its time, by the database's clock,
- * does nothing: its daemon stands still. Nor does one while a board is copied into the database: the copy has seen who was there.
+ * Records a daemon's heartbeat and takes or renews its leases, in one message. A message that arrives after its
+ * deadline, by the database's clock, has no effect: its daemon was stalled. Nor has one while a board is copied into
+ * the database: the copy has already checked who is there.
  * @throws Problem CONFLICT, DATABASE_BUSY then
  */
-export async function beat(
+export async function recordHeartbeat(
   db: Database,
   self: Self,
   leases: readonly string[],
   untilMs: number | undefined,
-): Promise<Beat> {
+): Promise<HeartbeatResult> {
   const inTime = `NOT ${isCopied} AND (?6 IS NULL OR ${nowMs} <= ?6)`
   const until = untilMs === undefined ? null : Math.round(untilMs)
   const results = await db.batch([
@@ -81,7 +85,10 @@ export const listDaemons = (db: Reader): Promise<DaemonRow[]> =>
    (SELECT json_group_array(l.name) FROM leases l WHERE l.daemon_id = d.id AND l.ends_at_ms > ${nowMs}) AS leases FROM daemons d ORDER BY d.host, d.started_at, d.id`,
   )
 
-/** Which machine has a project's folder, the daemon that works there at present, and how long ago any daemon of it was heard of. */
+/**
+ * The machine of a project's folder, the daemon that holds the project's lease, and the age of the machine's last
+ * heartbeat.
+ */
 export interface LeaseHolder {
   host: string | null
   daemonId: string | null
@@ -94,7 +101,7 @@ export const readLeaseHolder = (db: Reader, projectId: number): Promise<LeaseHol
     [projectId],
   )
 
-/** Takes a lease that is free, or renews one that this daemon has, and gives its token. Undefined while another daemon has it. */
+/** Takes a free lease, or renews one of this daemon's. @returns its token; undefined while another daemon holds it */
 export async function takeLease(
   tx: Transaction,
   name: string,
@@ -117,7 +124,7 @@ const takingLease = (
   args: [name, daemonId, forMs, ...args],
 })
 
-/** Gives a lease up for good. */
+/** Releases a lease for good. */
 export const dropLease = async (tx: Transaction, name: string, daemonId: string): Promise<void> => {
   tx.enqueue('DELETE FROM leases WHERE name = ? AND daemon_id = ?', [name, daemonId])
 }
@@ -130,7 +137,7 @@ export const holdsLease = async (db: Reader, name: string, daemonId: string, tok
     token,
   ])) !== undefined
 
-/** The machines but this one that have projects. */
+/** The other machines that have projects. */
 export const otherMachines = async (db: Reader, machine: string): Promise<string[]> =>
   (
     await db.all<{ host: string }>(
@@ -139,7 +146,7 @@ export const otherMachines = async (db: Reader, machine: string): Promise<string
     )
   ).map(({ host }) => host)
 
-/** Where there is one machine only, projects name none. */
+/** With a single machine, projects name none. */
 export const clearHosts = async (tx: Transaction): Promise<void> => {
   tx.enqueue('UPDATE projects SET host = NULL WHERE host IS NOT NULL')
 }

@@ -1,2 +1,2 @@
-/** SQL for the time by which daemons on several machines go: the database's, in milliseconds. */
+/** SQL for the database's clock in milliseconds, which daemons on several machines share. */
 export const nowMs = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`

@@ -33,7 +33,7 @@ export interface DueDelivery extends Maker {
   url: string
   secret: string
 }
-/** What an attempt came to. */
+/** The result of an attempt. */
 export interface AttemptRow {
   url: string
   responseStatus: number | null
@@ -86,7 +86,7 @@ export const listDeliveries = (
         [webhookId, status, before, limit],
       )
 
-/** The webhooks that have a delivery to attempt at this time. */
+/** The webhooks that have a delivery due at this time. */
 export const webhooksWithDueDeliveries = async (db: Reader, now: string): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -108,8 +108,8 @@ export const disabledWithDeliveries = async (db: Reader): Promise<number[]> =>
 const due = `SELECT d.id, d.webhook_id AS webhookId, w.project_id AS projectId, w.maker_user_id AS makerUserId, w.maker_key_id AS makerKeyId, d.type, d.message_id AS messageId, d.body, d.attempts, w.url, w.secret, d.asked, d.next_attempt_at AS dueAt FROM ${source} WHERE w.id = ? AND w.enabled = 1 AND d.status = 'pending'`
 
 /**
- * The delivery of a webhook whose turn it is: one that a person asked for, else whichever has waited longer of the first one
- * that was never attempted and the first one that is due again.
+ * The next delivery of a webhook: one that a person requested, else the longer waiting of its first unattempted one
+ * and its first retry that is due.
  */
 export async function nextDelivery(db: Reader, webhookId: number, now: string): Promise<DueDelivery | undefined> {
   type Candidate = DueDelivery & { asked: 0 | 1; dueAt: string }
@@ -126,7 +126,7 @@ export async function nextDelivery(db: Reader, webhookId: number, now: string): 
 export const countDeliveries = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM webhook_deliveries GROUP BY status')
 
-/** Notes an attempt of a delivery that is still pending, and tells whether it is. */
+/** Records an attempt of a pending delivery. @returns whether it is still pending */
 export const recordAttempt = async (
   tx: Transaction,
   id: number,
@@ -151,12 +151,15 @@ export const recordAttempt = async (
     )
   ).changes === 1
 
-/** Has a pending delivery attempted as soon as it can be. */
+/** Makes a pending delivery due now. */
 export const hastenDelivery = async (tx: Transaction, id: number): Promise<void> => {
   tx.enqueue('UPDATE webhook_deliveries SET next_attempt_at = ?, asked = 1 WHERE id = ?', [tx.now, id])
 }
 
-/** Has each pending delivery attempted as soon as it can be whose latest attempt lies in a time to come: the clock was put back since, and its pause is not what it was meant to be. */
+/**
+ * Makes pending deliveries due now whose latest attempt lies in the future: the clock was set back, so their backoff
+ * is wrong.
+ */
 export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => {
   tx.enqueue(
     "UPDATE webhook_deliveries SET next_attempt_at = ? WHERE status = 'pending' AND attempts > 0 AND last_attempt_at > ?",
@@ -164,7 +167,7 @@ export const hastenAttemptedLater = async (tx: Transaction): Promise<void> => {
   )
 }
 
-/** Gives up at most `limit` of a webhook's pending deliveries, and tells how many. */
+/** Fails at most `limit` of a webhook's pending deliveries, and returns how many. */
 export const failDeliveries = async (
   tx: Transaction,
   webhookId: number,
@@ -179,7 +182,7 @@ export const failDeliveries = async (
     )
   ).changes
 
-/** Deletes at most `limit` of a webhook's deliveries, and tells how many. */
+/** Deletes at most `limit` of a webhook's deliveries, and returns how many. */
 export const deleteDeliveries = async (tx: Transaction, webhookId: number, limit: number): Promise<number> =>
   (
     await tx.run(
@@ -188,7 +191,7 @@ export const deleteDeliveries = async (tx: Transaction, webhookId: number, limit
     )
   ).changes
 
-/** Deletes at most `limit` deliveries that ended before a time, and tells how many. */
+/** Deletes at most `limit` deliveries that ended before a time, and returns how many. */
 export const forgetDeliveries = async (tx: Transaction, before: string, limit: number): Promise<number> =>
   (
     await tx.run(

@@ -10,8 +10,8 @@ const maxJobsPerCommit = 128
 const busyWaitMs = 200
 
 /**
- * One libSQL file: a connection that only reads, and one that only writes, behind one queue.
- * Once the file was seen to be damaged, nothing is written any more.
+ * One libSQL file: a connection that only reads, and one that only writes, behind one queue. Once corruption is found,
+ * every write is refused.
  */
 export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Database {
   const health = createHealth(onDamage)
@@ -53,7 +53,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
   }
 }
 
-/** A connection of its own in one read transaction, which its first query begins. It ends early when the database closes. */
+/** A read transaction on a connection of its own, begun by its first query. It ends early when the database closes. */
 async function readSnapshot<T>(
   path: string,
   isClosing: () => boolean,
@@ -79,10 +79,10 @@ async function readSnapshot<T>(
 }
 
 interface Health {
-  /** What every write is refused with. */
+  /** The error of every refused write. */
   readonly damage: Problem | undefined
   note(problem: unknown): unknown
-  /** Translates what a read fails with. */
+  /** Translates the error of a read. */
   watch<T>(read: Promise<T>): Promise<T>
 }
 
@@ -131,11 +131,11 @@ function openWriter(
         connection ??= openConnection(path)
         await begin(connection, jobs[0]!.queuedAtMs + busyWaitMs)
         for (const job of jobs) outcomes.push(await attempt(connection, job, { now: clock().toISOString(), signals }))
-        // One that fails may have been made all the same.
+        // A failed commit may have taken effect all the same.
         commits++
         connection.exec('COMMIT')
       } catch (error) {
-        // A connection on which a statement was refused may acknowledge later writes without committing them.
+        // A connection with a refused statement may acknowledge later writes without committing them.
         connection?.close()
         connection = undefined
         const reason = health.note(translate(error))
@@ -146,18 +146,21 @@ function openWriter(
       return []
     },
     close: () => {
-      // The file alone then holds everything. One that is damaged is left as it is.
+      // Folds the log into the file. A corrupt file is left as it is.
       try {
         if (!health.damage) connection?.exec('PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        /* The file is damaged, or the disk is full. */
+        /* Corrupt, or no room on the disk. */
       }
       connection?.close()
     },
   }
 }
 
-/** Waits a while for another process that holds the file: those who came while others waited are not kept waiting twice as long. */
+/**
+ * Retries while another process holds the file. The deadline counts from when the job was queued, so that queued jobs
+ * do not wait twice as long.
+ */
 async function begin(connection: Connection, giveUpAt: number): Promise<void> {
   for (;;) {
     try {

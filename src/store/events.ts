@@ -26,7 +26,7 @@ export const insertEvent = async (
 export const readEvents = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
   db.all(`SELECT ${columns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, [seq, limit])
 
-/** Events after `seq` that an enabled webhook of their project wants, oldest first. */
+/** Events after `seq` that an enabled webhook of their project subscribes to, oldest first. */
 export const readEventsForWebhooks = (db: Reader, seq: number, limit: number): Promise<StoredEvent[]> =>
   db.all(`SELECT ${columns} FROM events e WHERE e.seq > ? AND ${isWantedByWebhook} ORDER BY e.seq LIMIT ?`, [
     seq,
@@ -58,8 +58,8 @@ export const readOldestSeq = async (db: Reader): Promise<number> =>
   (await db.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM events'))?.seq ?? 1
 
 /**
- * Deletes the oldest events that were written before a time, at most `limit` of them, and never one of the newest `keep` or one
- * that a reader has not taken yet. What stays is a run of seqs without a hole.
+ * Deletes at most `limit` of the oldest events that were written before a time, but none of the newest `keep` and none
+ * that a consumer has not read. The remaining seqs have no gap.
  */
 export async function deleteOldestEvents(
   tx: Transaction,
@@ -79,7 +79,7 @@ export async function deleteOldestEvents(
   return end <= oldest ? 0 : (await tx.run('DELETE FROM events WHERE seq < ?', [end])).changes
 }
 
-/** The newest event that a reader has taken; undefined for a reader that has not begun. */
+/** The seq up to which a consumer has read; undefined for a new one. */
 export const readCursor = async (db: Reader, reader: string): Promise<number | undefined> =>
   (await db.get<{ seq: number }>('SELECT seq FROM event_cursors WHERE reader = ?', [reader]))?.seq
 
@@ -90,7 +90,7 @@ export const writeCursor = async (tx: Transaction, reader: string, seq: number):
   ])
 }
 
-/** In SQL: the ids of a list of JSON that still name a record which somebody may read. */
+/** SQL: the ids in a JSON list whose records are neither gone nor in the trash. */
 const presentOf: Record<Subject, string> = {
   board: 'SELECT id FROM boards WHERE id IN wanted',
   column: 'SELECT id FROM columns WHERE id IN wanted',
@@ -100,9 +100,10 @@ const presentOf: Record<Subject, string> = {
   monitor: 'SELECT id FROM monitors WHERE id IN wanted',
   script: 'SELECT id FROM scripts WHERE id IN wanted',
   attachment: 'SELECT id FROM attachments WHERE id IN wanted',
+  review: 'SELECT id FROM reviews WHERE id IN wanted',
 }
 
-/** Which of the records are still there, and not in the trash. */
+/** Which of the records exist and are not in the trash. */
 export async function presentRecords(
   db: Reader,
   subjects: ReadonlyMap<Subject, ReadonlySet<string>>,

@@ -6,15 +6,18 @@ import type { Reader } from './database.ts'
 import { placeJoins } from './order.ts'
 import { projectFields } from './projects.ts'
 import { defineRecord, json } from './record.ts'
+import { reviewCommentFields, reviewFields } from './reviews.ts'
+import { scriptFields } from './scripts.ts'
 import { sessionFields } from './sessions.ts'
+import { templateFields } from './templates.ts'
 import type { MessageRow } from './transcripts.ts'
 
-/** A row of an export: its id, and its record as JSON text, made by the database, which costs a third of making it here. */
+/** A row of an export: its id, and its record as JSON text. The database makes it at a third of what it costs here. */
 export interface ExportRow {
   id: number
   json: string
 }
-/** A message of an export, and the session that still has to be told it. */
+/** A message of an export, with its session. */
 export interface ExportMessage extends MessageRow {
   waitingSessionId: number | null
 }
@@ -59,9 +62,10 @@ export const exportColumns = (names: ReadonlyArray<keyof typeof columnFields>): 
     100,
   )
 
+const scripts = defineRecord('scripts', 's', scriptFields)
 export const exportedScripts = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
-    `SELECT id, json_object('projectId', project_id, 'name', name, 'command', command) AS json FROM scripts WHERE project_id = ? ORDER BY position`,
+    `SELECT s.id, ${scripts.jsonOf(['projectId', 'name', 'command'], 'integer')} AS json FROM scripts s WHERE s.project_id = ? ORDER BY s.position`,
     [projectId],
   )
 
@@ -74,7 +78,10 @@ export const exportedCardIds = async (db: Reader, boardId: number, after: number
     )
   ).map(({ id }) => id)
 
-/** Reads the records of cards by their ids, in that order, with the fields of the names. Steps whose column is gone are nobody's any more; a worktree stays where it is. */
+/**
+ * Reads the records of cards by their ids, in that order, with the fields of the names. Leaves out steps whose column
+ * is gone, and worktrees.
+ */
 export function exportCards(
   names: ReadonlyArray<keyof typeof cardFields>,
 ): (db: Reader, ids: readonly number[]) => Promise<ExportRow[]> {
@@ -86,7 +93,10 @@ const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value 
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
-/** Reads pages of a project's sessions, with the fields of the names; `costUsd` apart, for the database cannot write a fraction exactly. */
+/**
+ * Reads pages of a project's sessions, with the fields of the names; `costUsd` separately, because the database cannot
+ * write a fraction exactly.
+ */
 export function exportSessions(
   names: ReadonlyArray<keyof typeof sessionFields>,
 ): (db: Reader, projectId: number, after: number) => Promise<Array<ExportRow & { costUsd: number | null }>> {
@@ -103,7 +113,7 @@ export function exportSessions(
 /** Messages after the `after`th of the session, oldest first. */
 export const exportedMessages = (db: Reader, sessionId: number, after: number): Promise<ExportMessage[]> =>
   db.all(
-    `SELECT m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at, (SELECT w.session_id FROM waiting_messages w WHERE w.message_id = m.id) AS waitingSessionId,
+    `SELECT m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at, m.attachments, (SELECT w.session_id FROM waiting_messages w WHERE w.message_id = m.id) AS waitingSessionId,
     '[' || coalesce((SELECT group_concat(data) FROM (SELECT data FROM transcript_pieces p WHERE p.message_id = m.id ORDER BY p.number)), '') || ']' AS pieces
    FROM transcript_messages m WHERE m.session_id = ? AND m.id > ? ORDER BY m.id LIMIT 50`,
     [sessionId, after],
@@ -131,10 +141,25 @@ export function exportAttachments(
   return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
 }
 
+const reviewComment = defineRecord('review_comments', 'm', reviewCommentFields)
+/** Reads the reviews of cards, with the fields of the names, and their comments in order. */
+export function exportReviews(
+  names: ReadonlyArray<keyof typeof reviewFields | 'comments'>,
+  commentNames: ReadonlyArray<keyof typeof reviewCommentFields>,
+): (db: Reader, cardIds: readonly number[]) => Promise<ExportRow[]> {
+  const comments = `(SELECT json_group_array(json(item)) FROM (SELECT ${reviewComment.jsonOf(commentNames, 'integer')} AS item
+    FROM review_comments m WHERE m.review_id = r.id ORDER BY m.id))`
+  const record = defineRecord('reviews', 'r', { ...reviewFields, comments: json().computed(comments) })
+  const sql = `SELECT r.id, ${record.jsonOf(names, 'integer')} AS json
+   FROM json_each(?) i JOIN reviews r ON r.card_id = i.value ORDER BY i.key, r.id`
+  return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
+}
+
+const templates = defineRecord('board_templates', 't', templateFields)
 /** The templates of an organization's people that the exporting account may see. */
 export const exportedTemplates = (db: Reader, organizationId: number, userId: number): Promise<ExportRow[]> =>
   db.all(
-    `SELECT t.id, json_object('name', t.name, 'columns', json(t.columns)) AS json FROM board_templates t JOIN organization_members m ON m.user_id = t.user_id AND m.organization_id = ? WHERE t.builtin = 0 AND (t.shared = 1 OR t.user_id = ?) ORDER BY t.id`,
+    `SELECT t.id, ${templates.jsonOf(['name', 'columns'], 'integer')} AS json FROM board_templates t JOIN organization_members m ON m.user_id = t.user_id AND m.organization_id = ? WHERE t.builtin = 0 AND (t.shared = 1 OR t.user_id = ?) ORDER BY t.id`,
     [organizationId, userId],
   )
 

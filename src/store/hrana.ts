@@ -10,16 +10,16 @@ import {
 } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 
-/** The version of the protocol that can ask whether a transaction is still open. */
+/** The first version of the protocol that can ask whether a transaction is still open. */
 const protocol = 3
-const welcomeMs = 1400
+const tokenCheckMs = 1400
 
 export interface Statement {
   sql: string
   args: Array<string | number | bigint | null>
 }
 
-/** What a statement gave. */
+/** The result of a statement. */
 export interface Rows {
   columns: readonly string[]
   rows: ReadonlyArray<ArrayLike<unknown>>
@@ -27,7 +27,10 @@ export interface Rows {
   lastId: number
 }
 
-/** A statement of a batch. `needs` is the place of an earlier one without which it is not run; `inside` keeps it from being run outside a transaction. */
+/**
+ * A statement of a batch. It runs only if the earlier statement `needs` succeeded; with `inside`, only within a
+ * transaction.
+ */
 export interface Step {
   statement: Statement
   needs?: number
@@ -35,10 +38,10 @@ export interface Step {
 }
 export type StepResult = { rows: Rows } | { error: unknown } | { isLeftOut: true }
 
-/** Whether an address leads to a connection that stays open, on which streams may stay open, too. */
+/** Whether an address uses a persistent connection, on which streams may stay open. */
 export const staysOpen = (url: string): boolean => /^wss?:/.test(url)
 
-/** Opens a connection to a libSQL server; one that cannot be made fails its first stream. */
+/** Opens a connection to a libSQL server; a failed connection fails its first stream. */
 export function openHrana(url: string, token?: string): Client {
   const { hranaHttpUrl } = parseLibsqlUrl(url)
   const client = staysOpen(url)
@@ -49,11 +52,11 @@ export function openHrana(url: string, token?: string): Client {
 }
 
 /**
- * Asks a libSQL server, in a request of its own, whether it takes the token: over a WebSocket it may refuse one by ending the
- * connection, as if it were out of reach.
- * @throws Problem UNAUTHENTICATED; a server that does not answer is nobody's fault yet
+ * Checks, in a separate request, that a libSQL server accepts the token: over a WebSocket it may reject one by closing
+ * the connection, as if it were unreachable.
+ * @throws Problem UNAUTHENTICATED; an unreachable server is no failure here
  */
-export async function requireWelcome(url: string, token?: string): Promise<void> {
+export async function requireAcceptedToken(url: string, token?: string): Promise<void> {
   const { hranaHttpUrl, hranaWsUrl } = parseLibsqlUrl(url)
   const base = (hranaHttpUrl ?? hranaWsUrl!.replace(/^ws/, 'http')).replace(/\/?$/, '/')
   const headers = {
@@ -65,7 +68,7 @@ export async function requireWelcome(url: string, token?: string): Promise<void>
     headers,
     body: '{"baton":null,"requests":[]}',
     redirect: 'manual',
-    signal: AbortSignal.timeout(welcomeMs),
+    signal: AbortSignal.timeout(tokenCheckMs),
   }).then(
     async answer => {
       await answer.body?.cancel()
@@ -107,8 +110,8 @@ export async function runStatement(stream: Stream, { sql, args }: Statement): Pr
 }
 
 /**
- * Runs statements one after the other in one round trip. One that fails keeps only those from being run that need it.
- * @throws Problem DATABASE_BUSY when the whole of it was not answered
+ * Runs statements in order in one round trip. A failure skips only the statements that need the failed one.
+ * @throws Problem DATABASE_BUSY when the batch as a whole was not answered
  */
 export async function runBatch(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
   try {

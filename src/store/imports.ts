@@ -3,7 +3,7 @@ import type { Reader, Transaction } from './database.ts'
 import { insertProject, type NewProject } from './projects.ts'
 import type { NewMessage } from './transcripts.ts'
 
-/** Makes a project that nobody sees before `revealProject`. */
+/** Makes a project that stays invisible until `revealProject`. */
 export const insertHiddenProject = (
   tx: Transaction,
   project: Omit<NewProject, 'hidden' | 'importer'> & { importer: string },
@@ -20,7 +20,10 @@ export const revealProject = async (tx: Transaction, id: number, organizationId:
   )
 }
 
-/** The projects of this machine whose import nobody finishes: neither this daemon nor one that was heard of within the time. */
+/**
+ * The projects of this machine with an abandoned import: of neither this daemon nor one with a heartbeat within the
+ * time.
+ */
 export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -29,7 +32,7 @@ export const abandonedProjects = async (db: Reader, daemonId: string, silentMs: 
     )
   ).map(({ id }) => id)
 
-/** Deletes a part of what a project that nobody sees holds, and tells how much it was: 0 when nothing is left that could be much. */
+/** Deletes a part of a hidden project's contents. @returns how many rows; 0 when little is left */
 export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Promise<number> {
   const messages = await tx.run(
     'DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM agent_sessions s JOIN transcript_messages m ON m.session_id = s.id WHERE s.project_id = ? LIMIT 500)',
@@ -44,7 +47,7 @@ export async function deleteSomeOfHidden(tx: Transaction, projectId: number): Pr
   ).changes
 }
 
-/** Takes over what a project's agents had used, where that is more than its sessions say. */
+/** Raises a project's token totals to the imported ones, where those exceed the sum of its sessions. */
 export const raiseProjectTokens = async (
   tx: Transaction,
   projectId: number,
@@ -56,14 +59,14 @@ export const raiseProjectTokens = async (
   )
 }
 
-/** Inserts a message that is one piece, JSON text. */
+/** Inserts a message of one piece, JSON text. */
 export async function insertImportedMessage(
   tx: Transaction,
-  { sessionId, cardId, role, callId, at, piece }: NewMessage & { at: string; piece: string },
+  { sessionId, cardId, role, callId, attachments = [], at, piece }: NewMessage & { at: string; piece: string },
 ): Promise<number> {
   const { lastId } = await tx.run(
-    'INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)',
-    [sessionId, cardId, role, callId, at],
+    'INSERT INTO transcript_messages (session_id, card_id, role, call_id, at, attachments) VALUES (?, ?, ?, ?, ?, ?)',
+    [sessionId, cardId, role, callId, at, JSON.stringify(attachments)],
   )
   await tx.run('INSERT INTO transcript_pieces (message_id, number, data) VALUES (?, 1, ?)', [lastId, piece])
   return lastId

@@ -1,7 +1,7 @@
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from './database.ts'
 
-/** An address that a role in a project waits for. */
+/** A role in a project that an address is invited to. */
 export interface InvitationRow {
   email: string
   role: ProjectRole
@@ -25,7 +25,7 @@ export const findInvitation = (
 ): Promise<(InvitationRow & { projectId: number }) | undefined> =>
   db.get(`SELECT ${fields}, project_id AS projectId FROM invitations WHERE token_hash = ?`, [tokenHash])
 
-/** Stores an invitation in place of the one that the address has in the project. */
+/** Stores an invitation, replacing the address's earlier one in the project. */
 export async function putInvitation(
   tx: Transaction,
   projectId: number,
@@ -39,7 +39,7 @@ export async function putInvitation(
   return { email, role, createdAt: tx.now, expiresAt }
 }
 
-/** Deletes an invitation, and tells whether there was one. */
+/** Deletes an invitation, and returns whether there was one. */
 export const deleteInvitation = async (tx: Transaction, projectId: number, email: string): Promise<boolean> =>
   (await tx.run('DELETE FROM invitations WHERE project_id = ? AND email = ?', [projectId, email])).changes === 1
 

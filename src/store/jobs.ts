@@ -1,15 +1,15 @@
 import { Problem } from '../contract/errors.ts'
 import { translate, type Reader, type Transaction } from './database.ts'
 
-/** What a commit is made on: the engine's statements inside one open transaction. */
+/** The engine's statements inside one open transaction. */
 export interface Writer extends Reader {
   run: Transaction['run']
   enqueue: Transaction['enqueue']
-  /** Runs a statement that gives nothing. */
+  /** Runs a statement without a result. */
   exec(sql: string): void
 }
 
-/** Work that waits for its commit. */
+/** A queued write. */
 export interface Job {
   queuedAtMs: number
   work: (tx: Transaction) => Promise<unknown>
@@ -21,19 +21,22 @@ export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } 
 export interface JobQueue {
   /** See `Database.transaction`. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Takes no more work, and resolves when what waits is done. */
+  /** Accepts no more jobs, and resolves when the queue is empty. */
   close(): Promise<void>
 }
 
 interface Committing {
-  /** Why nothing is written at present, if that is so. */
+  /** Why writes are refused at present; undefined when they are not. */
   refusal(): Problem | undefined
-  /** Does as many of the jobs as fit one commit, settles each of them, and gives those that are still to be done. */
+  /** Runs as many jobs as fit into one commit, settles them, and returns the rest. */
   commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
   maxJobsPerCommit: number
 }
 
-/** Work that waits at the same time shares a commit, and so a sync to disk; each piece is undone alone when it fails. */
+/**
+ * Group commit: jobs that are queued at the same time share a commit and its sync to disk; a failed job is rolled back
+ * alone.
+ */
 export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Committing): JobQueue {
   const queue: Job[] = []
   let draining: Promise<void> | undefined
@@ -41,7 +44,7 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
 
   const drain = async () => {
     while (queue.length > 0) {
-      // Others get their turn even if who is done queues the next job at once.
+      // Yields, so that a caller who queues its next job at once does not starve the others.
       await new Promise(setImmediate)
       queue.unshift(...(await commitBatch(queue.splice(0, maxJobsPerCommit))))
     }
@@ -63,8 +66,8 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
 }
 
 /**
- * Does one job of a commit.
- * @throws what the engine itself failed with: no job of this commit can go on then
+ * Runs one job of a commit.
+ * @throws the engine's own error: the whole commit has failed then
  */
 export async function attempt(
   writer: Writer,
@@ -95,7 +98,7 @@ export async function attempt(
   }
 }
 
-/** Tells who asked for a job how it ended, once its commit is on disk. */
+/** Resolves or rejects a job's promise, once its commit is on disk. */
 export function settle(outcome: Outcome): void {
   if ('error' in outcome) return outcome.job.reject(outcome.error)
   for (const effect of outcome.effects) effect()

@@ -1,51 +1,63 @@
 import type { UserRole } from '../contract/fields.ts'
+import type { Permission } from '../contract/route.ts'
 import type { Reader, Transaction } from './database.ts'
 import { grantBeside, type GrantBeside } from './projects.ts'
+import { defineRecord, entriesOf, id, json, text, type NewRow, type Row } from './record.ts'
+import { users } from './users.ts'
 
 export type KeyScope = 'server' | 'organization' | 'project'
-/** An API key as it is stored; `permissions` is JSON text. */
-export interface KeyRow {
-  id: number
-  userId: number
-  name: string
-  scope: KeyScope
-  organizationId: number | null
-  projectId: number | null
-  permissions: string
-  lastFour: string
-  createdAt: string
-  expiresAt: string
-  lastUsedAt: string | null
+/** An API key as its owner sees it. */
+export const keyFields = {
+  id: id(),
+  userId: id(),
+  name: text(),
+  scope: text<KeyScope>(),
+  organizationId: id().orNull(),
+  projectId: id().orNull(),
+  permissions: json<Permission[]>(),
+  lastFour: text(),
+  createdAt: text().initiallyNow(),
+  expiresAt: text(),
+  lastUsedAt: text().orNull(),
 }
-/** What a request needs to know of a key, the account that owns it and what ties that to a project. The account's fields are null when it is not there (any more). */
-export interface KeyHolder
-  extends
-    GrantBeside,
-    Pick<
-      KeyRow,
-      'id' | 'userId' | 'name' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'expiresAt' | 'lastUsedAt'
-    > {
+const storedFields = { ...keyFields, hash: text() }
+export type KeyRow = Row<typeof keyFields>
+/**
+ * What authenticating a request needs: a key, the account that owns it and the account's grant in the project. The
+ * account's fields are null when it is gone.
+ */
+export interface KeyHolder extends GrantBeside, Pick<KeyRow, (typeof holderFields)[number]> {
   role: UserRole | null
   email: string | null
   displayName: string | null
   hasUsers: number
 }
 
-const fields = `k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS organizationId, k.project_id AS projectId,
-  k.permissions, k.last_four AS lastFour, k.created_at AS createdAt, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt`
+const record = defineRecord('api_keys', 'k', storedFields)
+const fields = record.columnsOf(entriesOf({ entries: keyFields }))
+const holderFields = [
+  'id',
+  'userId',
+  'name',
+  'scope',
+  'organizationId',
+  'projectId',
+  'permissions',
+  'expiresAt',
+  'lastUsedAt',
+] as const
 
 const beside = grantBeside('k.user_id', '?2')
-const keyHolder = (
-  condition: string,
-) => `SELECT k.id, k.user_id AS userId, k.name, k.scope, k.organization_id AS organizationId, k.project_id AS projectId, k.permissions, k.expires_at AS expiresAt, k.last_used_at AS lastUsedAt, u.role, u.email, u.display_name AS displayName,
+const keyHolder = (condition: string) =>
+  `SELECT ${record.columnsOf(holderFields)}, ${users.columnsOf(['role', 'email', 'displayName'])},
   u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE ${condition}`
 const keyHolderByHash = keyHolder('k.hash = ?1')
 const keyHolderById = keyHolder('k.id = ?1')
 
-/** The key with this hash, and what ties its owner to the project, if one is named. */
+/** The key with this hash, and its owner's grant in the project, if one is named. */
 export const findKeyHolder = (db: Reader, hash: string, projectId?: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderByHash, [hash, projectId])
-/** A key by its id, and what ties its owner to the project. */
+/** A key by its id, and its owner's grant in the project. */
 export const readKeyHolder = (db: Reader, id: number, projectId: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderById, [id, projectId])
 
@@ -55,40 +67,21 @@ export const listKeys = (db: Reader, userId: number): Promise<KeyRow[]> =>
 export const readKey = (db: Reader, userId: number, id: number): Promise<KeyRow | undefined> =>
   db.get(`SELECT ${fields} FROM api_keys k WHERE k.id = ? AND k.user_id = ?`, [id, userId])
 
-export type NewKeyRow = Pick<
-  KeyRow,
-  'userId' | 'name' | 'scope' | 'organizationId' | 'projectId' | 'permissions' | 'lastFour' | 'expiresAt'
-> & { hash: string }
+export type NewKeyRow = NewRow<typeof storedFields>
 
 export async function insertKey(tx: Transaction, key: NewKeyRow): Promise<KeyRow> {
-  const { hash, ...shown } = key
-  const { lastId } = await tx.run(
-    'INSERT INTO api_keys (hash, user_id, name, scope, organization_id, project_id, permissions, last_four, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [
-      hash,
-      key.userId,
-      key.name,
-      key.scope,
-      key.organizationId,
-      key.projectId,
-      key.permissions,
-      key.lastFour,
-      tx.now,
-      key.expiresAt,
-    ],
-  )
-  return { ...shown, id: lastId, createdAt: tx.now, lastUsedAt: null }
+  const { hash: _, ...shown } = key
+  const id = await record.insert(tx, key)
+  return { organizationId: null, projectId: null, ...shown, id, createdAt: tx.now, lastUsedAt: null }
 }
 
-export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> => {
-  tx.enqueue('UPDATE api_keys SET expires_at = ? WHERE id = ?', [expiresAt, id])
-}
+export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> =>
+  record.update(tx, id, { expiresAt })
 
-export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): Promise<void> => {
-  tx.enqueue('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [at, id])
-}
+export const setKeyLastUsed = async (tx: Transaction, id: number, at: string): Promise<void> =>
+  record.update(tx, id, { lastUsedAt: at })
 
-/** Deletes a key of the account, and tells whether there was one. */
+/** Deletes a key of the account, and returns whether there was one. */
 export const deleteKey = async (tx: Transaction, userId: number, id: number): Promise<boolean> =>
   (await tx.run('DELETE FROM api_keys WHERE id = ? AND user_id = ?', [id, userId])).changes === 1
 

@@ -2,8 +2,8 @@ import LibsqlDatabase from 'libsql'
 import { chmodSync } from 'node:fs'
 
 /**
- * Takes a lock that the operating system gives up when this process ends, however it ends: an exclusive transaction on a
- * small file of its own. Returns the function that lets it go, or undefined when another process holds it.
+ * Takes a lock that the operating system releases when this process ends, however it ends: an exclusive transaction on
+ * a small file of its own. @returns the function that releases it; undefined when another process holds it
  */
 export function takeLock(path: string): (() => void) | undefined {
   const database = new LibsqlDatabase(path)

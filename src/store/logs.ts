@@ -1,7 +1,7 @@
 import LibsqlDatabase from 'libsql'
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 
-/** An entry as it is kept. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is what else is found by. */
+/** A stored entry. `level` is 0 for info, 1 for warn, 2 for error; `fields` is JSON text; `words` is searched, too. */
 export interface LogRow {
   id: number
   at: string
@@ -14,7 +14,7 @@ export interface LogRow {
 interface NewLogRow extends Omit<LogRow, 'id'> {
   words: string
 }
-/** `search` is in FTS5's language. With `after` the oldest come first, else the newest. */
+/** `search` is an FTS5 expression. With `after` the oldest come first, else the newest. */
 export interface LogFilter {
   level: number
   search?: string
@@ -24,14 +24,17 @@ export interface LogFilter {
   limit: number
 }
 
-/** The log's own database: one connection, apart from the board's. What it throws means that it should be closed. */
+/** The log's own database: one connection, apart from the board's. Close it when a method throws. */
 export interface LogDatabase {
-  /** Adds entries in one transaction. Their ids grow. */
+  /** Adds entries in one transaction, with increasing ids. */
   insert(rows: readonly NewLogRow[]): void
   list(filter: LogFilter): LogRow[]
-  /** Deletes at most `most` of the oldest entries: those before a time, and those above a number. Gives how many it deleted. */
+  /**
+   * Deletes at most `maxPruned` of the oldest entries: those before a time, and those beyond `maxRows`. @returns how
+   * many
+   */
   prune(limits: { before: string; maxRows: number; maxPruned: number }): number
-  /** How much of the file is in use. */
+  /** The bytes of the file that are in use. */
   usedBytes(): number
   close(): void
 }
@@ -48,9 +51,9 @@ const schema = [
 ]
 
 /**
- * Opens the log's database or makes it. One that is damaged, or of another version, is set aside in the place of the one that was
- * set aside before, and a new one begins with ids above any that it gave.
- * @param maxBytes what its file never exceeds
+ * Opens the log's database or makes it. A corrupt file, or one of another version, is set aside, replacing the one set
+ * aside before; a new one begins with ids above all earlier ones.
+ * @param maxBytes the limit of its file
  * @throws the engine's or the file system's error when no database can be made there
  */
 export function openLogDatabase(path: string, maxBytes: number, onSetAside: (reason: string) => void): LogDatabase {
@@ -64,7 +67,7 @@ export function openLogDatabase(path: string, maxBytes: number, onSetAside: (rea
   }
 }
 
-/** Whether an error says that the file itself is no good. */
+/** Whether an error means that the file itself is corrupt. */
 export const isDamaged = (error: unknown): boolean => {
   const { code, message } = error as { code?: string; message?: string }
   return (
@@ -94,7 +97,7 @@ function open(path: string, maxBytes: number): LogDatabase {
   }
 }
 
-/** Gives whether there was none. */
+/** @returns whether there was no schema */
 function makeSchema(database: LibsqlDatabase.Database): boolean {
   const { user_version: present } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (present === schemaVersion) return false
@@ -151,7 +154,7 @@ function connect(database: LibsqlDatabase.Database, firstId: number): LogDatabas
   }
 }
 
-/** The level stands in the text, so that the index of its entries is used. */
+/** The level is a literal, so that the partial index of its entries is used. */
 function select({ level, search, since, after, before, limit }: LogFilter): {
   sql: string
   args: Array<string | number>
@@ -178,7 +181,7 @@ function select({ level, search, since, after, before, limit }: LogFilter): {
   }
 }
 
-/** Moves a damaged log to the place of the one that was damaged before. */
+/** Sets a corrupt log aside, replacing the one set aside before. */
 export function setAsideLog(path: string): void {
   for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
   renameSync(path, damaged(path))

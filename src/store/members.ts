@@ -1,17 +1,18 @@
 import type { ProjectRole } from '../contract/route.ts'
 import type { Reader, Transaction } from './database.ts'
 import { noteRightsChanged } from './rights.ts'
+import { users } from './users.ts'
 
-/** Somebody with a role of their own in a project. Its owner has none: the owner is always its admin. */
+/** Somebody with an explicit role in a project. The owner has none and is always admin. */
 export interface MemberRow {
   userId: number
   email: string
   displayName: string
   role: ProjectRole
-  /** When this account accepted the project or first opened it; null before that. */
+  /** When this account accepted or first opened the project; null before that. */
   acceptedAt: string | null
 }
-const members = `SELECT m.user_id AS userId, u.email, u.display_name AS displayName, m.role, w.accepted_at AS acceptedAt FROM project_members m
+const members = `SELECT m.user_id AS userId, ${users.columnsOf(['email', 'displayName'])}, m.role, w.accepted_at AS acceptedAt FROM project_members m
   JOIN users u ON u.id = m.user_id LEFT JOIN project_visits w ON w.user_id = m.user_id AND w.project_id = m.project_id`
 
 /** A project's members by name. */
@@ -20,7 +21,7 @@ export const listMembers = (db: Reader, projectId: number): Promise<MemberRow[]>
 export const readMember = (db: Reader, projectId: number, userId: number): Promise<MemberRow | undefined> =>
   db.get(`${members} WHERE m.project_id = ? AND m.user_id = ?`, [projectId, userId])
 
-/** Gives an account a role in a project, whether or not it has one there. */
+/** Sets an account's role in a project. */
 export const setMember = async (
   tx: Transaction,
   projectId: number,

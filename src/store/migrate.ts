@@ -16,6 +16,12 @@ import consent from './migrations/0012-consent.ts'
 import audit from './migrations/0013-audit.ts'
 import monitorMakers from './migrations/0014-monitor-makers.ts'
 import webhookMakers from './migrations/0015-webhook-makers.ts'
+import agentChoices from './migrations/0016-agent-choices.ts'
+import usageLimits from './migrations/0017-usage-limits.ts'
+import messageAttachments from './migrations/0018-message-attachments.ts'
+import reviews from './migrations/0019-reviews.ts'
+import cardCreators from './migrations/0020-card-creators.ts'
+import sandbox from './migrations/0021-sandbox.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -34,14 +40,20 @@ const migrations = [
   audit,
   monitorMakers,
   webhookMakers,
+  agentChoices,
+  usageLimits,
+  messageAttachments,
+  reviews,
+  cardCreators,
+  sandbox,
 ]
 
 /** The version that this program's migrations lead to. */
 export const schemaVersion = migrations.length
 
 /**
- * Brings the schema up to this program's version, each migration in a transaction of its own.
- * @param before called once, with the version that is there, before a schema is changed
+ * Migrates the schema to this program's version, each migration in a transaction of its own.
+ * @param before called once with the present version, before a schema is changed
  * @throws Problem CONFLICT when the database was made by a newer program
  */
 export async function migrate(database: Database, before?: (present: number) => Promise<void>): Promise<void> {
@@ -54,7 +66,7 @@ export async function migrate(database: Database, before?: (present: number) => 
   if (present > 0 && present < schemaVersion) await before?.(present)
   for (let version = present; version < schemaVersion; version++) {
     await database.transaction(async tx => {
-      // Another daemon on the same server may have been quicker.
+      // Another daemon on the same server may have migrated it meanwhile.
       if ((await presentVersion(tx)) > version) return
       for (const statement of statementsOf(migrations[version]!)) await tx.run(statement)
       await tx.run(`PRAGMA user_version = ${version + 1}`)
@@ -62,11 +74,19 @@ export async function migrate(database: Database, before?: (present: number) => 
   }
 }
 
-/** The tables, indexes and triggers of a database, of triggers with what they do. */
+/** The names of a database's tables, indexes and triggers, and the triggers' SQL. */
 export const objectsSql = `SELECT type, name, CASE type WHEN 'trigger' THEN sql ELSE '' END AS body FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name`
 
-/** What `objectsSql` gives in a database of this version. */
+const objectsByVersion = new Map<number, unknown[]>()
+
+/** The result of `objectsSql` in a database of this version. Cached: it takes all migrations. */
 export function objectsOf(version: number): unknown[] {
+  const objects = objectsByVersion.get(version) ?? readObjects(version)
+  objectsByVersion.set(version, objects)
+  return objects
+}
+
+function readObjects(version: number): unknown[] {
   const database = new LibsqlDatabase(':memory:')
   try {
     for (const statement of schemaOf(version)) database.exec(statement)
@@ -83,7 +103,7 @@ export const schemaOf = (version: number): string[] => migrations.slice(0, versi
 export const presentVersion = async (database: Reader) =>
   (await database.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0
 
-/** A statement ends with a semicolon at a line's end, unless the next line goes on with a trigger's body. */
+/** A statement ends with a semicolon at a line's end, unless the next line continues a trigger's body. */
 const statementsOf = (sql: string): string[] =>
   sql
     .replace(/^--.*\n/gm, '')

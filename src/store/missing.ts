@@ -1,6 +1,6 @@
 import type { Reader } from './database.ts'
 
-/** What a request may name by id, outer things first: with one of them what is inside is gone, too. */
+/** The records that a request may name by id, containers first: a missing one implies that its contents are gone. */
 const sources = {
   organization: 'organizations WHERE id = ?',
   project: 'projects WHERE id = ?',
@@ -9,6 +9,7 @@ const sources = {
   card: 'cards WHERE deleted_at IS NULL AND id = ?',
   session: 'agent_sessions WHERE id = ?',
   attachment: 'attachments WHERE id = ?',
+  review: 'reviews WHERE id = ?',
   monitor: 'monitors WHERE id = ?',
   script: 'scripts WHERE id = ?',
   webhook: 'webhooks WHERE id = ?',
@@ -18,7 +19,7 @@ const sources = {
 } as const
 export type Named = keyof typeof sources
 
-/** The outermost of the named records that is not there. */
+/** The outermost of the named records that does not exist. */
 export async function firstMissing(
   db: Reader,
   named: Partial<Record<Named, readonly number[]>>,

@@ -2,11 +2,11 @@ import type { MonitorStatus } from '../contract/monitors.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, number, text, type Change, type Row } from './record.ts'
 
-/** How a run ended that was not cut short. */
+/** The outcome of a run that was not cut short. */
 export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeout'>
 /**
- * `outcome` is how the latest run ended, null before the first one and after a pause. `byAgent` tells that an agent made it.
- * `isActive` tells whether its card is in active execution; what an agent made also rests while that agent is cancelled.
+ * `outcome` is the latest run's, null before the first one and after a pause. `byAgent`: made by an agent. `isActive`:
+ * its card is in active execution; a monitor made by an agent also rests while that agent is cancelled.
  */
 export const monitorFields = {
   id: id(),
@@ -41,10 +41,10 @@ export type NewMonitor = Pick<
 const record = defineRecord('monitors', 'm', monitorFields)
 const fields = record.columns
 const scheduled = ['id', 'projectId', 'cardId', 'intervalSecs', 'status', 'nextRunAt', 'isActive'] as const
-/** What the schedule needs of every monitor. */
+/** The schedule's view of a monitor. */
 export type ScheduleRow = Pick<MonitorRow, (typeof scheduled)[number]>
 
-/** CROSS JOIN holds the order: monitors are few and cards are many, which the planner does not know. */
+/** CROSS JOIN fixes the join order: monitors are few and cards are many, which the planner does not know. */
 const ofThisMachine = 'JOIN projects p ON p.id = m.project_id AND p.host IS ?'
 const from = 'FROM monitors m CROSS JOIN cards c ON c.id = m.card_id CROSS JOIN columns l ON l.id = c.column_id'
 
@@ -90,11 +90,11 @@ export type MonitorChange = Pick<
 export const updateMonitor = async (tx: Transaction, id: number, change: MonitorChange): Promise<void> =>
   record.update(tx, id, change)
 
-/** Sets only when a monitor runs next, which is no change of it. */
+/** Sets when a monitor runs next; its time of change stays. */
 export const setNextRun = async (tx: Transaction, id: number, nextRunAt: string): Promise<void> => {
   tx.enqueue('UPDATE monitors SET next_run_at = ? WHERE id = ?', [nextRunAt, id])
 }
 
-/** The monitors whose rows say that they run. */
+/** The monitors that are marked as running. */
 export const listRunningMonitors = (db: Reader): Promise<Array<Pick<MonitorRow, 'id'>>> =>
   db.all(`SELECT m.id FROM monitors m ${ofThisMachine} WHERE m.status = 'running'`, [db.host])

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** Somebody who works on a project, with the notification settings that they have changed, as JSON text. */
+/** Somebody who works on a project, with their stored notification settings as JSON text. */
 export interface WorkerRow {
   userId: number
   settings: string | null
@@ -15,7 +15,7 @@ export const listWorkers = (db: Reader, projectId: number): Promise<WorkerRow[]>
     [projectId],
   )
 
-/** Notes that people are told that a session waits. Tells whether they were not yet, and the session is still there. */
+/** Records that a session's wait is notified. @returns false when it was already, or the session is gone */
 export const noteWaiting = async (tx: Transaction, sessionId: number): Promise<boolean> =>
   (
     await tx.run(

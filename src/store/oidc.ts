@@ -1,53 +1,50 @@
 import type { Reader, Transaction } from './database.ts'
 import type { Origin } from './signInTokens.ts'
-import type { UserRow } from './users.ts'
+import { insertUser, userColumns, users, type StoredUser, type UserRow } from './users.ts'
 
-/** Who somebody is at an identity provider. Both are compared exactly. */
+/** A subject of an identity provider. Both are compared exactly. */
 export interface OidcIdentity {
   issuer: string
   subject: string
 }
-/** An account as far as it may be linked: `selfRegistered` while nobody has shown that its address is theirs. */
-export type LinkableRow = UserRow & { issuer: string | null; subject: string | null; selfRegistered: number }
-
-const fields = 'id, email, display_name AS displayName, role'
+/** An account that may be linked; `selfRegistered` until its address is verified. */
+export type LinkableRow = UserRow & Pick<StoredUser, 'oidcIssuer' | 'oidcSubject' | 'selfRegistered'>
 
 export const findUserByOidc = (db: Reader, { issuer, subject }: OidcIdentity): Promise<UserRow | undefined> =>
-  db.get(`SELECT ${fields} FROM users WHERE oidc_issuer = ? AND oidc_subject = ?`, [issuer, subject])
+  db.get(`SELECT ${userColumns} FROM users u WHERE oidc_issuer = ? AND oidc_subject = ?`, [issuer, subject])
 
 export const findLinkable = (db: Reader, email: string): Promise<LinkableRow | undefined> =>
   db.get(
-    `SELECT ${fields}, oidc_issuer AS issuer, oidc_subject AS subject, self_registered AS selfRegistered FROM users WHERE email = ?`,
+    `SELECT ${userColumns}, ${users.columnsOf(['oidcIssuer', 'oidcSubject', 'selfRegistered'])} FROM users u WHERE email = ?`,
     [email],
   )
 
 /** Makes an account without a password. */
-export async function insertOidcUser(
+export const insertOidcUser = (
   tx: Transaction,
-  user: { email: string; displayName: string } & OidcIdentity,
-): Promise<UserRow> {
-  const { lastId } = await tx.run(
-    `INSERT INTO users (email, display_name, role, auth_provider, oidc_issuer, oidc_subject, created_at) VALUES (?, ?, 'user', 'oidc', ?, ?, ?)`,
-    [user.email, user.displayName, user.issuer, user.subject, tx.now],
-  )
-  return { id: lastId, email: user.email, displayName: user.displayName, role: 'user' }
-}
+  { email, displayName, issuer, subject }: { email: string; displayName: string } & OidcIdentity,
+): Promise<UserRow> =>
+  insertUser(tx, {
+    email,
+    displayName,
+    role: 'user',
+    authProvider: 'oidc',
+    oidcIssuer: issuer,
+    oidcSubject: subject,
+  })
 
-export const linkUser = async (tx: Transaction, userId: number, { issuer, subject }: OidcIdentity): Promise<void> => {
-  await tx.run('UPDATE users SET oidc_issuer = ?, oidc_subject = ? WHERE id = ?', [issuer, subject, userId])
-}
+export const linkUser = async (tx: Transaction, userId: number, { issuer, subject }: OidcIdentity): Promise<void> =>
+  users.update(tx, userId, { oidcIssuer: issuer, oidcSubject: subject })
 
-/** Notes that an account was made by whoever named its address. */
-export const markSelfRegistered = async (tx: Transaction, userId: number): Promise<void> => {
-  await tx.run('UPDATE users SET self_registered = 1 WHERE id = ?', [userId])
-}
+/** Marks an account as self-registered: its address is not verified. */
+export const markSelfRegistered = async (tx: Transaction, userId: number): Promise<void> =>
+  users.update(tx, userId, { selfRegistered: true })
 
-/** Notes that somebody vouches for an account's address. */
-export const markVerified = async (tx: Transaction, userId: number): Promise<void> => {
-  await tx.run('UPDATE users SET self_registered = 0 WHERE id = ?', [userId])
-}
+/** Marks an account's address as verified. */
+export const markVerified = async (tx: Transaction, userId: number): Promise<void> =>
+  users.update(tx, userId, { selfRegistered: false })
 
-/** Stores a token for an account that is still linked to this identity, and tells whether it is. */
+/** Stores a token if the account is still linked to this identity. @returns whether it is */
 export const insertOidcSignInToken = async (
   tx: Transaction,
   token: { hash: string; userId: number; expiresAt: string; origin: Origin } & OidcIdentity,

@@ -14,11 +14,11 @@ export function openDatabase(options: EmbeddedOptions): Database {
 }
 
 /**
- * Opens the database of a libSQL server. What speaks to one is loaded by those who have one.
+ * Opens the database of a libSQL server. Its client is loaded on demand.
  * @throws Problem UNAUTHENTICATED
  */
 export async function openSharedDatabase(options: RemoteOptions): Promise<Database> {
-  const [{ openRemote }, { requireWelcome }] = await Promise.all([import('./remote.ts'), import('./hrana.ts')])
-  await requireWelcome(options.url, options.token)
+  const [{ openRemote }, { requireAcceptedToken }] = await Promise.all([import('./remote.ts'), import('./hrana.ts')])
+  await requireAcceptedToken(options.url, options.token)
   return openRemote(options)
 }

@@ -25,10 +25,11 @@ import {
 } from './orderLeaves.ts'
 
 /**
- * The order of a column's cards, a two-level blocked list: nodes of leaves of cards. A leaf knows how many cards of its node stand before it, a node how
- * many of the column. Reading a place costs one leaf and two numbers; changing the order costs one leaf, a number for each later leaf of
- * its node and one for each later node, however many cards there are. Places are dense by construction: no holes, no ties. No index holds
- * the starts: keeping one up to date costs more than looking through a few (measured: 145 against 109 µs a move at 10,000 cards).
+ * The order of a column's cards, a two-level blocked list: nodes of leaves of cards. A leaf stores how many cards of
+ * its node precede it, a node how many of the column. Reading a place costs one leaf and two numbers; changing the
+ * order costs one leaf, a number for each later leaf of its node and one for each later node, however many cards there
+ * are. Places are dense: no holes, no ties. The starts have no index: maintaining one costs more than scanning a few
+ * (measured: 145 against 109 µs a move at 10,000 cards).
  */
 /** SQL for a card's place, for a query that joins `cards c` by `placeJoins`; NULL outside the order. */
 export const placeSql = `(p.start + s.start + (instr(k.ids, printf(',%08x', c.id)) - 1) / ${width})`
@@ -37,7 +38,10 @@ export const placeJoins =
 
 type Ordered = { id: number; columnId: number; leafId: number | null }
 
-/** Puts a card, or one that is being made, into a column: at the zero-based place, or at the end when the place is past it or not given. */
+/**
+ * Inserts a card, existing or being made, into a column: at the zero-based place, or at the end when that is past the
+ * end or missing.
+ */
 export async function insertCard(
   tx: Transaction,
   columnId: number,
@@ -49,8 +53,10 @@ export async function insertCard(
 }
 
 /**
- * Takes a card, if it is in a column's order, out of it and puts it into a column like `insertCard`. Within a column only what stands between the two places is counted anew.
- * @returns the leaf that the card's row is to name. The caller writes it, with what else changes: a row that is written once costs half.
+ * Moves a card to a place of a column, as `insertCard` does. Within a column only what stands between the two places
+ * is renumbered.
+ * @returns the leaf for the card's row. The caller writes it together with its other changes: one write of a row
+ *   instead of two halves the cost
  */
 export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<number> {
   if (card.leafId === null || card.columnId !== columnId) {
@@ -60,7 +66,7 @@ export async function moveCard(tx: Transaction, card: Ordered, columnId: number,
   const source = await leafOf(tx, card)
   const [place, rest] = [placeOf(source), without(source, card.id)]
   const isUp = position < place
-  // The place counts without the card: behind it, each leaf begins one earlier than is written.
+  // The place counts without the card: behind it, each leaf begins one earlier than is stored.
   const target = isUp
     ? (await leafAt(tx, columnId, position))!
     : position - place <= rest.length
@@ -77,7 +83,7 @@ export async function moveCard(tx: Transaction, card: Ordered, columnId: number,
   return leafId === joined ? from.leafId : leafId
 }
 
-/** Puts cards that are in no column's order at the end of this one, in the order of their ids here, at the cost of a few statements for a whole leaf. */
+/** Appends cards that are in no order to a column, in the order of their ids here, with a few statements per leaf. */
 export async function appendCards(tx: Transaction, columnId: number, cardIds: readonly number[]): Promise<void> {
   if (cardIds.length < minLeafIds) {
     for (const id of cardIds) await insertCard(tx, columnId, id)
@@ -94,13 +100,13 @@ export async function appendCards(tx: Transaction, columnId: number, cardIds: re
   }
 }
 
-/** Takes a card out of its column's order; the places behind it close up. */
+/** Removes a card from its column's order; the places behind it close up. */
 export async function removeCard(tx: Transaction, card: Ordered): Promise<void> {
   await takeOut(tx, card)
   if (card.leafId !== null) setLeafOfCard(tx, card.id, null)
 }
 
-/** How many cards a column's order holds. */
+/** The number of cards in a column's order. */
 export async function countOrdered(db: Reader, columnId: number): Promise<number> {
   return (await db.get<{ count: number }>(
     'SELECT coalesce(sum(length), 0) AS count FROM column_spans WHERE column_id = ?',
@@ -122,7 +128,7 @@ export async function orderedIds(db: Reader, columnId: number, offset: number, l
     .map(text => Number.parseInt(text.slice(1), 16))
 }
 
-/** Takes a card out of its column's order. Its row still names the leaf. */
+/** Removes a card from its column's order. Its row still refers to the leaf. */
 async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
   if (card.leafId === null) return
   const leaf = await leafOf(tx, card)
@@ -130,7 +136,10 @@ async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
   await removeFromLeaf(tx, card.columnId, without(leaf, card.id))
 }
 
-/** Counts a card in and puts it into the leaf that was found for its place, or into the first one of a column. @returns the leaf that holds it */
+/**
+ * Shifts what follows, and puts the card into the leaf of its place, or into the first one of an empty column.
+ * @returns its leaf
+ */
 async function insertAt(
   tx: Transaction,
   columnId: number,
@@ -144,8 +153,9 @@ async function insertAt(
 }
 
 /**
- * Puts a card that has been counted into a leaf, at its end when the place is past that. What does not fit goes into a new leaf behind it;
- * but a card before all others of a full leaf or behind them gets a new one for itself, for each card that changes leaves is a row to write.
+ * Puts a card into a leaf, at the end when the place is past that; counts are shifted already. The overflow goes into
+ * a new leaf behind it. But a card before or behind all others of a full leaf gets a leaf of its own, because each
+ * card that changes leaves costs a row.
  * @returns the leaf that holds it
  */
 async function insertInto(
@@ -174,14 +184,20 @@ async function insertInto(
   return place < kept ? leafId : newId
 }
 
-/** Writes what is left of a leaf from which a card has gone and been counted. @returns the leaf whose cards it took, if so */
+/**
+ * Stores a leaf without a removed card; counts are shifted already. @returns the neighbour that was merged into it, if
+ * any
+ */
 async function removeFromLeaf(tx: Transaction, columnId: number, leaf: Leaf): Promise<number | undefined> {
   if (leaf.length === 0) return void (await dropLeaf(tx, columnId, leaf))
   setIds(tx, leaf.leafId, leaf.ids)
   return leaf.length < minLeafIds ? joinNextLeaf(tx, columnId, leaf) : undefined
 }
 
-/** Keeps leaves from growing many and small: two neighbours that fit into half a leaf become one. @returns the one that went into the other, if so */
+/**
+ * Merges a leaf with its neighbour when both fit into half a leaf, to bound their number. @returns the leaf that was
+ * merged away, if any
+ */
 async function joinNextLeaf(tx: Transaction, columnId: number, leaf: Leaf): Promise<number | undefined> {
   const next = await leafAt(tx, columnId, placeOf(leaf) + leaf.length)
   if (!next || next.leafId === leaf.leafId || next.nodeId !== leaf.nodeId || next.length + leaf.length > maxLeafIds / 2)

@@ -5,7 +5,7 @@ import type { Transaction } from './database.ts'
  * Tables: `column_chunks` holds the ids of each leaf, `span_chunks` where a leaf starts in its node, `column_spans` the nodes.
  */
 
-/** A full leaf, and one that is joined with its neighbour. */
+/** The size of a full leaf, and the size below which a leaf is merged with its neighbour. */
 export const [maxLeafIds, minLeafIds] = [128, 32]
 const maxNodeLeaves = 32
 /** Characters of an id in a leaf's text: a comma and eight hexadecimal digits. */
@@ -13,7 +13,7 @@ export const width = 9
 /** The place at the end of a column. */
 export const theEnd = Number.MAX_SAFE_INTEGER
 
-/** `start` counts within the node, and `length` the cards. */
+/** `start` counts the cards before it within the node, `length` its own. */
 export interface Leaf {
   leafId: number
   nodeId: number
@@ -32,11 +32,11 @@ export const without = (leaf: Leaf, cardId: number): Leaf => ({
   length: leaf.length - 1,
 })
 export const placeOf = ({ nodeStart, start }: Leaf) => nodeStart + start
-/** A leaf that stands behind another one, to whose cards so many came. */
+/** A leaf, shifted if it stands behind another one whose length has changed. */
 export const later = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
   leaf.nodeId === behind.nodeId ? { ...leaf, start: leaf.start + by } : { ...leaf, nodeStart: leaf.nodeStart + by }
 
-// Made once: the engine finds a prepared statement by its text.
+// A constant: the engine caches prepared statements by their text.
 const leaf = 'SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
 const leafById = `${leaf} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?`
 const leafByPlace = `${leaf} column_spans p CROSS JOIN span_chunks s ON s.span_id = p.id CROSS JOIN column_chunks k ON k.id = s.chunk_id
@@ -50,13 +50,13 @@ export async function leafOf(tx: Transaction, card: { id: number; leafId: number
   return found
 }
 
-/** The leaf that holds a place, or the last one. The starts are looked through alone, without the leaves' text. */
+/** The leaf that holds a place, or the last one. The starts are scanned alone, without the leaves' text. */
 export async function leafAt(tx: Transaction, columnId: number, position: number): Promise<Leaf | undefined> {
   const found = position === theEnd ? undefined : await tx.get<Leaf>(leafByPlace, [columnId, position])
   return found ?? tx.get<Leaf>(lastLeaf, [columnId])
 }
 
-/** Counts a card that comes to a leaf, or goes from it: there, and for all that stands behind. */
+/** Adds to a leaf's length, and to the starts of all that follows. */
 export function shift(tx: Transaction, columnId: number, at: Leaf, by: 1 | -1): void {
   shiftInNode(tx, at, by)
   tx.enqueue(
@@ -71,7 +71,7 @@ const shiftInNode = (tx: Transaction, { leafId, nodeId, start }: Leaf, by: 1 | -
     [start, by, leafId, nodeId],
   )
 
-/** Counts a card that goes from one leaf of a column to another: what stands before both or behind both stays as it is. */
+/** Shifts the starts between two leaves of a column for a card that moves from one to the other. */
 export function shiftBetween(tx: Transaction, columnId: number, source: Leaf, target: Leaf): void {
   const by = placeOf(target) < placeOf(source) ? 1 : -1
   if (source.nodeId === target.nodeId) {
@@ -97,7 +97,7 @@ export const setLeafOfCard = (tx: Transaction, cardId: number, leafId: number | 
 export const setLength = (tx: Transaction, leafId: number, length: number): void =>
   tx.enqueue('UPDATE span_chunks SET length = ? WHERE chunk_id = ?', [length, leafId])
 
-/** Puts ids that have been counted into a new leaf, which begins at a place of a node. @returns its id, for the cards' rows to name */
+/** Inserts a new leaf at a place of a node; counts are shifted already. @returns its id, for the cards' rows */
 export async function addLeaf(
   tx: Transaction,
   columnId: number,
@@ -132,7 +132,7 @@ export const addNode = async (tx: Transaction, columnId: number, start: number, 
   (await tx.run('INSERT INTO column_spans (column_id, start, length) VALUES (?, ?, ?)', [columnId, start, length]))
     .lastId
 
-/** The leaves from a place of a node on become a node of their own. */
+/** Splits a node: the leaves from a place on become a node of their own. */
 async function splitNode(tx: Transaction, columnId: number, nodeId: number, place: number): Promise<void> {
   const { start, length } = (await tx.get<{ start: number; length: number }>(
     'SELECT start, length FROM column_spans WHERE id = ?',
@@ -147,7 +147,7 @@ async function splitNode(tx: Transaction, columnId: number, nodeId: number, plac
   tx.enqueue('UPDATE column_spans SET length = ? WHERE id = ?', [place, nodeId])
 }
 
-/** Keeps nodes from growing many and small, like leaves. */
+/** Merges small neighbouring nodes, as `joinNextLeaf` does leaves. */
 async function joinNextNode(tx: Transaction, columnId: number, nodeId: number): Promise<void> {
   const [node, next] = await tx.all<{ id: number; length: number; leaves: number }>(
     `SELECT id, length, (SELECT count(*) FROM span_chunks WHERE span_id = p.id) AS leaves FROM column_spans p

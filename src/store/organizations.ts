@@ -1,7 +1,8 @@
 import type { Reader, Transaction } from './database.ts'
 import { noteRightsChanged } from './rights.ts'
+import { users } from './users.ts'
 
-/** An organization and the account's role in it: null for one that the account does not belong to. */
+/** An organization and the account's role in it; null for a non-member. */
 export interface OrganizationRow {
   id: number
   name: string
@@ -17,7 +18,7 @@ export interface OrganizationMemberRow {
 }
 
 const fields = 'o.id, o.name, m.role, o.default_credential_id AS defaultCredentialId, o.created_at AS createdAt'
-const memberFields = 'm.user_id AS userId, u.email, u.display_name AS displayName, m.role'
+const memberFields = `m.user_id AS userId, ${users.columnsOf(['email', 'displayName'])}, m.role`
 
 export const readOrganization = (db: Reader, userId: number, id: number): Promise<OrganizationRow | undefined> =>
   db.get(
@@ -69,7 +70,7 @@ export const organizationsManagedAlone = async (db: Reader, userId: number): Pro
     )
   ).map(({ id }) => id)
 
-/** Gives an account a role in an organization, whether or not it has one there. */
+/** Sets an account's role in an organization. */
 export const setOrganizationRole = async (
   tx: Transaction,
   organizationId: number,

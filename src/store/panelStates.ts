@@ -6,14 +6,14 @@ export interface PanelStateRow {
   state: string
 }
 
-/** An account's layouts of a project's cards, those of deleted cards left out. */
+/** An account's layouts of a project's cards, deleted cards excluded. */
 export const listPanelStates = (db: Reader, userId: number, projectId: number): Promise<PanelStateRow[]> =>
   db.all(
     'SELECT s.card_id AS cardId, s.state FROM panel_states s JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL WHERE s.user_id = ? AND s.project_id = ? ORDER BY s.card_id',
     [userId, projectId],
   )
 
-/** Filters ids: those of cards that the project has. */
+/** Filters ids: those of the project's cards. */
 export const findCardIds = async (db: Reader, projectId: number, ids: readonly number[]): Promise<Set<number>> =>
   new Set(
     (
@@ -36,7 +36,7 @@ export const writePanelState = async (
   )
 }
 
-/** Returns whether there was one. */
+/** @returns whether there was one */
 export const deletePanelState = async (
   tx: Transaction,
   userId: number,

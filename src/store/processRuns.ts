@@ -1,6 +1,9 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** A process tree that a server started. `pid` is 0 until its start is noted; `pidStartedAt` and `bootId` tell it from a later process with that pid. */
+/**
+ * A process tree that a server started. `pid` is 0 until its start is recorded; `pidStartedAt` and `bootId`
+ * distinguish it from a later process with that pid.
+ */
 export interface ProcessRunRow {
   runId: string
   kind: string
@@ -10,7 +13,7 @@ export interface ProcessRunRow {
   startedAt: string
 }
 
-/** Notes a run that is about to start. */
+/** Records a run that is about to start. */
 export const insertProcessRun = async (
   tx: Transaction,
   run: { runId: string; kind: string; bootId: string | null },
@@ -37,7 +40,7 @@ export const deleteProcessRun = async (tx: Transaction, runId: string): Promise<
   tx.enqueue('DELETE FROM process_runs WHERE run_id = ?', [runId])
 }
 
-/** Those of this machine. */
+/** The runs of this machine. */
 export const listProcessRuns = (db: Reader): Promise<ProcessRunRow[]> =>
   db.all(
     'SELECT run_id AS runId, kind, pid, pid_started_at AS pidStartedAt, boot_id AS bootId, started_at AS startedAt FROM process_runs WHERE host IS ? ORDER BY run_id',

@@ -1,3 +1,8 @@
+import type { AgentChoice } from '../contract/agentChoice.ts'
+import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
+import { defaultSandbox, type SandboxSettings } from '../contract/sandbox.ts'
+import { defaultUsageLimits, type UsageLimits } from '../contract/usageLimits.ts'
+import { agentChoiceFields } from './agentChoiceFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, entriesOf, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 import { noteRightsChanged } from './rights.ts'
@@ -11,13 +16,17 @@ export const projectFields = {
   organizationId: id().orNull(),
   ownerId: id(),
   credentialId: id().orNull(),
-  agent: text().orNull(),
-  /** Which ignored files each new worktree gets a copy of, as patterns. */
+  ...agentChoiceFields,
+  approvalPolicy: json<ApprovalPolicy>().initially(JSON.stringify(defaultApprovalPolicy)),
+  usageLimits: json<UsageLimits>().initially(JSON.stringify(defaultUsageLimits)),
+  /** What differs from the usual. */
+  sandbox: json<Partial<SandboxSettings>>().initially('{}'),
+  /** Patterns of the ignored files that are copied into each new worktree. */
   copiedFiles: json<string[]>().initially('[]'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
 }
-/** While an import makes a project, nobody sees it. */
+/** A project is hidden while it is imported. */
 const hiddenFields = {
   hidden: flag().initially(false),
   /** The daemon that imports it. */
@@ -30,17 +39,23 @@ export interface VisibleProject extends ProjectRow {
   projectRole: string | null
   organizationRole: string | null
   lastOpenedAt: string | null
-  /** When this account made, accepted or first opened it; null where others alone have put it before the account. */
+  /** When this account made, accepted or first opened it; null where only others have added the account. */
   acceptedAt: string | null
   unreadCount: number
 }
-/** What ties an account to a project, whether or not it lets it in. */
+/** An account's grants in a project. They may not suffice for access. */
 export interface Grant {
   ownerId: number
   projectOrganizationId: number | null
   projectRole: 'admin' | 'member' | 'viewer' | null
   organizationRole: 'admin' | 'member' | null
 }
+
+/** How a project keeps its agents apart. */
+export const sandboxOf = ({ sandbox }: Pick<ProjectRow, 'sandbox'>): SandboxSettings => ({
+  ...defaultSandbox,
+  ...(JSON.parse(sandbox) as Partial<SandboxSettings>),
+})
 
 const record = defineRecord('projects', 'p', { ...projectFields, ...hiddenFields })
 const fields = record.columnsOf(entriesOf({ entries: projectFields }))
@@ -53,11 +68,14 @@ const grantFields =
   'p.owner_id AS ownerId, p.organization_id AS projectOrganizationId, m.role AS projectRole, o.role AS organizationRole'
 const grant = `SELECT ${grantFields} FROM projects p ${memberships} WHERE p.id = ?2 AND p.hidden = 0`
 
-/** Nothing ties anybody to a project that does not exist, or that an import has not finished. */
+/** Undefined for a project that does not exist or whose import is unfinished. */
 export const readGrant = (db: Reader, userId: number, projectId: number): Promise<Grant | undefined> =>
   db.get(grant, [userId, projectId])
 
-/** For a query that finds an account by a token: what ties it to a project, in the same statement. `ownerId` is null when nothing does. */
+/**
+ * SQL for a query that finds an account by a token: the account's grants in a project, in the same statement.
+ * `ownerId` is null without any.
+ */
 export const grantBeside = (userId: string, projectId: string): { fields: string; joins: string } => ({
   fields: grantFields,
   joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
@@ -89,14 +107,24 @@ export const listProjects = (
     [userId, seesAll, organizationId],
   )
 
-/** A project is its machine's: that of the daemon that makes it. */
+/** A new project belongs to the machine of the daemon that makes it. */
 export const insertProject = (tx: Transaction, project: NewProject): Promise<number> =>
   record.insert(tx, { ...project, host: tx.host })
 
 export const updateProject = async (
   tx: Transaction,
   id: number,
-  change: Pick<Change<typeof projectFields>, 'name' | 'path' | 'organizationId' | 'agent' | 'copiedFiles'>,
+  change: Pick<
+    Change<typeof projectFields>,
+    | 'name'
+    | 'path'
+    | 'organizationId'
+    | 'copiedFiles'
+    | 'approvalPolicy'
+    | 'usageLimits'
+    | 'sandbox'
+    | keyof AgentChoice
+  >,
 ): Promise<void> => record.update(tx, id, change)
 
 export const listOwnedProjects = async (db: Reader, ownerId: number): Promise<number[]> =>
@@ -115,7 +143,7 @@ export const setProjectCredential = async (tx: Transaction, id: number, credenti
   await tx.run('UPDATE projects SET credential_id = ?, updated_at = ? WHERE id = ?', [credentialId, tx.now, id])
 }
 
-/** Deletes a project; its boards, columns, cards and their records go with it. */
+/** Deletes a project with its boards, columns, cards and their records. */
 export const deleteProject = async (tx: Transaction, id: number): Promise<void> => {
   await tx.run('DELETE FROM card_counts WHERE project_id = ?', [id])
   await tx.run('DELETE FROM projects WHERE id = ?', [id])
@@ -133,7 +161,7 @@ export const setProjectPosition = async (
   )
 }
 
-/** Notes that an account opened a project, which accepts it. */
+/** Records that an account opened a project, which accepts it. */
 export const noteProjectOpened = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run(
     `INSERT INTO project_visits (user_id, project_id, last_opened_at, accepted_at) VALUES (?1, ?2, ?3, ?3)
@@ -142,7 +170,7 @@ export const noteProjectOpened = async (tx: Transaction, userId: number, project
   )
 }
 
-/** Notes that an account accepts a project: it counts as the project of its folder from now on. */
+/** Records that an account accepts a project: from now on it is the account's project of that folder. */
 export const acceptProject = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run(
     `INSERT INTO project_visits (user_id, project_id, accepted_at) VALUES (?, ?, ?)
@@ -151,12 +179,12 @@ export const acceptProject = async (tx: Transaction, userId: number, projectId: 
   )
 }
 
-/** Forgets that an account has accepted a project. */
+/** Deletes an account's acceptance of a project. */
 export const forgetAcceptance = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run('UPDATE project_visits SET accepted_at = NULL WHERE user_id = ? AND project_id = ?', [userId, projectId])
 }
 
-/** Forgets that an account has accepted projects of an organization. */
+/** Deletes an account's acceptances of an organization's projects. */
 export const forgetAcceptanceIn = async (tx: Transaction, userId: number, organizationId: number): Promise<void> => {
   await tx.run(
     'UPDATE project_visits SET accepted_at = NULL WHERE user_id = ? AND project_id IN (SELECT id FROM projects WHERE organization_id = ?)',
@@ -164,7 +192,7 @@ export const forgetAcceptanceIn = async (tx: Transaction, userId: number, organi
   )
 }
 
-/** Forgets who has accepted a project, but for one account. */
+/** Deletes all acceptances of a project but one account's. */
 export const forgetOtherAcceptances = async (tx: Transaction, userId: number, projectId: number): Promise<void> => {
   await tx.run('UPDATE project_visits SET accepted_at = NULL WHERE project_id = ? AND user_id <> ?', [
     projectId,

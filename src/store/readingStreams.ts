@@ -2,7 +2,7 @@ import type { Stream } from '@libsql/hrana-client'
 import { openHrana, runBatch, runStatement, staysOpen, type Rows, type Statement, type StepResult } from './hrana.ts'
 
 const maxStreams = 8
-/** Statements that share a message wait for each other. */
+/** Statements of one message wait for each other. */
 const maxBatch = 8
 
 /** Runs single statements that read on one connection to a libSQL server. */
@@ -19,9 +19,9 @@ interface Waiting {
 }
 
 /**
- * Streams that stay open where they can: for each one that is opened the server opens the database anew, which costs more than most
- * statements (8 readers: 2,500 statements a second with a stream each, 10,300 with these). What is asked at the same moment, or while
- * every stream is busy, travels in one message: a message costs more than a statement.
+ * Persistent streams where possible: for each new stream the server opens the database anew, which costs more than
+ * most statements (8 readers: 2,500 statements a second with a stream each, 10,300 with these). Statements asked for
+ * at the same moment, or while every stream is busy, are batched: a message costs more than a statement.
  */
 export function openReadingStreams(url: string, token?: string): ReadingStreams {
   const client = openHrana(url, token)

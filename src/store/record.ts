@@ -10,7 +10,7 @@ import type { Transaction, Value } from './database.ts'
  * - `text`, `number`: the same everywhere.
  */
 export type Kind = 'id' | 'flag' | 'json' | 'text' | 'number'
-/** Whether a new record must name a field, may leave it out, or cannot name it because SQL gives its value. */
+/** Whether a new record must name a field, may omit it, or cannot name it because it is computed by SQL. */
 type Writing = 'required' | 'optional' | 'computed'
 
 /** `Stored` is what a row holds, `Shown` what a view shows. */
@@ -20,7 +20,7 @@ interface Field<K extends Kind = Kind, Stored = unknown, Shown = unknown, W exte
   readonly name?: string
   /** SQL of a computed field. */
   readonly sql?: string
-  /** What a new record has that does not name the field. */
+  /** The value of a new record that does not name the field. */
   readonly initial?: Value | typeof now
   /** For types only. */
   readonly types?: { stored: Stored; shown: Shown; writing: W }
@@ -59,20 +59,20 @@ function define<K extends Kind, Stored, Shown, W extends Writing = 'required'>(
 
 export type Fields = Readonly<Record<string, Field>>
 type StoredOf<F> = F extends Field<Kind, infer Stored> ? Stored : never
-/** What a field may be written as. */
+/** The values that may be written to a field. */
 type Given<F> = F extends Field<'flag'> ? boolean | StoredOf<F> : StoredOf<F>
 type WritingOf<F> = F extends Field<Kind, unknown, unknown, infer W> ? W : never
 type NamesOf<T extends Fields, W extends Writing> = {
   [Name in keyof T]: Name extends 'id' ? never : WritingOf<T[Name]> extends W ? Name : never
 }[keyof T]
 
-/** A row as the database gives it. */
+/** A row of the database. */
 export type Row<T extends Fields> = { -readonly [Name in keyof T]: StoredOf<T[Name]> }
-/** What a new record names. */
+/** The fields of a new record. */
 export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given<T[Name]> } & {
   [Name in NamesOf<T, 'optional'>]?: Given<T[Name]>
 }
-/** What a change of a record may name. */
+/** The fields that a change may name. */
 export type Change<T extends Fields> = { [Name in NamesOf<T, 'required' | 'optional'>]?: Given<T[Name]> }
 /** A field as a view shows it, with ids as text or as integers. */
 export type Shown<F, Ids extends 'text' | 'integer'> =
@@ -99,8 +99,8 @@ export interface RecordTable<T extends Fields> {
   /** Inserts a record. @returns its id */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
   /**
-   * Has the fields changed that `change` names, before the transaction's next statement. A record with `updatedAt` takes the
-   * transaction's time, one with a `version` the next one; a record with neither is not touched by an empty change.
+   * Queues an UPDATE of the fields that `change` names. Sets `updatedAt` to the transaction's time and increments
+   * `version` where the record has them; without either, an empty change does nothing.
    */
   update(tx: Transaction, id: number, change: Change<T>): void
 }
@@ -113,7 +113,7 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   const written = Object.keys(fields).filter(name => name !== 'id' && fields[name]!.sql === undefined)
   const columns = new Map(written.map(name => [name, columnOf(name)]))
   const initials = written.map(name => fields[name]!.initial)
-  // Made once: the engine finds a prepared statement by its text, and joining a text anew costs more than that.
+  // Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
   const insert = `INSERT INTO ${table} (${[...columns.values()].join(', ')}) VALUES (${written.map(() => '?').join(', ')})`
   const touched = [
     ...('updatedAt' in fields ? ['updated_at = ?'] : []),
@@ -148,8 +148,8 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
 export const entriesOf = <Name extends string>(schema: { readonly entries: Readonly<Record<Name, unknown>> }): Name[] =>
   Object.keys(schema.entries) as Name[]
 
-/** SQL of a JSON object's value: a boolean for what is not 0. */
-const jsonFlag = (sql: string): string => `json(iif(${sql}, 'true', 'false'))`
+/** SQL of a JSON boolean: true for what is not 0. The engine makes JSON of a constant once, not once a row. */
+const jsonFlag = (sql: string): string => `iif(${sql}, json('true'), json('false'))`
 
 function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   if (kind === 'flag') return jsonFlag(sql)

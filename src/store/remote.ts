@@ -9,20 +9,23 @@ import { openRemoteTransaction, runBatchTransaction, type Scope } from './remote
 import { openReadingStreams } from './readingStreams.ts'
 
 const maxJobsPerCommit = 32
-/** Other daemons wait for the end of a commit (32 writers on four of them: 265 ms in the middle for an answer, and 330 ms with commits of up to 200 ms). */
+/**
+ * Bounds how long other daemons wait (32 writers on four of them, median answer: 265 ms; 330 ms with commits of up to
+ * 200 ms).
+ */
 const maxCommitMs = 50
-/** Timeouts of an answer of the server, and of a write with its time in the queue. */
+/** Timeouts of the server's answer, and of a write including its time in the queue. */
 const answerTimeoutMs = 1400
 const writeTimeoutMs = 2800
-/** A commit is not begun with less time left than this: one that is given up costs as much as one that succeeds. */
+/** A commit is not begun with less time left: an abandoned commit costs as much as a successful one. */
 const minCommitMs = answerTimeoutMs
 /** Must exceed the server's transaction timeout: an abandoned BEGIN still blocks the others once it is granted. */
 const sideChannelTimeoutMs = 5500
 const snapshotTimeoutMs = 10 * 60_000
 
 /**
- * A database on a libSQL server, which several daemons may share. A statement that is not answered in time, or a connection that
- * breaks, is DATABASE_BUSY: whether a commit that was not answered has happened is not known then, as with every server.
+ * A database on a libSQL server, which several daemons may share. An unanswered statement or a broken connection is
+ * DATABASE_BUSY; whether an unanswered commit took effect is unknown, as with any server.
  */
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
   const signals = createCommitSignals()
@@ -41,11 +44,11 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     commits: () => undefined,
     ...readerOf(host, statement => reading.use(connection => connection.execute(statement))),
     markCorrupt: () => {
-      /* The server's file is the server's. */
+      /* The server's file is not ours to mark. */
     },
     transaction: jobs.transaction,
-    // Not by the batch of @libsql/client: it opens a stream, and so the database, for each (630 of three statements a second; on the
-    // stream that stays open 1,240), and a server that is busy is not asked again.
+    // Not @libsql/client's batch: it opens a stream, and so the database, for each (630 of three statements a second;
+    // 1,240 on a persistent stream), and does not retry while the server is busy.
     batch: statements =>
       sideChannel.use(async connection => {
         const stream = await connection.stream()
@@ -72,7 +75,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
 
 /** A connection to the server. One that times out is closed, and the next use opens another. */
 interface ReconnectingConnection<C> {
-  /** @throws Problem DATABASE_BUSY when it takes longer than the time, or the server is out of reach */
+  /** @throws Problem DATABASE_BUSY after the timeout, or when the server is unreachable */
   use<T>(work: (connection: C) => Promise<T>, timeoutMs?: number): Promise<T>
   close(): void
 }
@@ -92,7 +95,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
       const askedAt = performance.now()
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
-        // A process that stood still itself hears first what has been answered meanwhile.
+        // After a stall of this process, pending answers must be handled before the timeout.
         timer = setTimeout(
           () => setImmediate(reject, new Problem('DATABASE_BUSY', 'The database server does not answer; try again.')),
           timeoutMs,
@@ -104,7 +107,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
         return result
       } catch (error) {
         const problem = translate(error)
-        // Where others were answered meanwhile, this one is slow, and not the connection.
+        // Answers to others in the meantime mean that this statement is slow, not the connection.
         if (problem instanceof Problem && problem.code === 'DATABASE_BUSY' && answeredAt < askedAt) giveUp(connection)
         throw problem
       } finally {
@@ -115,9 +118,9 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
   }
 }
 
-/** A connection for commits, one after the other. */
+/** A connection for commits, one at a time. */
 interface WriteConnection {
-  /** The stream for the next commit. One stays open as long as its commits succeed. */
+  /** The stream for the next commit; reused as long as commits succeed. */
   stream(): Promise<Stream>
   dropStream(): void
   readonly closed: boolean
@@ -141,7 +144,7 @@ function openWriteConnection(url: string, token?: string): WriteConnection {
   }
 }
 
-/** Does jobs that wait in one commit. One that nobody could tell the end of in time any more is refused without being begun. */
+/** Runs queued jobs in one commit. A job that could not be answered in time is refused without being begun. */
 async function commitBatch(
   connection: ReconnectingConnection<WriteConnection>,
   waiting: readonly Job[],
@@ -192,7 +195,7 @@ interface Attempt {
   effects: Array<() => void>
 }
 
-/** Does one job of a commit. Whether it can be kept is known when the transaction has ended. */
+/** Runs one job of a commit. Its outcome is known when the transaction has ended. */
 async function attempt(
   scope: Scope,
   job: Job,
@@ -210,8 +213,8 @@ async function attempt(
 }
 
 /**
- * A transaction that sees one state of the database, whatever others write meanwhile: by @libsql/client, since one has a stream to
- * itself. Commits want streams that stay open, savepoints and conditional steps, which only @libsql/hrana-client has.
+ * A read transaction of one snapshot. It uses @libsql/client, which gives it a stream of its own; commits need
+ * persistent streams, savepoints and conditional steps, which only @libsql/hrana-client has.
  */
 async function readSnapshot<T>(
   { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,
@@ -250,7 +253,7 @@ const fail = (error: unknown): never => {
   throw translate(error)
 }
 
-/** A number that is whole travels as an integer: what is made of it, in JSON say, must not become 1.0. */
+/** Whole numbers are sent as integers: as a float, 1 becomes 1.0 in JSON made by SQL. */
 const bind = (args: readonly Value[]): Statement['args'] =>
   args.map(arg => {
     if (arg === undefined) return null

@@ -4,29 +4,29 @@ import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
 import { runBatch, type Rows, type Statement, type Step, type StepResult } from './hrana.ts'
 
-/** A part of a transaction that is undone alone when it fails. */
+/** A savepoint: a part of a transaction that is rolled back alone when it fails. */
 export interface Scope {
-  /** Runs a statement. @throws what the statement, or one before it that nobody waited for, fails with */
+  /** Runs a statement. @throws its error, or that of an earlier enqueued statement */
   run(statement: Statement): Promise<Rows>
-  /** Has a statement run before the next one that somebody waits for. What it fails with undoes the scope. */
+  /** Sends a statement with the next awaited one. Its failure rolls the scope back. */
   enqueue(statement: Statement): void
-  /** Nothing more comes, and what was done is kept. */
+  /** Ends the scope and keeps its changes. */
   keep(): void
-  /** Nothing more comes, and what was done is undone. */
+  /** Ends the scope and rolls it back. */
   undo(reason: unknown): void
-  /** Why it was or will be undone, once the transaction has ended. */
+  /** Why it was or will be rolled back, once the transaction has ended. */
   readonly reason: { error: unknown } | undefined
 }
 
-/** A write transaction on a server that is some way off: statements flush together, as far as nobody waits for what they give. */
+/** A write transaction on a distant server: statements are pipelined as long as no result is awaited. */
 export interface RemoteTransaction {
-  /** Begins the next scope. The one before has ended. */
+  /** Begins the next scope; the previous one must have ended. */
   scope(): Scope
-  /** Whether nothing of it can be kept any more. */
+  /** Whether nothing of it can be committed any more. */
   isBroken(): boolean
-  /** How long the transaction has been open, and so has kept everybody else from writing. */
+  /** How long the transaction has been open and has blocked other writers. */
   openForMs(): number
-  /** @throws Problem, or what the database refuses the commit with: nothing of any scope was kept then, as far as is known */
+  /** @throws Problem, or the database's error for the commit: nothing of any scope was kept then, as far as is known */
   commit(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ interface State {
   isOver: boolean
 }
 
-/** Opens a transaction with its first statement that somebody waits for. */
+/** Opens a transaction with its first awaited statement. */
 export function openRemoteTransaction(stream: Stream): RemoteTransaction {
   const statements = openStatementQueue(stream)
   return {
@@ -74,7 +74,7 @@ function openScope(statements: StatementQueue): Scope {
       state.reason = { error }
       const own = statements.withdraw(state)
       for (const { waiting } of own) waiting?.reject(error)
-      // When its beginning was still here, nothing of it is on the server.
+      // If its savepoint was not sent yet, nothing of it is on the server.
       if (!own.some(({ statement }) => statement.sql === savepoint)) rollback().forEach(statements.enqueue)
     },
     get reason() {
@@ -83,11 +83,11 @@ function openScope(statements: StatementQueue): Scope {
   }
 }
 
-/** Statements of a transaction. They are sent once one of them is awaited, in one message at a time. */
+/** Statements of a transaction. They are sent once one of them is awaited, one message at a time. */
 interface StatementQueue {
   enqueue(entry: QueuedStatement): void
   wait(entry: Omit<QueuedStatement, 'waiting'>): Promise<Rows>
-  /** Removes the statements of a scope that have not been sent, and gives them. */
+  /** Removes and returns the statements of a scope that have not been sent. */
   withdraw(state: State): QueuedStatement[]
   openForMs(): number
   readonly broken: { error: unknown } | undefined
@@ -104,7 +104,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
   const flush = async () => {
     isFlushing = true
-    // What others of the same moment ask for goes along.
+    // Batches statements of the same tick.
     await Promise.resolve()
     while (!broken && queue.some(({ waiting }) => waiting)) {
       const sent = queue.splice(0)
@@ -146,8 +146,8 @@ function openStatementQueue(stream: Stream): StatementQueue {
 }
 
 /**
- * Runs statements in a transaction that is whole in one message.
- * @throws Problem, or what a statement fails with: nothing of it was kept then, as far as is known
+ * Runs a transaction in one message.
+ * @throws Problem, or a statement's error: nothing of it was kept then, as far as is known
  */
 export async function runBatchTransaction(stream: Stream, statements: readonly Statement[]): Promise<Rows[]> {
   const all = ['BEGIN IMMEDIATE', ...statements, 'COMMIT'].map(each =>
@@ -164,7 +164,7 @@ export async function runBatchTransaction(stream: Stream, statements: readonly S
   return rows.slice(1, -1)
 }
 
-/** A server that is busy with something of its own refuses a transaction at once, which is none then: it is asked again until somebody closes the stream. */
+/** A busy server refuses to begin a transaction at once: retries until the stream is closed. */
 async function begin(stream: Stream, steps: readonly Step[]): Promise<StepResult[]> {
   for (; ; await delay(busyMs)) {
     const results = await runBatch(stream, steps)
@@ -194,7 +194,7 @@ function toSteps(sent: readonly QueuedStatement[], begins: boolean): Step[] {
   })
 }
 
-/** Tells everybody what came of it. Gives what is still to be sent, or what ended the transaction. */
+/** Settles each statement. @returns what is still to be sent, or what ended the transaction */
 function settle(
   sent: readonly QueuedStatement[],
   results: readonly StepResult[],

@@ -6,8 +6,8 @@ const retryMs = 250
 const busyTimeoutMs = 10_000
 
 /**
- * Writes until it succeeds: a busy database or a full disk is waited for. For what has happened already and must be kept.
- * @param onWait is called before each retry, with the code
+ * Writes until it succeeds, through a busy database or a full disk. For records of what has already happened.
+ * @param onWait called before each retry, with the code
  * @throws Problem SHUTTING_DOWN
  */
 export function writeWithRetry<T>(
@@ -24,8 +24,8 @@ export function writeWithRetry<T>(
 }
 
 /**
- * Does what is about to happen again while another program holds the database: a lock of some seconds keeps nobody from starting.
- * @param work may be done again when it was cut short by a refusal of the database
+ * Retries while another program locks the database: a lock of some seconds must not prevent a start.
+ * @param work must be repeatable
  * @throws what `work` throws; Problem DATABASE_BUSY after ten seconds
  */
 export function retryWhileBusy<T>(work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { nowMs } from './databaseTime.ts'
 
 const keptMs = 3_600_000
 
-/** Tells the other daemons what has ended, as JSON. They have heard of it long before it is forgotten. */
+/** Inserts a revocation, as JSON, for the other daemons. They poll far more often than it is pruned. */
 export async function insertRevocation(tx: Transaction, ended: string): Promise<void> {
   tx.enqueue(`DELETE FROM revocations WHERE at_ms < ${nowMs} - ?`, [keptMs])
   tx.enqueue(`INSERT INTO revocations (ended, at_ms) VALUES (?, ${nowMs})`, [ended])

@@ -2,17 +2,17 @@ import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { Value } from './database.ts'
 
-/** A statement that takes long, and its parameters. */
+/** A slow statement and its parameters. */
 export interface SlowStatement {
   sql: string
   args?: readonly Value[]
 }
-/** What went wrong in the other thread, with the engine's code. */
+/** An error of the worker thread, with the engine's code. */
 export interface EngineFailure extends Error {
   code?: string
 }
 
-/** The whole program of the other thread. It is given as text: no file has to be found beside a bundle. */
+/** The worker's whole program, as text: a bundle then needs no file beside it. */
 const program = `
 const { parentPort, workerData: { engine, path, statements } } = require('node:worker_threads')
 try {
@@ -27,9 +27,9 @@ try {
 } catch ({ code, message }) { parentPort.postMessage({ failure: { code, message } }) }`
 
 /**
- * Runs statements one after the other on a database file, on a connection of their own in a thread of their own: the server goes
- * on answering meanwhile. They may only read, or write other files. Gives the rows of each statement.
- * @throws the engine's error (EngineFailure), or the signal's reason: what runs then ends by itself
+ * Runs statements in order on a connection and a thread of their own, so that the server keeps answering. They may
+ * only read, or write other files. @returns the rows of each statement
+ * @throws the engine's error (EngineFailure), or the signal's reason: the running statement then ends by itself
  */
 export function runInWorker(
   path: string,
@@ -51,7 +51,8 @@ export function runInWorker(
         failure ? reject(Object.assign(new Error(failure.message), { code: failure.code })) : resolve(rows)
     })
     worker.once('error', reject)
-    // The thread has let go of the file only when it has ended: two connections that close at once both leave the log to the other.
+    // The thread has released the file only at its exit: of two connections that close at once, each leaves deleting
+    // the log to the other.
     worker.once('exit', code => {
       signal?.removeEventListener('abort', abort)
       settle(code)

@@ -18,11 +18,11 @@ export interface NamedHit {
   title: string
 }
 
-/** Whether there are cards that the full-text index has not caught up with. */
+/** Whether cards are still to be indexed. */
 export const hasUnindexed = async (db: Reader): Promise<boolean> =>
   (await db.get('SELECT card_id FROM unindexed_cards LIMIT 1')) !== undefined
 
-/** Indexes at most `limit` new or changed cards and returns how many it did. */
+/** Indexes at most `limit` new or changed cards. @returns how many */
 export async function indexCards(tx: Transaction, limit: number): Promise<number> {
   const pending = await tx.all<{ id: number }>('SELECT card_id AS id FROM unindexed_cards ORDER BY card_id LIMIT ?', [
     limit,

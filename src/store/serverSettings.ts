@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** A group of the server's settings as JSON text; undefined before anybody has changed it. */
+/** A group of the server's settings as JSON text; undefined where nothing was changed. */
 export const readServerSetting = async (db: Reader, name: string): Promise<string | undefined> =>
   (await db.get<{ value: string }>('SELECT value FROM server_settings WHERE name = ?', [name]))?.value
 
@@ -11,7 +11,7 @@ export const writeServerSetting = async (tx: Transaction, name: string, value: s
   )
 }
 
-/** Puts a group back to its defaults. */
+/** Resets a group to its defaults. */
 export const deleteServerSetting = async (tx: Transaction, name: string): Promise<void> => {
   await tx.run('DELETE FROM server_settings WHERE name = ?', [name])
 }

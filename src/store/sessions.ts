@@ -1,4 +1,6 @@
-import type { StatusReason } from '../contract/agents.ts'
+import type { InferOutput } from 'valibot'
+import type { Question, StatusReason } from '../contract/agents.ts'
+import type { SessionSandbox } from '../contract/sandbox.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, entriesOf, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
@@ -9,7 +11,7 @@ export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; tot
 
 /** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's. terminal: a shell command. */
 export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
-/** One run of an agent as lists need it. */
+/** The fields of a session that lists show. */
 export const listedSessionFields = {
   id: id(),
   projectId: id(),
@@ -18,13 +20,16 @@ export const listedSessionFields = {
   agent: text(),
   status: text<CardStatus>(),
   statusReason: text<StatusReason>().orNull(),
-  /** What it waits for a person to decide. */
+  /** The title of its oldest open question. */
   question: text().orNull().computed(`json_extract(s.waiting_for, '$[0].title')`),
   detail: text().orNull(),
-  /** The agent's own name of the session. */
+  /** The agent's own id of the session. */
   agentSessionId: text().orNull(),
   resumable: flag().initially(false),
+  profile: text().orNull(),
   model: text().orNull(),
+  mode: text().orNull(),
+  effort: text().orNull(),
   inputTokens: number().initially(0),
   outputTokens: number().initially(0),
   contextUsed: number().orNull(),
@@ -35,6 +40,23 @@ export const listedSessionFields = {
   branch: text().orNull(),
   cwd: text().orNull(),
   credentialId: id().orNull(),
+  /** When the agent's usage limit ends. */
+  limitEndsAt: text().orNull(),
+  /**
+   * The earliest start of a queued session. Until then the agent, with its profile and credential, counts as limited
+   * in the project.
+   */
+  notBefore: text().orNull(),
+  /** How many times in a row it has waited for a usage limit without progress. */
+  limitWaits: number().initially(0),
+  /** The credential that must be used instead of the card's. */
+  askedCredentialId: id().orNull(),
+  /** Since when its agent has sent nothing in a turn, with no running tool and no open question. */
+  silentSince: text().orNull(),
+  /** The agent's own report of its retries. */
+  retrying: text().orNull(),
+  /** What its agent is kept apart by. */
+  sandbox: json<SessionSandbox>().orNull(),
   messages: number().initially(0).column('message_count'),
   toolCalls: number().initially(0).column('tool_count'),
   filesChanged: number().initially(0),
@@ -45,9 +67,12 @@ export const listedSessionFields = {
 export const sessionFields = {
   ...listedSessionFields,
   prompt: text(),
-  /** What a person has to decide before it goes on, oldest first. */
-  waitingFor: json<Array<{ requestId: string; title: string; kind: string }>>().orNull(),
+  /** The open questions for a person, oldest first. */
+  waitingFor: json<readonly AgentQuestion[]>().orNull(),
 }
+/** A stored question; one of an earlier version has only these fields. */
+export type AgentQuestion = Pick<InferOutput<typeof Question>, 'requestId' | 'title' | 'kind'> &
+  Partial<InferOutput<typeof Question>>
 export type SessionItem = Row<typeof listedSessionFields>
 export type SessionRow = Row<typeof sessionFields>
 export type NewSession = NewRow<typeof sessionFields>
@@ -77,7 +102,7 @@ export const addSessionTokens = async (
   )
 }
 
-/** Adds to how many messages and tool calls the transcript has. */
+/** Adds to the counts of messages and tool calls. */
 export const addSessionCounts = async (
   tx: Transaction,
   id: number,
@@ -100,7 +125,7 @@ export const readLatestSession = (db: Reader, cardId: number, { pre = false } = 
     [cardId, pre],
   )
 
-/** The newest sessions of a card, pre-sessions left out, oldest first. */
+/** A card's newest sessions without pre-sessions, oldest first. */
 export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<SessionItem[]> =>
   db.all(
     `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT ?) ORDER BY id`,
@@ -108,8 +133,8 @@ export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<
   )
 
 /**
- * A project's pre-sessions with ids below `before`, newest first. A page comes of `maxScanned` sessions at most, so that it costs
- * the same however many others there are: `next` is where the next page begins, if there may be one.
+ * A project's pre-sessions with ids below `before`, newest first. Scans at most `maxScanned` sessions, so that a page
+ * costs the same however many others there are; `next` is the cursor of the next page, if there may be one.
  */
 export async function listPreSessions(
   db: Reader,
@@ -129,7 +154,7 @@ export async function listPreSessions(
 }
 const maxScanned = 5000
 
-/** A card's sessions without an end, oldest first. */
+/** A card's open sessions, oldest first. */
 export const listOpenSessions = (db: Reader, cardId: number): Promise<SessionRow[]> =>
   db.all(
     `SELECT ${fields} FROM agent_sessions s INDEXED BY agent_sessions_by_card WHERE s.card_id = ? AND s.ended_at IS NULL ORDER BY s.id`,
@@ -143,15 +168,29 @@ export interface ActiveAgentRow {
   agent: string
   startedAt: string | null
 }
-export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status'>
-/** All sessions of this machine's projects without an end, oldest first, with nothing that is long. */
+export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'notBefore'>
+/** All open sessions of this machine's projects, oldest first, without long fields. */
 export const listOpen = (db: Reader): Promise<OpenSession[]> =>
   db.all(
-    'SELECT s.id, s.card_id AS cardId, s.purpose, s.status FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id',
+    'SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.not_before AS notBefore FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id',
     [db.host],
   )
 
-/** The sessions without an end in projects that an account owns, and those that use a credential of its. */
+/** Until when an agent, with a profile and a credential, counts as limited in a project; undefined when it does not. */
+export const readLimitedUntil = async (
+  db: Reader,
+  of: Pick<SessionRow, 'projectId' | 'agent' | 'profile' | 'credentialId'>,
+  now: string,
+): Promise<string | undefined> =>
+  (
+    await db.get<{ until: string | null }>(
+      `SELECT max(not_before) AS until FROM agent_sessions INDEXED BY agent_sessions_by_limit
+       WHERE project_id = ? AND not_before > ? AND agent = ? AND profile IS ? AND credential_id IS ?`,
+      [of.projectId, now, of.agent, of.profile, of.credentialId],
+    )
+  )?.until ?? undefined
+
+/** The open sessions of projects that an account owns, and those that use one of its credentials. */
 export const openSessionsOf = async (db: Reader, userId: number): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
@@ -169,7 +208,7 @@ export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveA
     [projectId],
   )
 
-/** What a project's agents have used so far. */
+/** The total usage of a project's agents. */
 export async function readProjectTokens(db: Reader, projectId: number): Promise<{ total: number; sessions: number }> {
   const row = await db.get<{ total: number; sessions: number }>(
     'SELECT total, sessions FROM project_tokens WHERE project_id = ?',
@@ -177,6 +216,23 @@ export async function readProjectTokens(db: Reader, projectId: number): Promise<
   )
   return { total: row?.total ?? 0, sessions: row?.sessions ?? 0 }
 }
+
+/** The usage of an agent's sessions that began on a day. */
+export interface AgentUsageOfDay {
+  day: string
+  agent: string
+  sessions: number
+  inputTokens: number
+  outputTokens: number
+  costUsd: number | null
+}
+/** By agent and day, oldest first. Terminal cards are left out. */
+export const listAgentUsage = (db: Reader, projectId: number, since: string): Promise<AgentUsageOfDay[]> =>
+  db.all(
+    `SELECT substr(started_at, 1, 10) AS day, agent, count(*) AS sessions, sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens,
+     sum(cost_usd) AS costUsd FROM agent_sessions WHERE project_id = ? AND started_at >= ? AND purpose <> 'terminal' GROUP BY 1, 2 ORDER BY 1, 2`,
+    [projectId, since],
+  )
 
 /** Commands that an agent announced in a project, as JSON text. */
 export const writeAnnouncedCommands = async (

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts'
 
-/** A group of an account's settings as JSON text; undefined before the account has changed it. */
+/** A group of an account's settings as JSON text; undefined where nothing was changed. */
 export const readUserSetting = async (db: Reader, userId: number, name: string): Promise<string | undefined> =>
   (await db.get<{ value: string }>('SELECT value FROM user_settings WHERE user_id = ? AND name = ?', [userId, name]))
     ?.value

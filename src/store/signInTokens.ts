@@ -1,6 +1,7 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { grantBeside, type GrantBeside } from './projects.ts'
+import { users } from './users.ts'
 
 export interface SignInRow extends GrantBeside {
   id: number
@@ -12,7 +13,7 @@ export interface SignInRow extends GrantBeside {
   lastUsedAt: string | null
 }
 
-/** Where somebody signed in from: an address, and what the program called itself. */
+/** The origin of a sign-in: an address and the client's own name. */
 export interface Origin {
   address: string
   client: string | null
@@ -29,13 +30,13 @@ export interface ListedSignIn {
 }
 
 const beside = grantBeside('t.user_id', '?2')
-const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, u.email, u.display_name AS displayName, u.role, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
+const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, ${users.columnsOf(['email', 'displayName', 'role'])}, ${beside.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${beside.joins} WHERE t.hash = ?1`
 
-/** The sign-in with this hash, and what ties its account to the project, if one is named. */
+/** The sign-in with this hash, and its account's grant in the project, if one is named. */
 export const findSignIn = (db: Reader, hash: string, projectId?: number): Promise<SignInRow | undefined> =>
   db.get(signIn, [hash, projectId])
 
-/** Stores a token for an account that still has this password's hash, and tells whether it has. */
+/** Stores a token if the account still has this password hash. @returns whether it has */
 export const insertSignInToken = async (
   tx: Transaction,
   token: { hash: string; userId: number; passwordHash: string; expiresAt: string; origin: Origin },
@@ -55,6 +56,18 @@ export const insertSignInToken = async (
     )
   ).changes === 1
 
+/** Stores a token if the account exists and the sign-in that asked for it has not ended. @returns whether it did */
+export const insertSignInOf = async (
+  tx: Transaction,
+  token: { hash: string; userId: number; asker: string | null; expiresAt: string; origin: Origin },
+): Promise<boolean> =>
+  (
+    await tx.run(
+      'INSERT INTO sign_in_tokens (hash, user_id, created_at, last_used_at, expires_at, address, client) SELECT ?1, id, ?2, ?2, ?3, ?4, ?5 FROM users WHERE id = ?6 AND (?7 IS NULL OR EXISTS (SELECT 1 FROM sign_in_tokens WHERE hash = ?7))',
+      [token.hash, tx.now, token.expiresAt, token.origin.address, token.origin.client, token.userId, token.asker],
+    )
+  ).changes === 1
+
 export const extendSignInToken = async (tx: Transaction, hash: string, expiresAt: string): Promise<void> => {
   tx.enqueue('UPDATE sign_in_tokens SET expires_at = ? WHERE hash = ?', [expiresAt, hash])
 }
@@ -71,7 +84,7 @@ export const listSignIns = (db: Reader, userId: number, now: string): Promise<Li
     [userId, now],
   )
 
-/** Ends a sign-in of an account, and tells its hash if there was one. */
+/** Ends a sign-in of an account. @returns its hash, if there was one */
 export const deleteSignIn = async (tx: Transaction, userId: number, id: number): Promise<string | undefined> =>
   (
     await tx.all<{ hash: string }>('DELETE FROM sign_in_tokens WHERE id = ? AND user_id = ? RETURNING hash', [
@@ -80,7 +93,7 @@ export const deleteSignIn = async (tx: Transaction, userId: number, id: number):
     ])
   )[0]?.hash
 
-/** Ends every sign-in of an account but the one with this hash, and tells their hashes. */
+/** Ends every sign-in of an account but the one with this hash, and returns their hashes. */
 export const deleteOtherSignIns = async (tx: Transaction, userId: number, hash: string): Promise<string[]> =>
   (
     await tx.all<{ hash: string }>('DELETE FROM sign_in_tokens WHERE user_id = ? AND hash <> ? RETURNING hash', [
@@ -103,7 +116,7 @@ export const deleteAllSignInTokens = async (tx: Transaction): Promise<void> => {
   tx.enqueue('DELETE FROM sign_in_tokens')
 }
 
-/** Keeps a sign-in that was made on another state of the board, if the account with its address is there too. */
+/** Carries a sign-in over to a restored board, if an account with its address exists there. */
 export const keepSignInToken = async (
   tx: Transaction,
   { hash, email, expiresAt }: { hash: string; email: string; expiresAt: string },
@@ -114,7 +127,7 @@ export const keepSignInToken = async (
   )
 }
 
-/** Forgets tokens that expired before the time. */
+/** Deletes tokens that expired before the time. */
 export const forgetSignInTokens = async (tx: Transaction, before: string): Promise<void> => {
   tx.enqueue('DELETE FROM sign_in_tokens WHERE expires_at < ?', [before])
 }

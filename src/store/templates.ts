@@ -1,56 +1,51 @@
+import type { ColumnType } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** `columns` is JSON text, `builtin` and `shared` are 0 or 1; a built-in template belongs to nobody. */
-export interface TemplateRow {
-  id: number
-  userId: number | null
+/** A template of boards; built-in ones have no owner. */
+export const templateFields = {
+  id: id(),
+  userId: id().orNull(),
+  name: text(),
+  columns: json<TemplateColumn[]>(),
+  builtin: flag().initially(false),
+  shared: flag().initially(false),
+  createdAt: text().initiallyNow(),
+}
+export type TemplateRow = Row<typeof templateFields>
+export interface TemplateColumn {
   name: string
-  columns: string
-  builtin: number
-  shared: number
+  columnType: ColumnType
+  prompt: string
 }
 
-const fields = 'id, user_id AS userId, name, columns, builtin, shared'
+const record = defineRecord('board_templates', 't', templateFields)
+const fields = record.columns
 
 export const readTemplate = (db: Reader, id: number): Promise<TemplateRow | undefined> =>
-  db.get(`SELECT ${fields} FROM board_templates WHERE id = ?`, [id])
+  db.get(`SELECT ${fields} FROM board_templates t WHERE id = ?`, [id])
 /** The built-in template from which boards are made. */
 export const readDefaultTemplate = (db: Reader): Promise<TemplateRow | undefined> =>
-  db.get(`SELECT ${fields} FROM board_templates WHERE builtin = 1 ORDER BY name <> 'Kanban', id LIMIT 1`)
-/** What an account may see: built-in templates, then shared ones and its own in the order in which they were made. */
+  db.get(`SELECT ${fields} FROM board_templates t WHERE builtin = 1 ORDER BY name <> 'Kanban', id LIMIT 1`)
+/**
+ * The templates that an account may see: built-in ones, then shared ones and its own in the order of their creation.
+ */
 export const listTemplates = (db: Reader, userId: number): Promise<TemplateRow[]> =>
   db.all(
-    `SELECT ${fields} FROM board_templates WHERE builtin = 1 OR shared = 1 OR user_id = ? ORDER BY builtin DESC, id`,
+    `SELECT ${fields} FROM board_templates t WHERE builtin = 1 OR shared = 1 OR user_id = ? ORDER BY builtin DESC, id`,
     [userId],
   )
 
-export const insertTemplate = async (
+export const insertTemplate = (
   tx: Transaction,
-  userId: number,
-  template: Pick<TemplateRow, 'name' | 'columns' | 'shared'>,
-): Promise<number> =>
-  (
-    await tx.run('INSERT INTO board_templates (user_id, name, columns, shared, created_at) VALUES (?, ?, ?, ?, ?)', [
-      userId,
-      template.name,
-      template.columns,
-      template.shared,
-      tx.now,
-    ])
-  ).lastId
+  template: Omit<NewRow<typeof templateFields>, 'builtin'> & { userId: number },
+): Promise<number> => record.insert(tx, template)
 
 export const updateTemplate = async (
   tx: Transaction,
   id: number,
-  template: Pick<TemplateRow, 'name' | 'columns' | 'shared'>,
-): Promise<void> => {
-  await tx.run('UPDATE board_templates SET name = ?, columns = ?, shared = ? WHERE id = ?', [
-    template.name,
-    template.columns,
-    template.shared,
-    id,
-  ])
-}
+  change: Pick<Change<typeof templateFields>, 'name' | 'columns' | 'shared'>,
+): Promise<void> => record.update(tx, id, change)
 /** Gives an account's templates to another account. */
 export const reassignTemplates = async (tx: Transaction, from: number, to: number): Promise<void> => {
   await tx.run('UPDATE board_templates SET user_id = ? WHERE user_id = ?', [to, from])

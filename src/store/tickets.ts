@@ -1,7 +1,7 @@
-import type { Transaction, Value } from './database.ts'
+import type { Reader, Transaction, Value } from './database.ts'
 import { nowMs } from './databaseTime.ts'
 
-/** What is kept, and for how long. `key` is a hash. */
+/** A stored value and its expiry. `key` is a hash. */
 export interface Ticket {
   kind: string
   key: string
@@ -9,18 +9,18 @@ export interface Ticket {
   lifeMs: number
 }
 
-/** Several machines go by the database's clock, one alone by its own. */
+/** Several machines use the database's clock, a single one its own. */
 const timeOf = ({ host, now }: Transaction): { sql: string; args: Value[] } =>
   host === null ? { sql: 'CAST(? AS INTEGER)', args: [Date.parse(now)] } : { sql: nowMs, args: [] }
 
-/** Keeps a ticket. Of more than `most` of its kind the oldest are forgotten. */
+/** Stores a ticket; beyond `maxKept` of its kind the oldest are deleted. */
 export async function keepTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<void> {
   forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT', ticket)
   tx.enqueue(sql, args)
 }
 
-/** Keeps a ticket unless one of its key is kept already, and tells whether it did. */
+/** Stores a ticket unless its key is present. @returns whether it did */
 export async function markTicket(tx: Transaction, ticket: Ticket, maxKept: number): Promise<boolean> {
   forgetOld(tx, ticket, maxKept)
   const { sql, args } = insertionOf(tx, 'INSERT OR IGNORE', ticket)
@@ -44,7 +44,7 @@ function insertionOf(tx: Transaction, insert: string, { kind, key, value, lifeMs
   }
 }
 
-/** What was kept under the key, which is forgotten with that. */
+/** Takes the value of a key, which deletes it. */
 export async function takeTicket(tx: Transaction, kind: string, key: string): Promise<string | undefined> {
   const { sql, args } = timeOf(tx)
   const [taken] = await tx.all<{ value: string; isValid: number }>(
@@ -52,6 +52,14 @@ export async function takeTicket(tx: Transaction, kind: string, key: string): Pr
     [kind, key, ...args],
   )
   return taken?.isValid === 1 ? taken.value : undefined
+}
+
+/** Whether a key is present. */
+export const hasTicket = async (db: Reader, kind: string, key: string): Promise<boolean> =>
+  (await db.get('SELECT 1 FROM tickets WHERE kind = ? AND key = ?', [kind, key])) !== undefined
+
+export const dropTicket = async (tx: Transaction, kind: string, key: string): Promise<void> => {
+  tx.enqueue('DELETE FROM tickets WHERE kind = ? AND key = ?', [kind, key])
 }
 
 export const forgetTickets = async (tx: Transaction): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from './database.ts'
 
 export type TranscriptRole = 'user' | 'agent' | 'thought' | 'tool' | 'plan' | 'system'
-/** A message whole. `pieces` is JSON text: the list of what it is made of, oldest first. */
+/** A whole message. `pieces` is a JSON list, oldest first. */
 export interface MessageRow {
   id: number
   sessionId: number
@@ -9,28 +9,33 @@ export interface MessageRow {
   callId: string | null
   at: string
   pieces: string
+  /** JSON text: see SentAttachment. */
+  attachments: string
 }
-/** `cardId` is null in a pre-session: the card's own list leaves it out. */
+/** An attachment as it was when it was sent. */
+export interface SentAttachment {
+  id: number
+  filename: string
+}
+/** `cardId` is null in a pre-session: the card's own transcript leaves it out. */
 export interface NewMessage {
   sessionId: number
   cardId: number | null
   role: TranscriptRole
   callId?: string | null
+  attachments?: readonly SentAttachment[]
 }
 
-/** Begins a message, and tells its id: greater than those of all messages before. */
+/** Begins a message. @returns its id, greater than all earlier ones */
 export const insertMessage = async (
   tx: Transaction,
-  { sessionId, cardId, role, callId }: NewMessage,
+  { sessionId, cardId, role, callId, attachments = [] }: NewMessage,
 ): Promise<number> =>
   (
-    await tx.run('INSERT INTO transcript_messages (session_id, card_id, role, call_id, at) VALUES (?, ?, ?, ?, ?)', [
-      sessionId,
-      cardId,
-      role,
-      callId,
-      tx.now,
-    ])
+    await tx.run(
+      'INSERT INTO transcript_messages (session_id, card_id, role, call_id, at, attachments) VALUES (?, ?, ?, ?, ?, ?)',
+      [sessionId, cardId, role, callId, tx.now, JSON.stringify(attachments)],
+    )
   ).lastId
 
 /** Appends a piece, JSON text, to a message. */
@@ -50,7 +55,7 @@ export const findCall = async (db: Reader, sessionId: number, callId: string): P
     )
   )?.id ?? undefined
 
-const fields = `m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at,
+const fields = `m.id, m.session_id AS sessionId, m.role, m.call_id AS callId, m.at, m.attachments,
   '[' || coalesce((SELECT group_concat(data) FROM (SELECT data FROM transcript_pieces p WHERE p.message_id = m.id ORDER BY p.number)), '') || ']' AS pieces`
 
 /** The messages with these ids, oldest first. */
@@ -59,7 +64,7 @@ export const readMessages = (db: Reader, ids: readonly number[]): Promise<Messag
     JSON.stringify(ids),
   ])
 
-/** Which messages, by id: of a session or else of a card, after `after` and before `before`. */
+/** A range of messages by id, of a session or else of a card: after `after` and before `before`. */
 export interface MessageRange {
   cardId: number
   sessionId?: number
@@ -90,7 +95,10 @@ export const firstMessageSince = async (db: Reader, cardId: number, at: string):
     )
   )?.id
 
-/** Removes at most `limit` messages of cards that were deleted before the time, and tells how many: a card with a long transcript is purged in bounded steps. */
+/**
+ * Purges at most `limit` messages of cards that were deleted before the time, so that long transcripts go in bounded
+ * steps. @returns how many
+ */
 export const purgeMessages = async (tx: Transaction, before: string, limit: number): Promise<number> =>
   (
     await tx.run(

@@ -1,54 +1,68 @@
 import type { UserRole } from '../contract/fields.ts'
 import type { Reader, Transaction } from './database.ts'
+import { defineRecord, entriesOf, flag, id, text, type NewRow, type Row } from './record.ts'
 import { noteRightsChanged } from './rights.ts'
 
-/** The account before the first user exists: whoever holds the local token. What it owns passes to the first user. */
+/** The account before the first user exists, for holders of the local token. The first user takes over what it owns. */
 export const localOperator = 0
 
-export interface UserRow {
-  id: number
-  email: string
-  displayName: string
-  role: UserRole
+/** An account. */
+export const userFields = {
+  id: id(),
+  email: text(),
+  displayName: text(),
+  role: text<UserRole>(),
 }
 /** An account as administrators see it. */
-export interface AccountRow extends UserRow {
-  authProvider: 'local' | 'oidc'
-  avatarUrl: string | null
-  createdAt: string
-  /** 1 for an account that registered itself, until somebody confirms its address. */
-  selfRegistered: number
+export const accountFields = {
+  ...userFields,
+  authProvider: text<'local' | 'oidc'>().initially('local'),
+  avatarUrl: text().orNull(),
+  createdAt: text().initiallyNow(),
+  /** Set for an account that registered itself, until its address is confirmed. */
+  selfRegistered: flag().initially(false),
 }
+const storedFields = {
+  ...accountFields,
+  /** Null where the account signs in with an identity provider. */
+  passwordHash: text().orNull(),
+  oidcIssuer: text().orNull(),
+  oidcSubject: text().orNull(),
+}
+export type UserRow = Row<typeof userFields>
+export type AccountRow = Row<typeof accountFields>
+export type StoredUser = Row<typeof storedFields>
 
-const fields = 'id, email, display_name AS displayName, role'
-const accountFields = `${fields}, auth_provider AS authProvider, avatar_url AS avatarUrl, created_at AS createdAt, self_registered AS selfRegistered`
+/** Queries call its table `u`. */
+export const users = defineRecord('users', 'u', storedFields)
+export const userColumns = users.columnsOf(entriesOf({ entries: userFields }))
+const accountColumns = users.columnsOf(entriesOf({ entries: accountFields }))
 
 export const hasUsers = async (db: Reader): Promise<boolean> =>
   (await db.get('SELECT 1 FROM users LIMIT 1')) !== undefined
 
 export const readFirstSuperAdmin = (db: Reader): Promise<UserRow | undefined> =>
-  db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
+  db.get(`SELECT ${userColumns} FROM users u WHERE role = 'super_admin' ORDER BY id LIMIT 1`)
 
-/** The owner of what an account creates: the first user may have replaced the local operator since the request came in. */
+/** The owner of new records: the first user may have replaced the local operator since the request came in. */
 export const ownerFor = async (tx: Transaction, userId: number): Promise<number> =>
   userId === localOperator ? ((await readFirstSuperAdmin(tx))?.id ?? localOperator) : userId
 
-/** The account with an email, whatever its case. `passwordHash` is null when it signs in with an identity provider. */
+/** The account with an email, whatever its case. */
 export const findUserByEmail = (
   db: Reader,
   email: string,
-): Promise<(UserRow & { passwordHash: string | null; selfRegistered: number }) | undefined> =>
-  db.get(
-    `SELECT ${fields}, password_hash AS passwordHash, self_registered AS selfRegistered FROM users WHERE email = ?`,
-    [email],
-  )
+): Promise<(UserRow & Pick<StoredUser, 'passwordHash' | 'selfRegistered'>) | undefined> =>
+  db.get(`SELECT ${userColumns}, ${users.columnsOf(['passwordHash', 'selfRegistered'])} FROM users u WHERE email = ?`, [
+    email,
+  ])
 
 const matchesText = `(email LIKE ?1 ESCAPE '\\' OR display_name LIKE ?1 ESCAPE '\\')`
 const likePattern = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
 /** Accounts whose name or email holds the text, by name. */
 export const searchUsers = (db: Reader, text: string, limit: number): Promise<UserRow[]> =>
-  db.all(`SELECT ${fields} FROM users WHERE ${matchesText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
+  db.all(`SELECT ${userColumns} FROM users u WHERE ${matchesText} ORDER BY display_name COLLATE NOCASE, id LIMIT ?2`, [
     likePattern(text),
     limit,
   ])
@@ -58,7 +72,7 @@ export const listAccounts = (
   db: Reader,
   { search = '', offset, limit }: { search?: string; offset: number; limit: number },
 ): Promise<AccountRow[]> =>
-  db.all(`SELECT ${accountFields} FROM users WHERE ${matchesText} ORDER BY id LIMIT ?2 OFFSET ?3`, [
+  db.all(`SELECT ${accountColumns} FROM users u WHERE ${matchesText} ORDER BY id LIMIT ?2 OFFSET ?3`, [
     likePattern(search),
     limit,
     offset,
@@ -68,24 +82,18 @@ export const countAccounts = async (db: Reader, search = ''): Promise<number> =>
     .total
 
 export const readAccount = (db: Reader, id: number): Promise<AccountRow | undefined> =>
-  db.get(`SELECT ${accountFields} FROM users WHERE id = ?`, [id])
+  db.get(`SELECT ${accountColumns} FROM users u WHERE id = ?`, [id])
 /** The first super_admin other than this account. */
 export const readOtherSuperAdmin = (db: Reader, id: number): Promise<UserRow | undefined> =>
-  db.get(`SELECT ${fields} FROM users WHERE role = 'super_admin' AND id <> ? ORDER BY id LIMIT 1`, [id])
+  db.get(`SELECT ${userColumns} FROM users u WHERE role = 'super_admin' AND id <> ? ORDER BY id LIMIT 1`, [id])
 
 /** Whether there is a super_admin other than this account. */
 export const hasOtherSuperAdmin = async (db: Reader, id: number): Promise<boolean> =>
   (await db.get(`SELECT 1 FROM users WHERE role = 'super_admin' AND id <> ? LIMIT 1`, [id])) !== undefined
 
-export async function insertUser(
-  tx: Transaction,
-  user: { email: string; displayName: string; role: UserRole; passwordHash: string },
-): Promise<UserRow> {
-  const { lastId } = await tx.run(
-    'INSERT INTO users (email, display_name, role, password_hash, created_at) VALUES (?, ?, ?, ?, ?)',
-    [user.email, user.displayName, user.role, user.passwordHash, tx.now],
-  )
-  return { id: lastId, email: user.email, displayName: user.displayName, role: user.role }
+export async function insertUser(tx: Transaction, user: NewRow<typeof storedFields>): Promise<UserRow> {
+  const id = await users.insert(tx, user)
+  return { id, email: user.email, displayName: user.displayName, role: user.role }
 }
 
 export const updateUser = async (
@@ -93,15 +101,14 @@ export const updateUser = async (
   id: number,
   { displayName, role }: Pick<UserRow, 'displayName' | 'role'>,
 ): Promise<void> => {
-  await tx.run('UPDATE users SET display_name = ?, role = ? WHERE id = ?', [displayName, role, id])
+  users.update(tx, id, { displayName, role })
   await noteRightsChanged(tx, id)
 }
 /** Replaces an account's password hash if it still is `from`; returns whether it was. */
 export const replacePasswordHash = async (tx: Transaction, id: number, from: string, to: string): Promise<boolean> =>
   (await tx.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [to, id, from])).changes === 1
-export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> => {
-  await tx.run('UPDATE users SET password_hash = ? WHERE id = ?', [passwordHash, id])
-}
+export const setPasswordHash = async (tx: Transaction, id: number, passwordHash: string): Promise<void> =>
+  users.update(tx, id, { passwordHash })
 
 /** Tables whose rows belong to the account in `user_id`. */
 const ownedTables = [
@@ -112,18 +119,21 @@ const ownedTables = [
   'credentials',
   'board_templates',
   'panel_states',
+  'review_drafts',
   'user_settings',
   'webhooks',
 ]
 
-/** Gives everything that one account owns to another one, which owns nothing yet. */
-export async function reassignOwned(tx: Transaction, from: number, to: number): Promise<void> {
+/** Reassigns all records of the local operator, and the cards that it created, to the first account. */
+export async function reassignToFirst(tx: Transaction, first: UserRow): Promise<void> {
+  const [from, to] = [localOperator, first.id]
+  await tx.run('UPDATE cards SET creator_id = ?, creator_name = ? WHERE creator_id = ?', [to, first.displayName, from])
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
   await tx.run('UPDATE webhooks SET maker_user_id = ? WHERE maker_user_id = ?', [to, from])
   for (const table of ownedTables) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
 }
 
-/** Deletes an account with everything that it owns. Reassign before what others use of it. */
+/** Deletes an account with all its records. Reassign first what others use. */
 export async function deleteUser(tx: Transaction, id: number): Promise<void> {
   for (const table of ownedTables) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
   await tx.run('DELETE FROM users WHERE id = ?', [id])

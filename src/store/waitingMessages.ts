@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import type { SentAttachment } from './transcripts.ts'
 
 /** A message for an agent in the middle of a turn; `messageId` is its place in the transcript. */
 export interface WaitingMessage {
@@ -7,9 +8,14 @@ export interface WaitingMessage {
   content: string
   messageId: number
   createdAt: string
+  attachments: SentAttachment[]
 }
 
-const fields = 'id, session_id AS sessionId, content, message_id AS messageId, created_at AS createdAt'
+const fields =
+  'w.id, w.session_id AS sessionId, w.content, w.message_id AS messageId, w.created_at AS createdAt, m.attachments'
+const from = 'FROM waiting_messages w JOIN transcript_messages m ON m.id = w.message_id'
+type Row = Omit<WaitingMessage, 'attachments'> & { attachments: string }
+const parse = (row: Row): WaitingMessage => ({ ...row, attachments: JSON.parse(row.attachments) as SentAttachment[] })
 
 export const insertWaitingMessage = async (
   tx: Transaction,
@@ -24,21 +30,26 @@ export const insertWaitingMessage = async (
     ])
   ).lastId
 
-/** A session's waiting messages in the order in which they were sent. */
-export const listWaitingMessages = (db: Reader, sessionId: number): Promise<WaitingMessage[]> =>
-  db.all(`SELECT ${fields} FROM waiting_messages WHERE session_id = ? ORDER BY id`, [sessionId])
+/** Whether messages wait for a session's agent. */
+export const hasWaitingMessage = async (db: Reader, sessionId: number): Promise<boolean> =>
+  (await readFirst(db, sessionId)) !== undefined
 
-/** Takes the message out that has waited longest. */
-export async function takeWaitingMessage(tx: Transaction, sessionId: number): Promise<WaitingMessage | undefined> {
-  const next = await tx.get<WaitingMessage>(
-    `SELECT ${fields} FROM waiting_messages WHERE session_id = ? ORDER BY id LIMIT 1`,
-    [sessionId],
-  )
-  if (next) tx.enqueue('DELETE FROM waiting_messages WHERE id = ?', [next.id])
-  return next
+const readFirst = (db: Reader, sessionId: number): Promise<Row | undefined> =>
+  db.get(`SELECT ${fields} ${from} WHERE w.session_id = ? ORDER BY w.id LIMIT 1`, [sessionId])
+
+/** Takes the oldest waiting message, if it `fits`. */
+export async function takeWaitingMessage(
+  tx: Transaction,
+  sessionId: number,
+  fits: (message: Pick<WaitingMessage, 'content'>) => boolean = () => true,
+): Promise<WaitingMessage | undefined> {
+  const next = await readFirst(tx, sessionId)
+  if (!next || !fits(next)) return undefined
+  tx.enqueue('DELETE FROM waiting_messages WHERE id = ?', [next.id])
+  return parse(next)
 }
 
-/** Hands a session's waiting messages over to the one that follows it. */
+/** Moves a session's waiting messages to its successor. */
 export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => {
   tx.enqueue('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from])
 }

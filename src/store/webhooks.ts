@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
 
-/** A receiver of messages: of a project's events, or of what an account is notified of. `secret` is sealed. */
+/** A receiver of a project's events or of an account's notifications. `secret` is sealed. */
 export const webhookFields = {
   id: id(),
   projectId: id().orNull(),
@@ -20,7 +20,7 @@ export const webhookFields = {
   makerKeyName: text().orNull().computed('k.name'),
 }
 export type WebhookRow = Row<typeof webhookFields>
-/** Whose rights a project's webhook has: an account's, or those of one of its keys; null when it is the project's own. */
+/** The account or API key whose rights a project's webhook has; null for the project's own. */
 export interface Maker {
   makerUserId: number | null
   makerKeyId: number | null
@@ -37,7 +37,7 @@ export const countWebhooks = async (db: Reader, projectId: number): Promise<numb
   (await db.get<{ total: number }>('SELECT count(*) AS total FROM webhooks WHERE project_id = ?', [projectId]))!.total
 export const readWebhook = (db: Reader, id: number): Promise<WebhookRow | undefined> =>
   db.get(`SELECT ${fields} FROM ${source} WHERE w.id = ?`, [id])
-/** Where an account's notifications go. */
+/** The receiver of an account's notifications. */
 export const readUserWebhook = (db: Reader, userId: number): Promise<WebhookRow | undefined> =>
   db.get(`SELECT ${fields} FROM ${source} WHERE w.user_id = ?`, [userId])
 
@@ -54,12 +54,12 @@ export const setWebhookSecret = async (tx: Transaction, id: number, secret: stri
   await tx.run('UPDATE webhooks SET secret = ?, updated_at = ? WHERE id = ?', [secret, tx.now, id])
 }
 
-/** Keeps a project's webhooks, and sends nothing to them any more. */
+/** Disables a project's webhooks. */
 export const disableWebhooks = async (tx: Transaction, projectId: number): Promise<void> => {
   await tx.run('UPDATE webhooks SET enabled = 0 WHERE project_id = ?', [projectId])
 }
 
-/** Gives the webhooks that an API key made to the one that takes its place. */
+/** Reassigns the webhooks of an API key to its successor. */
 export const reassignWebhooks = async (tx: Transaction, fromKeyId: number, toKeyId: number): Promise<void> => {
   await tx.run('UPDATE webhooks SET maker_key_id = ? WHERE maker_key_id = ?', [toKeyId, fromKeyId])
 }
@@ -69,15 +69,15 @@ export const deleteWebhook = async (tx: Transaction, id: number): Promise<void> 
   await tx.run('DELETE FROM webhooks WHERE id = ?', [id])
 }
 
-/** The enabled webhooks of a project that want a type of event. */
+/** The enabled webhooks of a project that subscribe to a type of event. */
 export const webhooksFor = (db: Reader, projectId: number, type: string): Promise<Array<{ id: number }>> =>
   db.all(`SELECT w.id FROM webhooks w WHERE w.project_id = ? AND w.enabled = 1 AND ${wantsType('?')} ORDER BY w.id`, [
     projectId,
     type,
   ])
 
-/** In SQL: whether the webhook `w` wants the type. */
+/** SQL: whether the webhook `w` subscribes to the type. */
 const wantsType = (type: string) => `EXISTS (SELECT 1 FROM json_each(w.events) wanted WHERE wanted.value = ${type})`
 
-/** In SQL: whether any enabled webhook wants the event `e`. */
+/** SQL: whether any enabled webhook subscribes to the event `e`. */
 export const isWantedByWebhook = `EXISTS (SELECT 1 FROM webhooks w WHERE w.project_id = e.project_id AND w.enabled = 1 AND ${wantsType('e.type')})`

@@ -10,7 +10,7 @@ import { Message, Session, type MessageRecord } from './records.ts'
 
 const readSessionRecords = exportSessions(entriesOf(Session))
 
-/** Whoever was an agent cannot be asked to go on with a session: that has a name of the agent's own, and a place on a machine. */
+/** No agent can resume an imported session: it has an id of the agent's own, and a place on a machine. */
 export const sessions = part({
   name: 'sessions',
   schema: Session,
@@ -66,6 +66,10 @@ export const messages = part({
       role,
       callId,
       at,
+      attachments: record.attachments.flatMap(({ id, filename }) => {
+        const attachment = made.rows.attachments.get(id)
+        return attachment ? [{ id: attachment.id, filename }] : []
+      }),
       piece: pieceOf(record),
     })
     const waiting = record.waitingSessionId === null ? undefined : made.rows.sessions.get(record.waitingSessionId)
@@ -87,6 +91,7 @@ function recordOf(row: ExportMessage): string {
     at,
     content,
     tool,
+    ...(row.attachments !== '[]' && { attachments: JSON.parse(row.attachments) as unknown }),
     waitingSessionId: row.waitingSessionId,
   })
 }

@@ -1,9 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
-import { append } from '../events/outbox.ts'
-import { insertAttachment, readAttachment } from '../store/attachments.ts'
+import { announce } from '../domain/attachments.ts'
+import { insertAttachment } from '../store/attachments.ts'
 import { exportAttachments } from '../store/exports.ts'
 import { entriesOf } from '../store/record.ts'
-import { attachment as attachmentView } from '../views/attachments.ts'
 import type { RecordIndex } from './recordIndex.ts'
 import { part, tell } from './part.ts'
 import { Attachment, Content, Missing } from './records.ts'
@@ -56,9 +55,8 @@ export const attachments = part({
     const [card, file] = [made.rows.cards.get(cardId), made.files.get(id)]
     if (!card || !file) return
     const attachmentId = await insertAttachment(tx, { ...file, cardId: card.id, createdAt })
-    tell(made, async tx =>
-      append(tx, 'attachment.created', card.projectId, attachmentView((await readAttachment(tx, attachmentId))!)),
-    )
+    made.rows.attachments.set(id, { id: attachmentId })
+    tell(made, async tx => void (await announce(tx, attachmentId)))
   },
 })
 

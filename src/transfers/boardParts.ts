@@ -1,3 +1,4 @@
+import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { announceCard } from '../domain/cardChanges.ts'
 import { append } from '../events/outbox.ts'
 import { insertBoard, readBoard } from '../store/boards.ts'
@@ -32,7 +33,7 @@ export const projects = part({
   checkEnd: known => {
     if (known.all('projects').size === 0) known.addError('', 'must hold a project')
   },
-  write: async (tx, { id, path: _, copiedFiles, ...project }, made) => {
+  write: async (tx, { id, path: _, copiedFiles, approvalPolicy, ...project }, made) => {
     if (made.rows.projects.has(id)) return
     const projectId = await insertHiddenProject(tx, {
       ...project,
@@ -40,11 +41,19 @@ export const projects = part({
       ownerId: made.ownerId,
       importer: made.importer,
       copiedFiles: JSON.stringify(copiedFiles),
+      approvalPolicy: JSON.stringify(withoutPermissions(approvalPolicy)),
     })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
     // The id of a row that is rolled back may become another project's.
     tx.afterCommit(() => made.hidden.push(projectId))
   },
+})
+
+/** A file may come from anywhere: it forbids its agents what it likes, and allows them nothing. */
+const withoutPermissions = ({ default: usual, refuse }: ApprovalPolicy): ApprovalPolicy => ({
+  default: usual === 'refuse' ? 'refuse' : 'ask',
+  allow: [],
+  refuse,
 })
 
 export const boards = part({

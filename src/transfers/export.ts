@@ -11,6 +11,7 @@ import type { Database, Reader } from '../store/database.ts'
 import { exportedCardIds, organizationProjects } from '../store/exports.ts'
 import { readOrganization } from '../store/organizations.ts'
 import { readProject } from '../store/projects.ts'
+import type { AttachmentFiles } from '../domain/attachmentFiles.ts'
 import { noAccount } from '../domain/caller.ts'
 import { readAttachmentRecords } from './attachmentParts.ts'
 import { bringFiles, type AwayFile, type MachineOf, type MissingFile } from './awayFiles.ts'
@@ -20,9 +21,9 @@ import { parts } from './parts.ts'
 import { version } from './records.ts'
 
 /** What making an export needs. `transfersDir` holds files for as long as they are sent. */
-export interface ExportHouse {
+export interface ExportContext {
   db: Database
-  attachmentsDir: string
+  attachmentFiles: Pick<AttachmentFiles, 'folder'>
   transfersDir: string
   clock: () => Date
   machineOf: MachineOf
@@ -31,7 +32,7 @@ export interface ExportHouse {
 /** What is exported, and by whom. */
 export type Exported = ({ projectId: number } | { organizationId: number }) & { exporterId: number }
 
-/** An export that is ready to be sent, `size` bytes long. Whoever has it closes it. */
+/** An export that is ready to be sent, `size` bytes long. The receiver closes it. */
 export interface Export {
   size: number
   /** Attachments whose file is gone, of another size, or on a machine where no daemon works: the export has no content of theirs. */
@@ -49,20 +50,20 @@ const end = '\n]}\n'
  * name that outlives their deletion, and those of other machines are fetched.
  * @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, DISK_FULL, SHUTTING_DOWN, or the signal's reason
  */
-export async function makeExport(house: ExportHouse, of: Exported, signal: AbortSignal): Promise<Export> {
-  const folder = join(house.transfersDir, `export-${randomBytes(8).toString('hex')}`)
+export async function makeExport(context: ExportContext, of: Exported, signal: AbortSignal): Promise<Export> {
+  const folder = join(context.transfersDir, `export-${randomBytes(8).toString('hex')}`)
   const close = () => rm(folder, { recursive: true, force: true })
   await mkdir(folder, { mode: 0o700 })
   try {
     const rows = join(folder, 'rows.json')
-    const { kept, away } = await house.db.snapshot(async db => {
+    const { kept, away } = await context.db.snapshot(async db => {
       const scope = await scopeOf(db, of)
-      await writeRows(rows, db, scope, house.clock(), signal)
-      return keepFiles(house, folder, db, scope, signal)
+      await writeRows(rows, db, scope, context.clock(), signal)
+      return keepFiles(context, folder, db, scope, signal)
     })
-    const brought = await bringFiles(house.machineOf, away, folder, signal)
+    const brought = await bringFiles(context.machineOf, away, folder, signal)
     const files = [...kept, ...brought.files]
-    const missing = await stillThere(house.db, brought.missing)
+    const missing = await stillThere(context.db, brought.missing)
     const between = beforeContents(missing)
     return {
       size: (await stat(rows)).size + Buffer.byteLength(between) + lengthOfPieces(files) + end.length,
@@ -166,7 +167,7 @@ class Out {
 }
 
 async function keepFiles(
-  house: ExportHouse,
+  context: ExportContext,
   folder: string,
   db: Reader,
   { projects }: Scope,
@@ -179,7 +180,7 @@ async function keepFiles(
       signal.throwIfAborted()
       for (const { id, size, sha256, storedAs } of await readAttachmentRecords(db, cardIds.slice(from, from + 1000))) {
         const path = join(folder, storedAs)
-        if (await keepFile(join(house.attachmentsDir, storedAs), path, size)) kept.push({ id, size, path })
+        if (await keepFile(join(context.attachmentFiles.folder, storedAs), path, size)) kept.push({ id, size, path })
         else away.push({ id, projectId, size, sha256, storedAs })
       }
       await breathe()
@@ -209,7 +210,7 @@ function beforeContents(missing: readonly MissingFile[]): string {
   return `${records.length === 0 ? '' : `,\n"missing":[\n${records.join(',\n')}]`},\n"contents":[`
 }
 
-/** Gives a file a second name, and tells whether it is what it should be. */
+/** Gives a file a second name, and returns whether it is what it should be. */
 async function keepFile(path: string, kept: string, size: number): Promise<boolean> {
   try {
     await link(path, kept).catch(async (error: NodeJS.ErrnoException) => {

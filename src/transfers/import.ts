@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import * as v from 'valibot'
 import { Problem } from '../contract/errors.ts'
 import { requireRole } from '../domain/access.ts'
-import { removeFile } from '../domain/attachmentFiles.ts'
+import type { AttachmentFiles } from '../domain/attachmentFiles.ts'
 import type { Caller } from '../domain/caller.ts'
 import * as organizations from '../domain/organizations.ts'
 import { requireOrganization } from '../domain/projects.ts'
@@ -21,10 +21,10 @@ import { parts } from './parts.ts'
 import { saveContents } from './saveContents.ts'
 
 /** What importing needs. An aborted import leaves nothing. */
-export interface ImportHouse {
+export interface ImportContext {
   db: Database
   daemonId: string
-  attachmentsDir: string
+  attachmentFiles: AttachmentFiles
   clock: () => Date
   signal: AbortSignal
 }
@@ -39,13 +39,13 @@ export type Target =
 
 /** An import whose rows are hidden, or not written yet. */
 export interface Staged {
-  /** Shows all of it in this transaction, and tells its projects and the organization that was made for them. */
+  /** Shows all of it in this transaction, and returns its projects and the organization that was made for them. */
   show(tx: Transaction): Promise<{ projectIds: number[]; organizationId: number | null }>
   /** Undoes what is not shown; nothing is left then. Does nothing once it is shown. */
   undo(): Promise<void>
 }
 
-/** How long a transaction of many goes on: others write between them. */
+/** How long one of many transactions may take: others write between them. */
 const stepMs = 15
 const recordsAtOnce = 500
 /** How many records go into a project that is there: all in one transaction, for which others who write have to wait, and which a libSQL server soon ends. */
@@ -56,28 +56,28 @@ const abandonedMs = 60_000
 type Step = (work: (tx: Transaction) => Promise<void>) => Promise<void>
 
 /**
- * Writes a checked document, but shows nothing of it. New projects are written in many short transactions, hidden; what goes
- * into a project that is there is only read, to be written at once. Nothing that runs by itself is started.
+ * Writes a checked document without showing it. New projects are written hidden, in many short transactions; records for an existing
+ * project are only read, to be written in one transaction later. Starts no agents, scripts or monitors.
  * @throws Problem DISK_FULL, ..., or the signal's reason; nothing is left then
  */
 export async function stage(
-  house: ImportHouse,
+  context: ImportContext,
   caller: Caller,
   document: Document,
   { known }: Checked,
   target: Target,
 ): Promise<Staged> {
-  const made = await begin(house, caller, document, target)
+  const made = await begin(context, caller, document, target)
   let isShown = false
   const undo = async () => {
     if (isShown) return
-    await Promise.all([...made.files.values()].map(({ storedAs }) => removeFile(house.attachmentsDir, storedAs)))
-    for (const id of made.hidden) await removeHidden(house.db, id)
+    await Promise.all([...made.files.values()].map(({ storedAs }) => context.attachmentFiles.remove(storedAs)))
+    for (const id of made.hidden) await removeHidden(context.db, id)
   }
   try {
     const loaded = target.kind === 'existing' ? await load(document) : undefined
-    await saveContents(house.attachmentsDir, document, known, made.files)
-    if (!loaded) await writeParts(document, made, oneByOne(house), ({ isShownAtOnce }) => !isShownAtOnce)
+    await saveContents(context.attachmentFiles.folder, document, known, made.files)
+    if (!loaded) await writeParts(document, made, oneByOne(context), ({ isShownAtOnce }) => !isShownAtOnce)
     return {
       undo,
       show: async tx => {
@@ -103,9 +103,9 @@ export async function stage(
   }
 }
 
-/** A transaction for each step; whoever waits to write or to be answered comes between them. */
+/** A transaction for each step; waiting writers and requests come between them. */
 const oneByOne =
-  ({ db, signal }: ImportHouse): Step =>
+  ({ db, signal }: ImportContext): Step =>
   async work => {
     signal.throwIfAborted()
     await db.transaction(work)
@@ -121,7 +121,7 @@ const inOne =
   }
 
 const begin = async (
-  { db, daemonId, clock }: ImportHouse,
+  { db, daemonId, clock }: ImportContext,
   caller: Caller,
   { exportedAt }: Document,
   target: Target,
@@ -131,7 +131,14 @@ const begin = async (
   paths: target.kind === 'new' ? target.paths : new Map(),
   intoExisting: target.kind === 'existing',
   exportedAt: exportedAt ?? clock().toISOString(),
-  rows: { projects: new Map(), boards: new Map(), columns: new Map(), cards: new Map(), sessions: new Map() },
+  rows: {
+    projects: new Map(),
+    boards: new Map(),
+    columns: new Map(),
+    cards: new Map(),
+    attachments: new Map(),
+    sessions: new Map(),
+  },
   hidden: [],
   order: new Map(),
   files: new Map(),
@@ -234,7 +241,7 @@ async function showProjects(
   return ownOrganization
 }
 
-/** Deletes projects of imports that a crash cut short. One of a daemon that only stood still finds its rows gone, and fails. */
+/** Deletes the projects of imports that a crash interrupted. An import of a daemon that was only paused finds its rows gone, and fails. */
 export async function removeUnfinished(db: Database, daemonId: string): Promise<void> {
   for (const id of await abandonedProjects(db, daemonId, abandonedMs)) await removeHidden(db, id)
 }

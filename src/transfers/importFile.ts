@@ -17,7 +17,7 @@ import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
 import { readMarkdown } from './formats/markdown.ts'
 import { readTrello } from './formats/trello.ts'
-import { maxIntoExisting, stage, type ImportHouse, type Target } from './import.ts'
+import { maxIntoExisting, stage, type ImportContext, type Target } from './import.ts'
 import { openJson } from './jsonFile.ts'
 import { parts } from './parts.ts'
 
@@ -62,24 +62,24 @@ export async function requireTarget(
  * @throws Problem INVALID_IMPORT, PATH_NOT_FOUND, PATH_NOT_ABSOLUTE, PATH_OUTSIDE_ROOTS, DISK_FULL, ...
  */
 export async function importFile(
-  house: ImportHouse & { config: ServerConfig },
+  context: ImportContext & { config: ServerConfig },
   caller: Caller,
   file: { path: string; filename: string },
   options: ImportOptions,
   commit: Commit,
 ): Promise<Report> {
-  const { document, board } = await open(house, file, options)
+  const { document, board } = await open(context, file, options)
   try {
-    const checked = await check(document, house.config, house.signal)
-    requireFew(house, checked, options)
-    const target = await targetOf(house.config, caller, options, checked, board)
+    const checked = await check(document, context.config, context.signal)
+    requireFew(context, checked, options)
+    const target = await targetOf(context.config, caller, options, checked, board)
     const report = {
       ...reportOf(checked, options, board),
       dryRun: options.dryRun,
       warnings: few([...document.warnings, ...checked.known.warnings, ...leftOut(checked, options)]),
     }
     if (options.dryRun) return { ...report, projectIds: [], organizationId: null }
-    const staged = await stage(house, caller, document, checked, target)
+    const staged = await stage(context, caller, document, checked, target)
     try {
       return await commit(staged.show, ({ projectIds, organizationId }) => ({
         ...report,
@@ -100,7 +100,7 @@ const few = (warnings: readonly string[]): string[] =>
     : [...warnings.slice(0, maxWarnings), `And ${warnings.length - maxWarnings} more like these.`]
 
 /** @throws Problem INVALID_IMPORT when a file has too much for a project that is there */
-function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: ImportOptions): void {
+function requireFew({ db }: ImportContext, { counts }: Checked, { projectId }: ImportOptions): void {
   const total = parts.reduce((sum, { name, write }) => sum + (write ? counts[name]! : 0), 0)
   const maxRecords = maxIntoExisting(db)
   if (projectId !== undefined && total > maxRecords)
@@ -113,19 +113,19 @@ function requireFew({ db }: ImportHouse, { counts }: Checked, { projectId }: Imp
 type Board = NonNullable<(Target & { kind: 'existing' })['board']>
 
 async function open(
-  house: ImportHouse,
+  context: ImportContext,
   { path, filename }: { path: string; filename: string },
   options: ImportOptions,
 ): Promise<{ document: Document; board?: Board }> {
   if (options.format === 'board') return { document: await openDocument(path) }
   const draft = await readDraft(options.format, path, options.withPullRequests)
-  const present = options.projectId === undefined ? undefined : await readDefaultBoard(house.db, options.projectId)
+  const present = options.projectId === undefined ? undefined : await readDefaultBoard(context.db, options.projectId)
   const name = (draft.name || basename(filename).replace(/\.\w{1,10}$/, '') || 'Imported').slice(0, 200).toWellFormed()
   const { document, columnIds } = draftDocument(draft, readMap(options.map), {
     name,
     path: options.path ?? null,
-    columns: present && (await listColumns(house.db, present.id)),
-    now: house.clock().toISOString(),
+    columns: present && (await listColumns(context.db, present.id)),
+    now: context.clock().toISOString(),
   })
   return { document, board: present && { id: present.id, columnIds } }
 }

@@ -44,8 +44,8 @@ export async function firstByte(file: FileHandle, start = 0): Promise<{ at: numb
 
 /**
  * The members of the list or object that begins at a byte of a file, one after the other. At most `maxBytes` of one are in
- * memory; without `maxBytes` their texts are left empty. Checks the outermost structure; whoever parses a text checks the
- * rest of it. Returns the byte behind the closing bracket.
+ * memory; without `maxBytes` their texts are left empty. Checks the outermost structure only; the rest is checked when a
+ * text is parsed. Returns the byte behind the closing bracket.
  * @throws BrokenJson
  */
 export async function* membersAt(file: FileHandle, start: number, maxBytes?: number): AsyncGenerator<Member, number> {
@@ -144,7 +144,7 @@ function passText(scan: Scan, bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** Takes a byte between members, and tells whether it begins a key or a value. */
+/** Takes a byte between members, and returns whether it begins a key or a value. */
 function between(scan: Scan, byte: number, at: number): boolean {
   if (isSpace(byte)) return false
   if (closes(byte)) {
@@ -176,7 +176,7 @@ function between(scan: Scan, byte: number, at: number): boolean {
 const unexpected = (byte: number, at: number) =>
   new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
 
-/** Takes a byte of a key or a value outside of a string's text, and tells whether that ends with it. */
+/** Takes a byte of a key or a value outside of a string's text, and returns whether that ends with it. */
 function readsOn(scan: Scan, byte: number, at: number): boolean {
   if (scan.inString) scan.inString = false
   else if (byte === quote) {

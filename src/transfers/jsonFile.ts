@@ -23,14 +23,16 @@ export interface JsonFile {
 /** No entry of a list, and no small member, is larger. */
 const maxBytes = 8 * 1024 * 1024
 
-/** Opens a JSON file and looks where its members stand. @throws Problem INVALID_IMPORT */
+/** Opens a JSON file and finds where its members begin and end. @throws Problem INVALID_IMPORT */
 export async function openJson(path: string): Promise<JsonFile> {
   const file = await open(path, 'r')
   try {
     const first = await firstByte(file)
     if (first?.char !== '{' && first?.char !== '[') throw importError('', 'the file must be JSON: an object or a list')
     const members =
-      first.char === '{' ? await told(() => look(file, first.at)) : new Map<string, { start: number; end: number }>()
+      first.char === '{'
+        ? await told(() => indexMembers(file, first.at))
+        : new Map<string, { start: number; end: number }>()
     return {
       names: [...members.keys()],
       isList: first.char === '[',
@@ -44,7 +46,7 @@ export async function openJson(path: string): Promise<JsonFile> {
   }
 }
 
-async function look(file: FileHandle, start: number): Promise<Map<string, { start: number; end: number }>> {
+async function indexMembers(file: FileHandle, start: number): Promise<Map<string, { start: number; end: number }>> {
   const members = new Map<string, { start: number; end: number }>()
   const found = membersAt(file, start)
   for (;;) {

@@ -31,7 +31,7 @@ export interface Made {
   files: Map<number, SavedFile>
   /** The templates that are there, once they have been looked up. */
   templates: Set<string> | undefined
-  /** Events that tell of what was made in a project that was there before. */
+  /** Events about what was made in a project that was there before. */
   news: Array<(tx: Transaction) => Promise<void>>
 }
 interface MadeRows {
@@ -39,12 +39,13 @@ interface MadeRows {
   boards: { id: number; projectId: number }
   columns: { id: number; boardId: number; projectId: number }
   cards: { id: number; projectId: number }
+  attachments: { id: number }
   sessions: { id: number; cardId: number; isPre: boolean }
 }
 
 /**
- * A part of a board's file: a list of records under its name. It tells how records are read from the database, what they look
- * like, which rules hold between them, and how rows are made of them.
+ * A part of a board's file: a named list of records, with their schema, how they are read from the database, the rules between them,
+ * and how rows are made from them.
  */
 export interface Part<S extends GenericSchema = GenericSchema> {
   name: string
@@ -77,7 +78,7 @@ export async function* pages<R extends { id: number }>(read: (after: number) => 
   }
 }
 
-/** Tells of a row that was made where people may be looking. A project of the import's own is told of as a whole. */
+/** Appends the event of a row in an existing project. A new project has one event as a whole. */
 export const tell = (made: Made, news: (tx: Transaction) => Promise<void>): void => {
   if (made.intoExisting) made.news.push(news)
 }

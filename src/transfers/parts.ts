@@ -2,12 +2,13 @@ import { messages, sessions } from './agentParts.ts'
 import { attachments, contents, missing } from './attachmentParts.ts'
 import { boards, cards, columns, projects } from './boardParts.ts'
 import type { Part } from './part.ts'
+import { reviews } from './reviewParts.ts'
 import { scripts } from './scriptParts.ts'
 import { members, organizationMembers, templates } from './peopleParts.ts'
 
 /**
- * Everything that an export holds, in the order of its file; what a record names stands before it. Whoever adds a table that
- * people would not want to lose adds a part here, and its schema to records.ts. Secrets have no place in any of them.
+ * The parts of an export, in the order of its file: a record comes after those that it refers to. A new table with user data needs a
+ * part here and a schema in records.ts. No part may hold secrets.
  */
 export const parts: readonly Part[] = [
   organizationMembers,
@@ -18,9 +19,10 @@ export const parts: readonly Part[] = [
   columns,
   scripts,
   cards,
+  attachments,
   sessions,
   messages,
-  attachments,
+  reviews,
   missing,
   contents,
 ]

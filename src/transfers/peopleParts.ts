@@ -3,7 +3,7 @@ import { insertTemplate, listTemplates } from '../store/templates.ts'
 import { part } from './part.ts'
 import { OrganizationMember, ProjectMember, Template } from './records.ts'
 
-/** The templates of an organization's people that the exporter may see. Whoever imports them owns them; those that are here already are not made twice. */
+/** The templates of an organization's people that the exporter may see. The importer owns them; those that are here already are not made twice. */
 export const templates = part({
   name: 'templates',
   schema: Template,
@@ -17,7 +17,7 @@ export const templates = part({
     made.templates ??= new Set((await listTemplates(tx, made.ownerId)).map(identity))
     if (made.templates.has(identity(template))) return
     made.templates.add(identity(template))
-    await insertTemplate(tx, made.ownerId, { ...template, shared: 0 })
+    await insertTemplate(tx, { userId: made.ownerId, ...template })
   },
 })
 

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
+import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
+import { ChangedAgentChoice } from '../contract/agentChoice.ts'
 import {
-  AgentId,
   CardKind,
   CardStatus,
   ColumnType,
@@ -11,10 +12,12 @@ import {
   ImportedName,
   Position,
   Prompt,
+  ReviewState,
   ShellCommand,
   text,
   ImportedTitle,
 } from '../contract/fields.ts'
+import { Verdict } from '../contract/reviews.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
@@ -28,6 +31,15 @@ const Time = v.pipe(
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
 const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
+/** Profiles are a server's own: a name that the server lacks is told when an agent starts. */
+const { agent, profile, model, mode, effort } = ChangedAgentChoice.entries
+const agentChoice = {
+  agent: orNull(agent.wrapped.wrapped),
+  profile: orNull(profile.wrapped.wrapped),
+  model: orNull(model.wrapped.wrapped),
+  mode: orNull(mode.wrapped.wrapped),
+  effort: orNull(effort.wrapped.wrapped),
+}
 const LongText = text(0, maxTextLength)
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
 const Branch = text(1, 1000)
@@ -53,7 +65,8 @@ export const Project = v.strictObject({
   id: IntegerId,
   name: ImportedName,
   path: v.optional(v.nullable(text(1, 4096)), null),
-  agent: orNull(AgentId),
+  ...agentChoice,
+  approvalPolicy: v.optional(ApprovalPolicy, defaultApprovalPolicy),
   copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
   /** What its agents have used, those of cards that are gone included. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
@@ -79,7 +92,7 @@ export const Column = v.strictObject({
   name: ImportedName,
   columnType: ColumnType,
   prompt: v.optional(Prompt, ''),
-  agent: orNull(AgentId),
+  ...agentChoice,
   position: Position,
 })
 export const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
@@ -105,10 +118,14 @@ export const Card = v.strictObject({
     ),
     [],
   ),
-  agent: orNull(AgentId),
+  ...agentChoice,
   command: orNull(text(1, 4096)),
   status: v.optional(CardStatus, 'idle'),
   statusReason: orNull(StatusReason),
+  reviewState: orNull(ReviewState),
+  reviewRound: v.optional(Count, 0),
+  /** A name only: an account is a server's own. */
+  creatorName: orNull(text(0, 500)),
   unread: v.optional(v.boolean(), false),
   deferred: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false),
@@ -174,6 +191,11 @@ export const Message = v.strictObject({
       ),
     }),
   ),
+  /** What a person gave with it. What the file has not is left out. */
+  attachments: v.optional(
+    v.pipe(v.array(v.strictObject({ id: IntegerId, filename: text(1, 500) })), v.maxLength(1000)),
+    [],
+  ),
   /** The session that still has to be told it. */
   waitingSessionId: orNull(IntegerId),
 })
@@ -184,6 +206,36 @@ export const Attachment = v.strictObject({
   contentType: v.optional(text(0, 255)),
   size: Count,
   sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')),
+  createdAt: v.optional(Time),
+})
+/** A review of a card. Its author is a name only: an account is a server's own. */
+export const Review = v.strictObject({
+  cardId: IntegerId,
+  round: integer(1, Number.MAX_SAFE_INTEGER),
+  verdict: Verdict,
+  body: v.optional(Prompt, ''),
+  authorName: v.optional(text(0, 500), ''),
+  baseCommit: orNull(Commit),
+  headCommit: orNull(Commit),
+  comments: v.optional(
+    v.pipe(
+      v.array(
+        v.strictObject({
+          path: text(1, 4096),
+          side: v.picklist(['old', 'new']),
+          startLine: integer(1, Number.MAX_SAFE_INTEGER),
+          line: integer(1, Number.MAX_SAFE_INTEGER),
+          text: v.optional(text(0, 10_000), ''),
+          body: text(1, 20_000),
+          answer: orNull(text(0, 20_000)),
+          answeredAt: orNull(Time),
+          resolvedAt: orNull(Time),
+        }),
+      ),
+      v.maxLength(1000),
+    ),
+    [],
+  ),
   createdAt: v.optional(Time),
 })
 /** An attachment whose bytes were on another machine, out of reach, or gone when the file was made. */

@@ -63,14 +63,14 @@ class Pieces {
   }
 
   async next(): Promise<Piece | undefined> {
-    const piece = await this.#look()
+    const piece = await this.#peek()
     this.#ahead = undefined
     return piece
   }
 
   /** Whether the next piece is one of the same attachment. */
   async follows(id: number): Promise<boolean> {
-    return (await this.#look())?.id === id
+    return (await this.#peek())?.id === id
   }
 
   /** The bytes of a piece and of those of its attachment that follow. */
@@ -79,7 +79,7 @@ class Pieces {
     while (await this.follows(first.id)) yield (await this.next())!.bytes
   }
 
-  async #look(): Promise<Piece | undefined> {
+  async #peek(): Promise<Piece | undefined> {
     if (this.#ahead) return this.#ahead
     const { done, value } = await this.#records.next()
     if (done) return undefined

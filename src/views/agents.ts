@@ -6,7 +6,7 @@ import {
   type agents,
   type Message,
   type Permission,
-  type Provider,
+  type Question,
   type SlashCommand,
   type Tool,
   type Usage,
@@ -16,10 +16,11 @@ import {
   listedSessionFields,
   sessionFields,
   type ActiveAgentRow,
+  type AgentQuestion,
   type SessionItem,
   type SessionRow,
 } from '../store/sessions.ts'
-import type { MessageRow } from '../store/transcripts.ts'
+import type { MessageRow, SentAttachment } from '../store/transcripts.ts'
 import { viewOf } from './view.ts'
 
 export type AgentSessionView = InferOutput<typeof AgentSession>
@@ -35,15 +36,24 @@ export const noSession = <Id extends number | null>(cardId: Id) => ({
   waitingFor: null,
   startedAt: null,
   endedAt: null,
+  profile: null,
   model: null,
+  mode: null,
+  effort: null,
+  limitEndsAt: null,
+  notBefore: null,
+  silentSince: null,
+  retrying: null,
   usage: null,
   summary: null,
   baseCommit: null,
   branch: null,
+  sandbox: null,
 })
 
 const questionsOf = ({ waitingFor }: SessionRow) =>
-  waitingFor === null ? [] : (JSON.parse(waitingFor) as InferOutput<typeof AgentState>['questions'])
+  waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[]).map(asked => ({ ...nothingMore, ...asked }))
+const nothingMore = { command: null, paths: [], plan: null, options: [] }
 const stateOf = (row: SessionItem) => ({ sessionId: String(row.id), waitingFor: row.question, usage: usage(row) })
 
 /** A session with the questions that wait for a person. */
@@ -74,58 +84,60 @@ export const activeAgent = (row: ActiveAgentRow): Output<typeof agents.active>[n
   cardId: String(row.cardId),
 })
 
-/** An agent that the board knows, without what its environment holds. Its command line is for administrators. */
-export const provider = (
-  {
-    provider: { id, name, protocol, command, install, credentials },
-    installed,
-  }: {
-    provider: {
-      id: string
-      name: string
-      protocol: 'acp' | 'command'
-      command: readonly string[]
-      install: string | null
-      credentials: object
-    }
-    installed: boolean
-  },
-  forAdmin: boolean,
-): InferOutput<typeof Provider> => ({
-  id,
-  name,
-  protocol,
-  command: forAdmin ? [...command] : null,
-  installed,
-  install,
-  credentialProviders: Object.keys(credentials),
-})
+/** The commands that an agent announced last. */
+export const announcedCommands = ({
+  agent,
+  commands,
+}: {
+  agent: string
+  commands: string
+}): Array<InferOutput<typeof SlashCommand>> =>
+  (JSON.parse(commands) as Array<{ name: string; description: string }>).map(({ name, description }) => ({
+    name,
+    description,
+    agents: [agent],
+  }))
 
-export const announcedCommands = ({ commands }: { commands: string }) =>
-  JSON.parse(commands) as Array<InferOutput<typeof SlashCommand>>
-
-/** A question of an open session, as its event tells it. */
+/** A question of an open session, as its event shows it. */
 export const permission = (
   row: Pick<SessionRow, 'id' | 'cardId'>,
-  {
-    id,
-    title,
-    kind,
-    options,
-  }: Pick<InferOutput<typeof Permission>, 'title' | 'kind'> & {
-    id: string
-    options: ReadonlyArray<InferOutput<typeof Permission>['options'][number]>
-  },
+  request: AskedQuestion,
 ): InferOutput<typeof Permission> => ({
-  requestId: id,
+  ...question(request),
   sessionId: String(row.id),
   cardId: String(row.cardId),
+})
+
+type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'paths' | 'options'> & {
+  id: string
+  paths: readonly string[]
+  options: readonly InferOutput<typeof Question>['options'][number][]
+}
+
+/** A question as it is stored and shown. */
+export const question = ({
+  id,
   title,
   kind,
+  command,
+  paths,
+  plan,
+  options,
+}: AskedQuestion): InferOutput<typeof Question> => ({
+  requestId: id,
+  title,
+  kind,
+  command,
+  paths: [...paths],
+  plan,
   options: [...options],
 })
 
+/** Agents that leave tokens out: OpenCode all calls of a turn but the last, Gemini CLI its thoughts. */
+const countedInPart = new Set(['opencode', 'gemini'])
+
 const usage = ({
+  agent,
   inputTokens,
   outputTokens,
   contextUsed,
@@ -134,39 +146,48 @@ const usage = ({
 }: SessionItem): InferOutput<typeof Usage> | null =>
   inputTokens + outputTokens === 0 && contextUsed === null && costUsd === null
     ? null
-    : { inputTokens, outputTokens, contextUsed, contextSize, costUsd }
+    : { inputTokens, outputTokens, exact: !countedInPart.has(agent), contextUsed, contextSize, costUsd }
 
-/** What a tool call's pieces hold: each tells what is new of it. `program` is the tool's name in the agent's own program. */
-export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string; program?: string }
+/**
+ * What a tool call's pieces hold: each holds what is new of it. `program` is the tool's name in the agent's own program, `terminal` goes on: it
+ * is what a command has written since.
+ */
+export type ToolPiece = Partial<InferOutput<typeof Tool>> & { content?: string; program?: string; terminal?: string }
 
 /** A message, folded from its pieces: texts go on, a plan is replaced whole, a tool call takes over what each piece names. */
 export function message(row: MessageRow): MessageView {
   const pieces = JSON.parse(row.pieces) as unknown[]
-  const shared = { id: String(row.id), sessionId: String(row.sessionId), role: row.role, at: row.at }
-  if (row.role === 'tool') {
-    const { content, program, ...tool } = Object.assign(
-      {
-        name: '',
-        kind: 'other',
-        status: 'pending',
-        input: null,
-        output: null,
-        locations: [],
-        content: '',
-        program: '',
-      },
-      ...(pieces as ToolPiece[]),
-    ) as Required<ToolPiece>
-    return {
-      ...shared,
-      content,
-      tool: { ...tool, name: tool.name || program || (tool.kind === 'other' ? '' : tool.kind) || row.callId || 'tool' },
-    }
-  }
+  const attachments = (JSON.parse(row.attachments) as SentAttachment[]).map(({ id, filename }) => ({
+    id: String(id),
+    filename,
+  }))
+  const shared = { id: String(row.id), sessionId: String(row.sessionId), role: row.role, attachments, at: row.at }
+  if (row.role === 'tool') return { ...shared, ...toolCall(row, pieces as ToolPiece[]) }
   const texts = pieces as string[]
   return {
     ...shared,
     content: (row.role === 'plan' ? (texts.at(-1) ?? '') : texts.join('')).toWellFormed(),
     tool: null,
+  }
+}
+
+const terminalBlock = /^\[terminal [^\]]*\]$/
+
+/** A tool call of which a terminal's output came beside its content has that as its output. */
+function toolCall({ callId }: MessageRow, pieces: readonly ToolPiece[]): Pick<MessageView, 'content' | 'tool'> {
+  const nothing = { name: '', kind: 'other', status: 'pending', input: null, output: null, locations: [] }
+  const { content, program, terminal, ...tool } = Object.assign({ ...nothing, content: '', program: '' }, ...pieces, {
+    terminal: pieces
+      .map(piece => piece.terminal ?? '')
+      .join('')
+      .toWellFormed(),
+  }) as Required<ToolPiece>
+  return {
+    content: terminal !== '' && (content === '' || terminalBlock.test(content)) ? terminal : content,
+    tool: {
+      ...tool,
+      output: tool.output ?? (terminal === '' ? null : terminal),
+      name: tool.name || program || (tool.kind === 'other' ? '' : tool.kind) || callId || 'tool',
+    },
   }
 }

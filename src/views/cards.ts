@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import { CardDetail, CardItem, type Pipeline } from '../contract/cards.ts'
+import { CardDetail, type Pipeline } from '../contract/cardRecords.ts'
 import { ExternalCard } from '../contract/external.ts'
 import { activeStatuses, cardFields } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
@@ -13,14 +13,6 @@ export interface Step {
 }
 
 export const hasActiveAgent = (card: Pick<CardRow, 'status'>): boolean => activeStatuses.includes(card.status)
-
-/** A card as internal lists show it. */
-export const cardItem: (card: CardRow) => InferOutput<typeof CardItem> = viewOf(
-  cardFields,
-  CardItem,
-  'text',
-  (card: CardRow) => ({ hasActiveAgent: hasActiveAgent(card) }),
-)
 
 /** A card whole, for internal routes and events. The path of a worktree that the board made stays with the server. */
 export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = viewOf(

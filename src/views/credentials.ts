@@ -1,23 +1,29 @@
 import type { InferOutput } from 'valibot'
-import type { Credential, MaskedCredential } from '../contract/credentials.ts'
-import type { CredentialRow } from '../store/credentials.ts'
+import { Credential, MaskedCredential } from '../contract/credentials.ts'
+import { credentialFields, type CredentialRow, type SealedHeaders } from '../store/credentials.ts'
+import { viewOf } from './view.ts'
+
+const headerNames = ({ headers }: CredentialRow): string[] =>
+  headers === null ? [] : (JSON.parse(headers) as SealedHeaders).names
 
 /** A credential without anything of its secret. */
-export const credential = (row: CredentialRow): InferOutput<typeof Credential> => ({
-  id: String(row.id),
-  name: row.name,
-  provider: row.provider,
-  baseUrl: row.baseUrl,
-  kind: row.kind,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})
+export const credential: (row: CredentialRow) => InferOutput<typeof Credential> = viewOf(
+  credentialFields,
+  Credential,
+  'text',
+  (row: CredentialRow) => ({ headers: headerNames(row) }),
+)
 
 /** A credential with its API key masked; null for an authorization. */
-export const maskedCredential = (row: CredentialRow): InferOutput<typeof MaskedCredential> => ({
-  ...credential(row),
-  apiKey: row.lastFour === null ? null : `…${row.lastFour}`,
-})
+export const maskedCredential: (row: CredentialRow) => InferOutput<typeof MaskedCredential> = viewOf(
+  credentialFields,
+  MaskedCredential,
+  'text',
+  (row: CredentialRow) => ({
+    headers: headerNames(row),
+    apiKey: row.lastFour === null ? null : `…${row.lastFour}`,
+  }),
+)
 
 /** Which credential something uses now. */
 export const chosen = (id: number, credentialId: number | null): { id: string; credentialId: string | null } => ({

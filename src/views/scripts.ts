@@ -1,16 +1,12 @@
 import type { InferOutput } from 'valibot'
-import type { Script, ScriptStatus } from '../contract/scripts.ts'
-import type { ScriptRow, ScriptRunRow } from '../store/scripts.ts'
+import { Script, type ScriptStatus } from '../contract/scripts.ts'
+import { scriptFields, type ScriptRow, type ScriptRunRow } from '../store/scripts.ts'
+import { viewOf } from './view.ts'
 
-/** Events are kept for days and sent to many: they tell the end of an output, whose rest can be read. */
+/** Events are kept for days and sent to many: they hold the end of an output, whose rest can be read. */
 const maxInEvents = 4096
 
-export const script = ({ id, name, command, position }: ScriptRow): InferOutput<typeof Script> => ({
-  id: String(id),
-  name,
-  command,
-  position,
-})
+export const script: (row: ScriptRow) => InferOutput<typeof Script> = viewOf(scriptFields, Script, 'text')
 
 /** The latest run of a script. With `since` the output begins at that character where it is kept. */
 export function scriptStatus(row: ScriptRunRow, since = 0): InferOutput<typeof ScriptStatus> {

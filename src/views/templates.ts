@@ -1,11 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { Template } from '../contract/templates.ts'
-import type { TemplateRow } from '../store/templates.ts'
+import { Template } from '../contract/templates.ts'
+import { templateFields, type TemplateRow } from '../store/templates.ts'
+import { viewOf } from './view.ts'
 
-export const template = (row: TemplateRow): InferOutput<typeof Template> => ({
-  id: String(row.id),
-  name: row.name,
-  builtin: row.builtin === 1,
-  shared: row.shared === 1,
-  columns: JSON.parse(row.columns),
-})
+export const template: (row: TemplateRow) => InferOutput<typeof Template> = viewOf(templateFields, Template, 'text')

@@ -1,18 +1,14 @@
 import type { InferOutput } from 'valibot'
-import type { Me, SignedIn, SignIn } from '../contract/auth.ts'
-import type { AdminUser } from '../contract/users.ts'
+import { Me, type SignedIn, type SignIn } from '../contract/auth.ts'
+import { AdminUser } from '../contract/users.ts'
 import type { ListedSignIn } from '../store/signInTokens.ts'
-import type { AccountRow, UserRow } from '../store/users.ts'
+import { accountFields, userFields, type AccountRow, type UserRow } from '../store/users.ts'
+import { viewOf } from './view.ts'
 
 type Account = InferOutput<typeof Me>
 
 /** The local operator has the id "0". */
-const user = ({ id, email, displayName, role }: UserRow): Account => ({
-  id: String(id),
-  email,
-  displayName,
-  role,
-})
+const user: (row: UserRow) => Account = viewOf(userFields, Me, 'text')
 
 export const signedIn = ({ token, user: row }: { token: string; user: UserRow }): InferOutput<typeof SignedIn> => ({
   token,
@@ -20,26 +16,16 @@ export const signedIn = ({ token, user: row }: { token: string; user: UserRow })
 })
 
 /** An account as administrators see it. */
-export const adminUser = ({
-  id,
-  email,
-  displayName,
-  role,
-  authProvider,
-  avatarUrl,
-  createdAt,
-  selfRegistered,
-}: AccountRow): InferOutput<typeof AdminUser> => ({
-  id: String(id),
-  email,
-  name: displayName,
-  role,
-  authProvider,
-  avatarUrl,
-  isSuperAdmin: role === 'super_admin',
-  addressVerified: selfRegistered === 0,
-  createdAt,
-})
+export const adminUser: (row: AccountRow) => InferOutput<typeof AdminUser> = viewOf(
+  accountFields,
+  AdminUser,
+  'text',
+  ({ displayName, role, selfRegistered }: AccountRow) => ({
+    name: displayName,
+    isSuperAdmin: role === 'super_admin',
+    addressVerified: selfRegistered === 0,
+  }),
+)
 
 /** An account as other people find it. */
 export const foundUser = ({ id, email, displayName }: UserRow): Omit<Account, 'role'> => ({

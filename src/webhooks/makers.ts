@@ -1,6 +1,6 @@
 import { projectRole } from '../domain/access.ts'
 import type { Caller } from '../domain/caller.ts'
-import { whyNotHeard } from '../domain/hearing.ts'
+import { missingEventAccess } from '../domain/eventAudience.ts'
 import { disable } from '../domain/webhooks.ts'
 import { callerOfAccount, callerOfKey } from '../identity/authenticate.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -24,11 +24,11 @@ export async function whyNotSent(
   const { caller, name, gone } = await present(db, { ...maker, makerUserId: maker.makerUserId }, projectId, now)
   if (!caller) return `${gone} ${whatNext}`
   if (!(await projectRole(db, caller, projectId))) return `${name} may not read this project any more. ${whatNext}`
-  const why = whyNotHeard(caller, types)
+  const why = missingEventAccess(caller, types)
   return why === undefined ? undefined : `${name} ${why}. ${whatNext}`
 }
 
-/** Disables a webhook that may not send these types any more; unless some are given, all that it tells. */
+/** Disables a webhook that may not send these types any more; unless some are given, all that it sends. */
 export async function disableForMaker(tx: Transaction, webhookId: number, types?: readonly string[]): Promise<void> {
   const webhook = await readWebhook(tx, webhookId)
   if (!webhook) return

@@ -47,7 +47,7 @@ export function createProjectWebhooks(
     update: async (tx, caller, ref, change) => {
       await catchUp(tx)
       await rules.find(tx, ref)
-      // Whoever enables a webhook whose maker is gone takes it over, also where nothing has been sent since.
+      // A caller who enables a webhook whose maker is gone becomes its maker, also where nothing has been sent since.
       await disableForMaker(tx, ref.webhookId)
       return rules.update(tx, caller, ref, change)
     },

@@ -71,7 +71,7 @@ function createPost({ db, ...parts }: AttemptParts & { db: Database }) {
             await disable(tx, delivery.webhookId, 'The receiver answered 410 Gone.')
         },
         () => {
-          /* Every request tells of it. */
+          /* Every request reports it. */
         },
       )
   }

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { stopTree } from '../../src/process/stop.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { createRoom, failure, type AgentRoom } from '../support/agents/agent.ts'
 
@@ -122,7 +121,7 @@ describe('cancelling', () => {
     const turn = link.prompt('go')
     await eventually('a word', () => room.heard.text() !== '')
     await link.cancel()
-    await stopTree(room.children.at(-1)!, { graceMs: 50, termMs: 50 })
+    await room.children.at(-1)!.stop({ graceMs: 50, termMs: 50 })
     expect(await turn).toEqual({ stopReason: 'cancelled', usage: null })
     expect(await link.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
@@ -153,6 +152,10 @@ describe('a permission request', () => {
         { id: 'always', name: 'Always allow', kind: 'allow_always' },
         { id: 'no', name: 'Reject', kind: 'reject_once' },
       ],
+      command: null,
+      paths: ['allowed.txt'],
+      plan: null,
+      about: 'edit',
     })
     expect(room.heard.updates).toEqual([
       {
@@ -193,6 +196,7 @@ describe('a permission request', () => {
 describe('a session', () => {
   test.each([
     ['session/load', {}],
+    ['session/load with a replay that goes on after the response', { FIXTURE_LATE: '1' }],
     ['session/resume', { FIXTURE_RESUME: '1' }],
     ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }],
   ])('goes on by %s, and nothing of its past is told again', async (_, env) => {

@@ -123,13 +123,15 @@ describe('a failure', () => {
   })
 
   test('is a timeout where an agent does not answer', async () => {
-    const limits = { initializeMs: 300, sessionMs: 400 }
-    const greeting = await failure(room.open('silent', {}, {}, limits))
+    const longMs = 60_000
+    const greeting = await failure(room.open('silent', {}, {}, { initializeMs: 300, sessionMs: longMs }))
     expect([greeting.reason, greeting.message]).toEqual([
       'timeout',
       'The agent did not answer initialize within 0.3 seconds.',
     ])
-    const session = await failure(started('silent', { FIXTURE_SILENT_TO: 'session/new' }, {}, limits))
+    const session = await failure(
+      started('silent', { FIXTURE_SILENT_TO: 'session/new' }, {}, { initializeMs: longMs, sessionMs: 400 }),
+    )
     expect(session.message).toBe('The agent did not answer session/new within 0.4 seconds.')
   })
 

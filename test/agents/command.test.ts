@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AgentLaunch } from '../../src/agents/link/agentLink.ts'
-import { stopTree } from '../../src/process/stop.ts'
-import { eventually } from '../support/waiting/eventually.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { createRoom, failure, type AgentRoom } from '../support/agents/agent.ts'
 
 let room: AgentRoom
@@ -67,7 +66,7 @@ describe('a plain command as an agent', () => {
     const turn = link.prompt('x')
     await eventually('the process', () => room.children.length > children)
     await link.cancel()
-    await stopTree(room.children.at(-1)!, { graceMs: 0 })
+    await room.children.at(-1)!.stop({ graceMs: 0 })
     expect(await turn).toEqual({ stopReason: 'cancelled', usage: null })
   })
 
@@ -75,7 +74,7 @@ describe('a plain command as an agent', () => {
     const link = await command(['sh', '-c', 'sleep 600 & echo done'])
     const before = performance.now()
     await link.prompt('x')
-    expect([room.heard.text(), performance.now() - before < 2000]).toEqual(['done\n', true])
+    expect([room.heard.text(), performance.now() - before < 2000 * slowdown()]).toEqual(['done\n', true])
   })
 })
 

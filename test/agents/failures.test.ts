@@ -13,6 +13,8 @@ describe('what agents say when they cannot go on', () => {
     ['You exceeded your current quota, please check your plan', 'usage_limit'],
     ['RESOURCE_EXHAUSTED: Quota exceeded for quota metric', 'usage_limit'],
     ['Your credit balance is too low to access the API', 'usage_limit'],
+    ['You have exhausted your daily quota on this model.', 'usage_limit'],
+    ["Model 'scripted' not found on provider at http://127.0.0.1/v1", 'launch_failed'],
     ['Invalid API key · Please run /login', 'launch_failed'],
     ['401 Incorrect API key provided', 'launch_failed'],
     ['API key not valid. Please pass a valid API key.', 'launch_failed'],
@@ -37,6 +39,14 @@ describe('what agents say when they cannot go on', () => {
       reason: 'usage_limit',
       message: 'The agent answered with an error: Internal error ({"details":"too many requests"})',
     })
+    expect(failureOf({ code: 429, message: 'Later.' }, 'crashed').reason).toBe('usage_limit')
+    expect(failureOf({ code: 500, message: 'terminated' }, 'crashed').reason).toBe('model_error')
+    expect(
+      failureOf(
+        { code: -32603, message: 'Internal error: API Error: 500', data: { errorKind: 'server_error' } },
+        'crashed',
+      ).reason,
+    ).toBe('model_error')
     expect(failureOf({ code: 1, message: 7 }, 'crashed')).toMatchObject({
       reason: 'crashed',
       message: 'The agent answered with an error: no message',

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
       '3',
       ...(await databaseOptions(dataDir)),
     ],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root } },
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root, BOARD_SANDBOX: 'off' } },
   ))
   await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
   const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
@@ -72,6 +72,7 @@ beforeAll(async () => {
       deaf: { fixture: 'ignores-term' },
       setsid: { fixture: 'setsid-grandchild' },
       asking: { fixture: 'permission-first' },
+      looking: { fixture: 'blocks', env: { FIXTURE_LOADS: '1' } },
       resumable: { fixture: 'resumable', env: { FIXTURE_SESSIONS: root } },
     },
     mark,
@@ -151,4 +152,33 @@ test('an interrupted session goes on when it is asked to', async () => {
   await client.agents.retry({ projectId, cardId: asking.id })
   await untilStatus(asking.id, 'waiting')
   expect((await card(asking.id)).sessions.map(({ status }) => status)).toEqual(['interrupted', 'waiting'])
+})
+
+test('a file that waits with its message is given after a kill, and the copies that the kill has left are removed', async () => {
+  const prompt = 'Hold on.'
+  const { id } = await client.cards.create({ projectId, title: 'Look', prompt, agent: 'looking', deferred: true })
+  const place = { projectId, cardId: id }
+  const attach = async (name: string, text: string) => {
+    writeFileSync(join(root, name), text)
+    return (await client.attachments.create({ ...place, file: { path: join(root, name) } })).id
+  }
+  const copies = () =>
+    readdirSync(join(dataDir, 'agents', 'none', 'tmp')).filter(name => name.startsWith('board-attachments-'))
+  await attach('own.txt', 'In its first turn.')
+  await client.cards.move({ ...place, columnId, position: 0 })
+  await spoken(id)
+  await client.agents.send({ ...place, content: 'Look.', attachmentIds: [await attach('given.txt', 'Still there.')] })
+  await end('SIGKILL')
+  expect(copies()).toHaveLength(1)
+  await start()
+  await eventually('the end of the copies', () => copies().length === 0, 10_000)
+  await untilStatus(id, 'interrupted')
+  await client.agents.retry(place)
+  await untilStatus(id, 'completed')
+  const turns = (await client.agents.messages(place)).filter(({ role }) => role === 'agent')
+  expect(JSON.parse(turns.at(-1)!.content)).toMatchObject([
+    { type: 'text', text: 'Look.' },
+    { type: 'resource_link', name: 'given.txt', file: 'Still there.' },
+  ])
+  await eventually('the end of the copies', () => copies().length === 0)
 })

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AgentCredential } from '../../src/agents/providers/credentialEnvironment.ts'
+import { credentialProblem, type AgentCredential } from '../../src/agents/providers/credentialEnvironment.ts'
 import { prepareLaunch, type LaunchRequest } from '../../src/agents/providers/prepareLaunch.ts'
 import { builtIn } from '../../src/agents/providers/builtInProviders.ts'
 import { createRoom, type AgentRoom } from '../support/agents/agent.ts'
@@ -41,14 +41,36 @@ const server = {
 }
 const launch = (work: Partial<LaunchRequest>, env: NodeJS.ProcessEnv = server) =>
   prepareLaunch(
-    { provider: agent('claude'), credential: null, cwd: room.cwd, dataDir, board, author: null, mode: 'work', ...work },
+    {
+      provider: agent('claude'),
+      profile: null,
+      choice: { model: null, mode: null, effort: null },
+      credential: null,
+      cwd: room.cwd,
+      dataDir,
+      board,
+      author: null,
+      mode: 'work',
+      ...work,
+    },
     env,
   )
 const credential = (
   provider: AgentCredential['provider'],
   baseUrl: string | null = null,
   rest: Partial<AgentCredential> = {},
-): AgentCredential => ({ id: 7, provider, kind: 'api_key', token: 'the-secret-key', baseUrl, ...rest })
+): AgentCredential => ({
+  id: 7,
+  provider,
+  kind: 'api_key',
+  token: 'the-secret-key',
+  baseUrl,
+  headers: {},
+  models: [],
+  ...rest,
+})
+/** A gateway's header and models. */
+const gateway = { headers: { 'X-Team': 'blue' }, models: ['big', 'small'] }
 
 describe('the environment of an agent', () => {
   test("holds what is listed and nothing else of the server's", async () => {
@@ -63,6 +85,7 @@ describe('the environment of an agent', () => {
       GIT_EDITOR: 'true',
       GIT_TERMINAL_PROMPT: '0',
       NO_BROWSER: '1',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       HTTPS_PROXY: 'http://proxy.test:3128',
       NO_PROXY: 'localhost,127.0.0.1,::1',
@@ -110,13 +133,27 @@ describe('the environment of an agent', () => {
       expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700)
   })
 
-  test('holds no credential of a kind that the agent does not take', async () => {
-    const { env, secrets } = await launch({ provider: agent('claude'), credential: credential('openai') })
-    expect([JSON.stringify(env).includes('the-secret-key'), env.HOME, secrets]).toEqual([
-      false,
-      '/home/server',
-      ['svc_at_token'],
+  test("of a profile has its variables, its program and its arguments, and the account's sign-in only where it brings none", async () => {
+    const profile = {
+      name: 'gateway',
+      command: ['wrapper', 'acp'],
+      args: ['--fast'],
+      env: { ANTHROPIC_API_KEY: 'sk-of-profile' },
+    }
+    const own = await launch({ profile })
+    expect([own.argv, own.env.ANTHROPIC_API_KEY, own.env.HOME]).toEqual([
+      ['wrapper', 'acp', '--fast'],
+      'sk-of-profile',
+      join(dataDir, 'agents/profile-gateway/home'),
     ])
+    expect(own.secrets).toContain('sk-of-profile')
+    const harmless = await launch({ profile: { ...profile, command: null, env: { MAX_THINKING_TOKENS: '4000' } } })
+    expect([harmless.argv, harmless.env.ANTHROPIC_API_KEY, harmless.env.HOME]).toEqual([
+      ['claude-agent-acp', '--fast'],
+      'sk-ant-account',
+      '/home/server',
+    ])
+    expect(harmless.secrets).toContain('sk-ant-account')
   })
 
   test.each([
@@ -147,7 +184,70 @@ describe('the environment of an agent', () => {
       { GEMINI_API_KEY: 'the-secret-key', GOOGLE_GEMINI_BASE_URL: 'https://g.test' },
     ],
     ['copilot', credential('github'), { COPILOT_GITHUB_TOKEN: 'the-secret-key' }],
-    ['opencode', credential('openrouter'), { OPENROUTER_API_KEY: 'the-secret-key' }],
+    [
+      'opencode',
+      credential('openrouter'),
+      {
+        OPENCODE_API_KEY: 'the-secret-key',
+        OPENCODE_CONFIG_CONTENT:
+          '{"enabled_providers":["openrouter"],"provider":{"openrouter":{"options":{"apiKey":"{env:OPENCODE_API_KEY}"}}},"share":"disabled"}',
+      },
+    ],
+    [
+      'opencode',
+      credential('custom', 'http://127.0.0.1:1/v1', gateway),
+      {
+        OPENCODE_API_KEY: 'the-secret-key',
+        OPENCODE_CONFIG_CONTENT:
+          '{"enabled_providers":["board"],"provider":{"board":{"npm":"@ai-sdk/openai-compatible","name":"board","options":{"apiKey":"{env:OPENCODE_API_KEY}","baseURL":"http://127.0.0.1:1/v1","headers":{"X-Team":"blue"}},"models":{"big":{"name":"big"},"small":{"name":"small"}}}},"model":"board/big","small_model":"board/small","share":"disabled"}',
+      },
+    ],
+    [
+      'claude',
+      credential('anthropic', 'https://gateway.test/v1', gateway),
+      {
+        ANTHROPIC_API_KEY: 'the-secret-key',
+        ANTHROPIC_BASE_URL: 'https://gateway.test',
+        ANTHROPIC_CUSTOM_HEADERS: 'X-Team: blue',
+        ANTHROPIC_MODEL: 'big',
+        ANTHROPIC_SMALL_FAST_MODEL: 'small',
+      },
+    ],
+    [
+      'codex',
+      credential('openai', null, gateway),
+      {
+        CODEX_API_KEY: 'the-secret-key',
+        CODEX_CONFIG:
+          '{"model":"big","model_provider":"board","model_providers":{"board":{"name":"board","base_url":"https://api.openai.com/v1","env_key":"CODEX_API_KEY","wire_api":"responses","http_headers":{"X-Team":"blue"}}}}',
+      },
+    ],
+    [
+      'gemini',
+      credential('google', null, gateway),
+      { GEMINI_API_KEY: 'the-secret-key', GEMINI_CLI_CUSTOM_HEADERS: 'X-Team: blue', GEMINI_MODEL: 'big' },
+    ],
+    [
+      'copilot',
+      credential('anthropic', null, gateway),
+      {
+        COPILOT_PROVIDER_TYPE: 'anthropic',
+        COPILOT_PROVIDER_BASE_URL: 'https://api.anthropic.com',
+        COPILOT_PROVIDER_API_KEY: 'the-secret-key',
+        COPILOT_PROVIDER_HEADERS: 'X-Team: blue',
+        COPILOT_MODEL: 'big',
+      },
+    ],
+    [
+      'copilot',
+      credential('custom', 'http://127.0.0.1:1/v1', { models: ['local'] }),
+      {
+        COPILOT_PROVIDER_TYPE: 'openai',
+        COPILOT_PROVIDER_BASE_URL: 'http://127.0.0.1:1/v1',
+        COPILOT_PROVIDER_API_KEY: 'the-secret-key',
+        COPILOT_MODEL: 'local',
+      },
+    ],
     [
       'qwen',
       credential('openai', 'http://127.0.0.1:1'),
@@ -181,6 +281,31 @@ describe('the environment of an agent', () => {
     expect(added).toEqual(expected)
   })
 
+  test('names the chosen model of a credential, and redacts its headers', async () => {
+    const { env, choice, modelIsKnown, secrets } = await launch({
+      provider: agent('claude'),
+      credential: credential('anthropic', 'https://gateway.test', gateway),
+      choice: { model: 'small', mode: null, effort: null },
+    })
+    expect([env.ANTHROPIC_MODEL, choice?.model, modelIsKnown]).toEqual(['small', 'small', true])
+    expect(secrets).toContain('blue')
+  })
+
+  test('is not made with a credential whose headers or models the agent cannot be given', () => {
+    const problem = (id: string, provider: AgentCredential['provider'], rest: Partial<AgentCredential>) =>
+      credentialProblem(agent(id), credential(provider, null, rest))
+    expect(problem('qwen', 'openai', gateway)).toBe(
+      'Qwen Code cannot send the headers of the credential, so it is not started with it.',
+    )
+    expect(problem('copilot', 'github', { models: ['big'] })).toBe(
+      'GitHub Copilot CLI cannot be told the models of the credential, so it is not started with it.',
+    )
+    expect(problem('copilot', 'openai', {})).toBe(
+      'GitHub Copilot CLI needs to know a model of the credential: board credentials edit <credential> --model <model>',
+    )
+    expect(problem('claude', 'anthropic', gateway)).toBeUndefined()
+  })
+
   test('of a terminal card holds no token where none is given', async () => {
     const { protocol, argv, env, tools, secrets } = await launch({ provider: null, board: { ...board, token: null } })
     expect([protocol, argv, env.BOARD_TOKEN, env.ANTHROPIC_API_KEY, env.BOARD_CARD_ID, tools, secrets]).toEqual([
@@ -206,7 +331,7 @@ describe('the environment of an agent', () => {
         ],
       },
     })
-    const link = await room.open('', {}, prepared)
+    const link = await room.open('', {}, { ...prepared, secrets: [] })
     await link.start()
     await link.prompt('')
     const { cwd, tmp, BOARD_RUN_ID: runId, ...seen } = JSON.parse(room.heard.text())

@@ -45,7 +45,7 @@ test('a well-behaved agent works in the worktree and completes its card', async 
     agent: 'well',
     status: 'completed',
     summary: 'I wrote hello.txt as asked.',
-    usage: { inputTokens: 100, outputTokens: 20, contextUsed: 1200, contextSize: 200_000, costUsd: 0.01 },
+    usage: { inputTokens: 100, outputTokens: 20, exact: true, contextUsed: 1200, contextSize: 200_000, costUsd: 0.01 },
     branch: card.gitBranch,
   })
   expect(card.sessions).toMatchObject([

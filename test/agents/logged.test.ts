@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } })
+  board = await startFolderBoard({ well: { fixture: 'well-behaved' }, crash: { fixture: 'crash-in-turn' } })
 })
 afterAll(() => board.close())
 

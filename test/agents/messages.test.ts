@@ -20,7 +20,7 @@ const said = async (cardId: string, role: string) =>
   (await board.messages(cardId)).filter(message => message.role === role).map(({ content }) => content)
 
 test('a message to a session that has ended goes on with it where the agent can resume', async () => {
-  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.send({ ...ref(id), content: 'Second thing.' })).toMatchObject({
     role: 'user',
@@ -34,13 +34,13 @@ test('a message to a session that has ended goes on with it where the agent can 
 })
 
 test('an agent is told the title of a card whose prompt is blank', async () => {
-  const { id } = await board.start('resumable', { prompt: ' \n' })
+  const { id } = await board.start('resumable', { prompt: ' \n', useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await said(id, 'user')).toEqual([(await board.card(id)).title])
 })
 
 test('a session goes on beside an open talk about the prompt, and the talk beside an agent at work', async () => {
-  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   const change = (agent: string) => board.client.cards.update({ ...ref(id), agent })
   await change('forever')
@@ -72,7 +72,7 @@ test('a session goes on beside an open talk about the prompt, and the talk besid
 })
 
 test('a message to an agent that cannot resume begins a new session with it, and what the last one said', async () => {
-  const { id } = await board.start('well', { prompt: 'First thing.' })
+  const { id } = await board.start('well', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
   const card = await board.until(
@@ -88,7 +88,7 @@ test('a message to an agent that cannot resume begins a new session with it, and
 })
 
 test("a message during a turn waits for the turn's end", async () => {
-  const { id } = await board.start('slow')
+  const { id } = await board.start('slow', { useWorktree: false })
   await board.untilStatus(id, 'waiting')
   expect(await board.client.agents.send({ ...ref(id), content: 'And then this.' })).toMatchObject({
     role: 'user',
@@ -107,7 +107,7 @@ test("a message during a turn waits for the turn's end", async () => {
 })
 
 test('retry goes on with the latest session, and relaunch starts anew', async () => {
-  const { id } = await board.start('resumable', { prompt: 'First thing.' })
+  const { id } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(id, 'completed')
   await board.client.agents.retry(ref(id))
   await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
@@ -119,7 +119,7 @@ test('retry goes on with the latest session, and relaunch starts anew', async ()
 })
 
 test('retry after a crash begins a new session where the agent cannot resume', async () => {
-  const { id } = await board.start('crash')
+  const { id } = await board.start('crash', { useWorktree: false })
   await board.untilStatus(id, 'failed')
   await board.client.cards.update({ ...ref(id), agent: 'well' })
   await board.client.agents.retry(ref(id))
@@ -146,10 +146,10 @@ test('what needs a card without a running agent is refused while one runs', asyn
 })
 
 test('a summary is what the agent said last, or is asked of it while it is at work', async () => {
-  const { id } = await board.start('well')
+  const { id } = await board.start('well', { useWorktree: false })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.summary(ref(id))).toEqual({ summary: 'I wrote hello.txt as asked.' })
-  const waiting = await board.start('slow')
+  const waiting = await board.start('slow', { useWorktree: false })
   await board.untilStatus(waiting.id, 'waiting')
   const asked = board.client.agents.summary(ref(waiting.id))
   await board.client.agents.approvePlan({ ...ref(waiting.id), approved: true })
@@ -182,7 +182,7 @@ test('a card that automation has put off goes on with its session when it is tol
     projectId,
     permissions: ['cards.move'],
   })
-  const { id: cardId } = await board.start('resumable', { prompt: 'First thing.' })
+  const { id: cardId } = await board.start('resumable', { prompt: 'First thing.', useWorktree: false })
   await board.untilStatus(cardId, 'completed')
   for (const column of [columns.backlog, columns.active])
     await board.request('PATCH', `/api/external/projects/${projectId}/cards/${cardId}/move`, {

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 interface Call {
   always?: boolean
@@ -84,7 +84,7 @@ const idOf = (what: string) => what.toLowerCase().replace(/\W+/g, '-')
 let board: AgentBoard
 beforeAll(async () => {
   const variants = Object.entries({ ...ownTools, ...otherTools }).map(([what, call]) => [idOf(what), asking(call)])
-  board = await startAgentBoard({
+  board = await startFolderBoard({
     asking: { fixture: 'permission-first' },
     planning: { fixture: 'plan-approval' },
     double: { fixture: 'two-questions' },
@@ -92,9 +92,13 @@ beforeAll(async () => {
   })
 })
 afterAll(() => board.close())
+// All cards work in the project's folder.
+afterEach(() => {
+  for (const file of ['allowed.txt', 'first.txt', 'second.txt', 'plan.txt']) rmSync(fileOf(file), { force: true })
+})
 
 const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
-const fileOf = (cardId: string, file: string) => join(board.dataDir, 'worktrees', board.projectId, cardId, file)
+const fileOf = (file: string) => join(board.path, file)
 const events = (cardId: string, type: string) =>
   board.socket.messages
     .filter(message => message.type === type && message.data.cardId === cardId)
@@ -117,7 +121,7 @@ test('an agent that asks for permission waits until a person gives it', async ()
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.get(ref(id))).toMatchObject({ waitingFor: null })
-  expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(true)
+  expect(existsSync(fileOf('allowed.txt'))).toBe(true)
   expect(events(id, 'agent.status').map(({ status }) => status)).toEqual([
     'queued',
     'running',
@@ -132,7 +136,7 @@ test('a permission that is refused is refused to the agent', async () => {
   await board.untilStatus(id, 'waiting')
   await board.client.agents.approvePlan({ ...ref(id), approved: false })
   await board.untilStatus(id, 'completed')
-  expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(false)
+  expect(existsSync(fileOf('allowed.txt'))).toBe(false)
   await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({
     code: 'NOTHING_TO_APPROVE',
   })
@@ -147,10 +151,10 @@ test('a plan that is refused with feedback is made again with it, and carried ou
   expect((await board.messages(id)).filter(({ role }) => role === 'tool').at(-1)!).toMatchObject({
     tool: { input: { plan: expect.stringContaining('Asked: Test it first.') } },
   })
-  expect(existsSync(fileOf(id, 'plan.txt'))).toBe(false)
+  expect(existsSync(fileOf('plan.txt'))).toBe(false)
   await board.client.agents.approvePlan({ ...ref(id), approved: true })
   await board.untilStatus(id, 'completed')
-  expect(existsSync(fileOf(id, 'plan.txt'))).toBe(true)
+  expect(existsSync(fileOf('plan.txt'))).toBe(true)
 })
 
 test('an answer is for the question that it names: the one behind it goes on waiting', async () => {
@@ -179,10 +183,10 @@ test('an answer is for the question that it names: the one behind it goes on wai
     waitingFor: 'Write second.txt',
     questions: [{ requestId: second }],
   })
-  expect(existsSync(fileOf(id, 'second.txt'))).toBe(false)
+  expect(existsSync(fileOf('second.txt'))).toBe(false)
   await board.client.agents.approvePlan({ ...ref(id), approved: false })
   await board.untilStatus(id, 'completed')
-  expect([existsSync(fileOf(id, 'first.txt')), existsSync(fileOf(id, 'second.txt'))]).toEqual([true, false])
+  expect([existsSync(fileOf('first.txt')), existsSync(fileOf('second.txt'))]).toEqual([true, false])
   expect(JSON.stringify(await board.messages(id))).not.toContain('Not sent.')
 })
 
@@ -203,7 +207,7 @@ test.each(Object.keys(ownTools))(
   async what => {
     const { id } = await board.start(idOf(what))
     await board.untilStatus(id, 'completed')
-    expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(true)
+    expect(existsSync(fileOf('allowed.txt'))).toBe(true)
     expect(events(id, 'agent.permission')).toEqual([])
     expect(events(id, 'agent.status').map(({ status }) => status)).toEqual(['queued', 'running', 'completed'])
   },
@@ -212,6 +216,6 @@ test.each(Object.keys(ownTools))(
 test.each(Object.entries(otherTools))('an agent that asks for %s waits for a person', async (what, { question }) => {
   const { id } = await board.start(idOf(what))
   expect((await board.untilStatus(id, 'waiting')).lastAgentAction).toMatchObject({ detail: question })
-  expect(existsSync(fileOf(id, 'allowed.txt'))).toBe(false)
+  expect(existsSync(fileOf('allowed.txt'))).toBe(false)
   await board.client.agents.cancel(ref(id))
 })

@@ -77,13 +77,18 @@ describe('the agents that there are', () => {
       credentials: { openai: { args: ['--yes'] } },
     })
     expect(
-      aider.credentials.openai!.env({
-        id: 1,
-        provider: 'openai',
-        kind: 'api_key',
-        token: 'k',
-        baseUrl: 'https://x.test',
-      }),
+      aider.credentials.openai!.env(
+        {
+          id: 1,
+          provider: 'openai',
+          kind: 'api_key',
+          token: 'k',
+          baseUrl: 'https://x.test',
+          headers: {},
+          models: [],
+        },
+        null,
+      ),
     ).toEqual({ OPENAI_API_KEY: 'k', OPENAI_API_BASE: 'https://x.test/v1' })
     const qwen = agents.find(({ id }) => id === 'qwen')!
     expect(qwen).toMatchObject({
@@ -145,28 +150,39 @@ describe('the agent for a card', () => {
     return provider?.id ?? missing
   }
 
-  test('is the nearest that is named, else the one that fits the credential, else the first installed', async () => {
+  test('is the one that is named, else the first installed one that takes the credential', async () => {
     const agents = catalogue(folder(), 'codex-acp', 'gemini', 'qwen', 'claude-agent-acp')
-    expect(await chosen(agents, { card: 'gemini', column: 'qwen', project: 'codex', credential: 'anthropic' })).toBe(
-      'gemini',
+    expect(await chosen(agents, { agent: 'gemini', credential: 'google' })).toBe('gemini')
+    expect(await chosen(agents, { agent: null, credential: 'google' })).toBe('gemini')
+    expect(await chosen(agents, { agent: null, credential: 'custom' })).toBe('codex')
+    expect(await chosen(agents, { agent: null, credential: null })).toBe('claude')
+  })
+
+  test('is missing where it does not take the credential, with those that do', async () => {
+    const agents = catalogue(folder(), 'gemini', 'claude-agent-acp')
+    expect(await chosen(agents, { agent: 'gemini', credential: 'anthropic' })).toMatch(
+      /^Gemini CLI takes no credential of anthropic\. These agents do: claude, /,
     )
-    expect(await chosen(agents, { card: null, column: 'qwen', project: 'codex' })).toBe('qwen')
-    expect(await chosen(agents, { project: 'codex', credential: 'google' })).toBe('codex')
-    expect(await chosen(agents, { credential: 'google' })).toBe('gemini')
-    expect(await chosen(agents, { credential: 'custom' })).toBe('codex')
-    expect(await chosen(agents, { credential: 'github' })).toBe('claude')
-    expect(await chosen(agents, {})).toBe('claude')
+    expect(await chosen(agents, { agent: null, credential: 'openai' })).toContain('Codex is not installed')
+  })
+
+  test("needs a profile's own program instead of the agent's", async () => {
+    const agents = catalogue(folder(), 'gateway-claude')
+    expect(await chosen(agents, { agent: 'claude', program: 'gateway-claude', credential: null })).toBe('claude')
+    expect(await chosen(agents, { agent: 'claude', program: 'elsewhere', credential: null })).toBe(
+      'elsewhere is not installed on the server.',
+    )
   })
 
   test('is missing, and how to get it is said, where it is not installed or unknown', async () => {
     const agents = catalogue(folder(), 'qwen')
-    expect(await chosen(agents, { card: 'claude' })).toBe(
+    expect(await chosen(agents, { agent: 'claude', credential: null })).toBe(
       'Claude Code is not installed on the server. To get it: npm install -g @agentclientprotocol/claude-agent-acp',
     )
-    expect(await chosen(agents, { column: 'nobody' })).toBe('There is no agent nobody.')
+    expect(await chosen(agents, { agent: 'nobody', credential: null })).toBe('There is no agent nobody.')
     const none = catalogue(folder())
-    expect(await chosen(none, { credential: 'google' })).toContain('Gemini CLI is not installed')
-    expect(await chosen(none, {})).toMatch(
+    expect(await chosen(none, { agent: null, credential: 'google' })).toContain('Gemini CLI is not installed')
+    expect(await chosen(none, { agent: null, credential: null })).toMatch(
       /^No agent is installed on the server\. To get one, Claude Code for example: npm install -g \S+$/,
     )
   })

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newCard } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard(
+  board = await startFolderBoard(
     { forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } },
     { agentSlots: 2 },
   )

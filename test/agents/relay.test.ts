@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({
+  board = await startFolderBoard({
     filling: { fixture: 'filling-context' },
     forever: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } },
     full: { fixture: 'filling-context', env: { FIXTURE_FIRST: '95' } },

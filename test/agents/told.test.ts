@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { contract } from '../../src/contract/index.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
-  board = await startAgentBoard({
+  board = await startFolderBoard({
     asking: { fixture: 'permission-first' },
     filling: { fixture: 'filling-context', env: { FIXTURE_USED: '10' } },
   })

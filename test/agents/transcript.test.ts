@@ -24,13 +24,13 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-async function open(secrets?: string[]): Promise<{
+async function open(): Promise<{
   session: TranscriptSession
   transcript: Transcript
   tell(...updates: RawUpdate[]): Promise<MessageView[]>
 }> {
   const session = await newSession(board, card)
-  const transcript = openTranscript(board.server.app.db, session, secrets)
+  const transcript = openTranscript(board.server.app.db, session)
   return {
     session,
     transcript,
@@ -108,19 +108,6 @@ describe('what an agent says', () => {
     expect(message!.content).toBe('[image image/png][it](file:///it)inside')
   })
 
-  it('hides the secrets of the launch', async () => {
-    const { tell } = await open(['sk-very-secret'])
-    const all = await tell(
-      say('the key is sk-very-'),
-      say('secret'),
-      toolCall('1', { rawOutput: { env: 'KEY=sk-very-secret' } }),
-    )
-    expect(JSON.stringify(all)).not.toContain('very-secret')
-    expect(all[0]!.content).toBe('the key is ***')
-  })
-})
-
-describe('a tool call', () => {
   it('is one message with all its updates', async () => {
     const { tell, session } = await open()
     const all = await tell(
@@ -255,6 +242,7 @@ describe('what else an agent tells', () => {
     expect(data.usage).toEqual({
       inputTokens: 0,
       outputTokens: 0,
+      exact: true,
       contextUsed: 1200,
       contextSize: 200_000,
       costUsd: 0.25,
@@ -403,5 +391,27 @@ describe('reading', () => {
     expect(await read({ before: '2999-01-01T00:00:00.000Z' })).toBe('12345')
     const whole = await queryMessages(db, { cardId: session.cardId, limit: 1000 })
     expect(whole.slice(-5)).toEqual(all)
+  })
+})
+
+describe('what a command writes, as Codex sends it beside its call,', () => {
+  const writes = (data: string, more: object = {}) =>
+    toolUpdate('run', { _meta: { terminal_output_delta: { data, terminal_id: 'run' } }, ...more })
+
+  it('is the output of the call, in pieces and across writes, with an exit code that tells of a failure', async () => {
+    const { tell } = await open()
+    const begins = toolCall('run', { content: [{ type: 'terminal', terminalId: 'run' }] })
+    const [first] = await tell(begins, writes('one\n'), writes('two\n'))
+    expect([first!.content, first!.tool!.output]).toEqual(['one\ntwo\n', 'one\ntwo\n'])
+    const exit = { _meta: { terminal_exit: { exit_code: 3, signal: null, terminal_id: 'run' } }, status: 'completed' }
+    const [last] = await tell(writes('three'), toolUpdate('run', exit))
+    expect(last!.tool!.output).toBe('one\ntwo\nthree\n[exit code 3]')
+    expect(last!.tool!.status).toBe('completed')
+  })
+
+  it('is cut where it is long', async () => {
+    const { tell } = await open()
+    const [only] = await tell(toolCall('run'), ...Array.from({ length: 40 }, () => writes('x'.repeat(10_000))))
+    expect(String(only!.tool!.output)).toHaveLength(65_536 + '\n[the rest was left out]'.length)
   })
 })

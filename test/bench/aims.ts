@@ -1,3 +1,5 @@
+import { agentCount } from './browser.ts'
+import { longTranscript, manyCards, shortTranscript } from './browserSeed.ts'
 import { median, range, spread, type Figures } from './figures.ts'
 import { busyClients, calmClients } from './rounds.ts'
 import { listenerCount, replayCount, replayedEvents } from './sockets.ts'
@@ -60,6 +62,11 @@ const plain = (title: string, of: string, bound: Bound, unit?: string, beside?: 
   beside,
 })
 
+const smooth = (title: string, work: string): Aim[] => [
+  plain(`frames later than 20 ms while ${title}`, `browser/${work}/late`, most(5), '%', `browser/${work}/bare late`),
+  plain('… longest task', `browser/${work}/task`, most(100), 'ms', `browser/${work}/bare gap`),
+]
+
 const big = grouped(largest)
 const flat = (kind: string, atMost: number) =>
   cpu(`${kind} at ${big} against 100 cards`, `${kind} ${big}/board`, `${kind} 100/board`, atMost)
@@ -116,9 +123,36 @@ export const aims: readonly Aim[] = [
   plain('memory, under load', 'memory/load', most(180), 'MB'),
   plain('agent transcript, updates a second', 'transcript/rate', least(20_000), '/s'),
   plain('… health meanwhile, p99', 'transcript/p99', most(50), 'ms', 'transcript/idle'),
-  ratio('board --version against node -e 0', 'commands/version', 'commands/node', most(1.5), 'ms'),
-  ratio('board cards list against node -e 0', 'commands/cards', 'commands/node', most(1.9), 'ms'),
+  ratio('board --version against node -e 0', 'commands/version', 'commands/node', most(1.3), 'ms'),
+  ratio('board cards list against node -e 0', 'commands/cards', 'commands/node', most(2.3), 'ms'),
   ratio('completion against node -e 0', 'commands/completion', 'commands/node', most(2.2), 'ms'),
+  plain('script for the first paint in a browser, packed', 'browser/script', most(110), 'kB'),
+  plain('first byte to the first paint', 'browser/paint', most(300), 'ms', 'browser/bare/paint'),
+  plain(
+    `… until a board of ${grouped(manyCards)} cards is usable`,
+    'browser/usable',
+    most(600),
+    'ms',
+    'browser/bare/paint',
+  ),
+  ...smooth('its column scrolls', 'scrolling'),
+  ...smooth('a card is dragged', 'dragging'),
+  ...smooth(`${agentCount} agents speak`, 'agents'),
+  plain('an event to the screen, p95', 'browser/event', most(50), 'ms', 'browser/event/answer'),
+  ratio(
+    "the page's memory after an hour's events against half of them",
+    'browser/heap/1',
+    'browser/heap/0.5',
+    most(1.1),
+    'MB',
+  ),
+  ratio(
+    `open a transcript of ${grouped(longTranscript)} messages against ${shortTranscript}`,
+    'browser/transcript/long',
+    'browser/transcript/short',
+    most(1.2),
+    'ms',
+  ),
 ]
 
 const noisy = 0.25

@@ -1,7 +1,10 @@
 import type LibsqlDatabase from 'libsql'
 import type { IncomingMessage, RequestListener } from 'node:http'
+import { CardItem } from '../../src/contract/cardRecords.ts'
+import { cardFields } from '../../src/store/cardFields.ts'
 import { insertCard, listCards, listExternalJson, readCard, updateCard, type CardRow } from '../../src/store/cards.ts'
-import { cardDetail, cardItem, externalCard } from '../../src/views/cards.ts'
+import { cardDetail, externalCard, hasActiveAgent } from '../../src/views/cards.ts'
+import { viewOf } from '../../src/views/view.ts'
 import type { Job, Sample, WorkKind } from './ipc.ts'
 import { placeholder, statementOf, type Statement } from './statements.ts'
 import { pageSize } from './works.ts'
@@ -9,6 +12,7 @@ import { pageSize } from './works.ts'
 /** Makes what a bare server does with a request: the one statement of the store that the work cannot do without. It checks nothing. */
 type Make = (job: Job, sample: Sample) => Promise<RequestListener>
 
+const cardItem = viewOf(cardFields, CardItem, 'text', (card: CardRow) => ({ hasActiveAgent: hasActiveAgent(card) }))
 const cardId = placeholder('card') as unknown as number
 
 export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample: Sample) => Promise<RequestListener> {

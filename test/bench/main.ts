@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { judge } from './aims.ts'
+import { measureBrowser } from './browser.ts'
 import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
 import { isWanted, readOptions, usage, type Options } from './options.ts'
@@ -15,10 +16,12 @@ import { measureTranscript } from './transcript.ts'
 import { sizes, worksOf, type Work } from './works.ts'
 import { measureWriters } from './writers.ts'
 
-/** Where the bundled parts are, the board's program, the agent that says so much, and what was typed. */
+/** Where the bundled parts are, the board's program and page, what measures in a page, the agent that says so much, and what was typed. */
 export interface Bench {
   folder: string
   board: string
+  web: string
+  meter: string
   flood: string
   argv: readonly string[]
 }
@@ -33,6 +36,20 @@ export async function runBench(bench: Bench): Promise<void> {
     process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`)
   }
   const [busy] = loadavg() as [number]
+  const figures: Figures = new Map()
+  if (isWanted(options, 'browser')) await measureBrowser(bench, options, figures, tell)
+  const works = isOnlyBrowser(options) ? [] : await measurePrograms(bench, options, figures, tell)
+  report(figures, works, options)
+  if (busy > availableParallelism() / 4)
+    console.log(
+      `Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`,
+    )
+}
+
+const isOnlyBrowser = ({ only }: Options) => only.length > 0 && only.every(part => 'browser'.startsWith(part))
+
+/** What is measured without a browser. Returns the works that there are. */
+async function measurePrograms(bench: Bench, options: Options, figures: Figures, tell: Tell): Promise<readonly Work[]> {
   tell('seeding')
   const seeded = await seedBoard(bench.folder, sizes)
   const smallDataDir = await seedSmall(bench.folder)
@@ -43,7 +60,6 @@ export async function runBench(bench: Bench): Promise<void> {
     })
   if (options.database) moveTo(options.database, bench.board, seeded.dataDir)
   const works = worksOf(seeded)
-  const figures: Figures = new Map()
   const program = {
     board: bench.board,
     dataDir: seeded.dataDir,
@@ -61,11 +77,7 @@ export async function runBench(bench: Bench): Promise<void> {
     }
     await measureServers(servers, works, options, figures, tell)
   })
-  report(figures, works, options)
-  if (busy > availableParallelism() / 4)
-    console.log(
-      `Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`,
-    )
+  return works
 }
 
 async function measureServers(

@@ -23,6 +23,10 @@ export interface Options {
   eventsARound: number
   floodUpdates: number
   floodRuns: number
+  /** How long frames are counted in a round, and how long agents speak meanwhile. */
+  framesMs: number
+  streamMs: number
+  hourOfEvents: number
 }
 
 export const parts = [
@@ -38,6 +42,7 @@ export const parts = [
   'transcript',
   'start',
   'commands',
+  'browser',
 ]
 export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--compare FILE] [--profile FOLDER] [--database ws://HOST:PORT]`
 
@@ -53,6 +58,9 @@ const thorough = {
   eventsARound: 60,
   floodUpdates,
   floodRuns: 3,
+  framesMs: 3000,
+  streamMs: 60_000,
+  hourOfEvents: 36_000,
 }
 const quick = {
   rounds: 3,
@@ -65,6 +73,9 @@ const quick = {
   eventsARound: 20,
   floodUpdates,
   floodRuns: 1,
+  framesMs: 2000,
+  streamMs: 30_000,
+  hourOfEvents: 18_000,
 }
 
 /** @throws TypeError for an unknown flag or part */

@@ -6,7 +6,7 @@ import { serverDefaults } from '../../src/config/server.ts'
 import { externalPermissions } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import * as projects from '../../src/domain/projects.ts'
-import { takeUp } from '../../src/domain/search.ts'
+import { indexPendingCards } from '../../src/domain/search.ts'
 import { setup } from '../../src/identity/accounts.ts'
 import { createKey } from '../../src/identity/keys.ts'
 import { openLogs } from '../../src/logs/logs.ts'
@@ -46,7 +46,7 @@ const operator: Caller = {
 }
 
 /** An agent that says as much as it is told to. */
-export interface Flood {
+export interface Agent {
   command: readonly string[]
   env: Record<string, string>
 }
@@ -57,20 +57,20 @@ export async function seedBoard(folder: string, sizes: readonly number[]): Promi
   const seeded: Record<number, SeededProject> = {}
   const tokens = await seedFolder(dataDir, async app => {
     for (const cards of sizes) seeded[cards] = await app.db.transaction(tx => seedProject(tx, cards, folder))
-    await takeUp(app.db)
+    await indexPendingCards(app.db)
     const { token: apiKey } = await app.db.transaction(tx =>
       createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }),
     )
-    const { token: signInToken } = await setup(
-      app,
-      { email: 'bench@example.org', password: 'measured more than once' },
-      { address: '127.0.0.1', isOwn: async () => true },
-      true,
-    )
-    return { apiKey, signInToken }
+    return { apiKey, signInToken: await signIn(app) }
   })
   copyFileSync(join(dataDir, 'board.db'), floorFile)
   return { dataDir, floorFile, ...tokens, projects: seeded }
+}
+
+/** Makes the first account, and returns its token. */
+export async function signIn(app: App): Promise<string> {
+  const login = { email: 'bench@example.org', password: 'measured more than once' }
+  return (await setup(app, login, { address: '127.0.0.1', isOwn: async () => true }, true)).token
 }
 
 /** Makes a data folder with the smallest project alone. */
@@ -81,7 +81,7 @@ export async function seedSmall(folder: string): Promise<string> {
 }
 
 /** Leaves the agents of a data folder but this one out of it, whatever this machine has installed. */
-export function configureAgents(dataDir: string, flood: Flood): void {
+export function configureAgents(dataDir: string, flood: Agent): void {
   const agents = {
     ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])),
     [flooder]: flood,
@@ -89,7 +89,8 @@ export function configureAgents(dataDir: string, flood: Flood): void {
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents }))
 }
 
-async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): Promise<T> {
+/** Fills a data folder without serving it. */
+export async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): Promise<T> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const config = { ...serverDefaults, dataDir }
   const logs = openLogs(config, () => {
@@ -102,7 +103,7 @@ async function seedFolder<T>(dataDir: string, seed: (app: App) => Promise<T>): P
   return seeded
 }
 
-async function seedProject(tx: Transaction, cards: number, path: string): Promise<SeededProject> {
+export async function seedProject(tx: Transaction, cards: number, path: string): Promise<SeededProject> {
   const { id: projectId } = await projects.create(tx, operator, {
     name: `Project of ${cards}`,
     path,

@@ -5,12 +5,19 @@ import { serverDefaults } from '../../src/config/server.ts'
 import { serveParent } from './ipc.ts'
 
 /** The board as it is shipped. Its rate limit counts as ever, but never refuses. */
-const { dataDir, database } = JSON.parse(process.argv[2]!) as { dataDir: string; database?: string }
+const {
+  dataDir,
+  database,
+  webRoot,
+  agentSlots = serverDefaults.agentSlots,
+} = JSON.parse(process.argv[2]!) as { dataDir: string; database?: string; webRoot?: string; agentSlots?: number }
 const server = await startServer(
   {
     ...serverDefaults,
     port: 0,
     dataDir,
+    webRoot,
+    agentSlots,
     database: database === undefined ? undefined : { url: database, host: 'bench' },
     logLevel: 'error',
     externalRequestsPerMinute: Number.MAX_SAFE_INTEGER,

@@ -20,7 +20,7 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm'],
+  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm', 'playwright-core'],
   define: { 'process.env.NODE_ENV': '"production"' },
   minifySyntax: true,
   minifyWhitespace: true,
@@ -32,6 +32,8 @@ const { runBench } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
 await runBench({
   folder,
   board: join(root, 'bin', 'board.js'),
+  web: join(root, 'dist', 'web'),
+  meter: join(here, 'meter.js'),
   flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'),
   argv: process.argv.slice(2),
 })

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -7,7 +9,7 @@ let board: AgentBoard
 let cli: CommandLine
 
 beforeAll(async () => {
-  board = await startAgentBoard({
+  board = await startFolderBoard({
     good: { fixture: 'well-behaved' },
     asking: { fixture: 'permission-first' },
     refining: { fixture: 'refining' },
@@ -118,4 +120,21 @@ test('the settings of the context relay are read and changed', async () => {
   await cli.ok(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])
   expect(await cli.json(['settings', 'get', 'context-relay'])).toMatchObject({ enabled: true, thresholdPercent: 70 })
   expect((await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=100'])).code).toBe(2)
+})
+
+test('files go to the card and to its agent with a message, and a file that is not there stops the message', async () => {
+  const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'Look', agent: 'notes' })
+  const file = join(cli.home, 'shot.txt')
+  writeFileSync(file, 'A picture.')
+  expect((await cli.board(['agents', 'send', id, 'Look.', '--attach', file, `${file}.gone`])).code).not.toBe(0)
+  expect(await board.messages(id)).toEqual([])
+  expect((await cli.board(['agents', 'send', id, 'x'.repeat(300_000), '--attach', file])).code).not.toBe(0)
+  expect(await cli.json(['cards', 'attachments', id])).toEqual([])
+  await cli.ok(['agents', 'send', id, 'Look.', '--attach', file])
+  const [{ id: attachment }] = await cli.json<[{ id: string }]>(['cards', 'attachments', id])
+  const messages = await cli.json<Array<{ content: string; attachments: unknown }>>(['agents', 'messages', id])
+  expect(messages.find(({ content }) => content === 'Look.')!.attachments).toEqual([
+    { id: attachment, filename: 'shot.txt' },
+  ])
+  await board.untilStatus(id, 'completed')
 })

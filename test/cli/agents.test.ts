@@ -16,6 +16,7 @@ beforeAll(async () => {
     planning: { fixture: 'plan-approval' },
     double: { fixture: 'two-questions' },
     limited: { fixture: 'usage-limited' },
+    later: { fixture: 'usage-limited', env: { FIXTURE_SAYING: "You've hit your limit. Try again in 5h." } },
     notes: { fixture: 'resumable' },
     calling: { fixture: 'many-calls' },
   })
@@ -61,10 +62,10 @@ describe('what there is', () => {
     mkdirSync(join(board.path, '.claude/commands'), { recursive: true })
     writeFileSync(join(board.path, '.claude/commands/tidy.md'), '# Tidy up \u001b[2J\n')
     try {
-      expect(await cli.ok(['agents', 'commands'])).toBe('review\tReview the changes\ntidy\tTidy up  [2J\n')
+      expect(await cli.ok(['agents', 'commands'])).toBe('review\tReview the changes\tgood\ntidy\tTidy up  [2J\t\n')
       expect(await cli.json(['agents', 'commands'])).toEqual([
-        { name: 'review', description: 'Review the changes' },
-        { name: 'tidy', description: 'Tidy up  [2J' },
+        { name: 'review', description: 'Review the changes', agents: ['good'] },
+        { name: 'tidy', description: 'Tidy up  [2J', agents: [] },
       ])
       expect(await cli.ok(['agents', 'commands', '-q'])).toBe('review\ntidy\n')
       const { key } = await board.client.keys.create({
@@ -84,7 +85,7 @@ describe('what there is', () => {
   })
 
   test('list shows the cards with an agent at work, and -q their ids', async () => {
-    const { id } = await board.start('endless', { title: 'Never done' })
+    const { id } = await board.start('endless', { title: 'Never done', useWorktree: false })
     await board.untilStatus(id, 'running')
     expect(await cli.ok(['agents', 'list'])).toMatch(
       new RegExp(`^${id}\tNever done\trunning\tendless\t\\d{4}-.*Z$`, 'm'),
@@ -96,7 +97,10 @@ describe('what there is', () => {
   })
 
   test('status counts the agents that run, wait for a person and are queued, for API keys too', async () => {
-    const [endless, asking] = [await board.start('endless'), await board.start('asking')]
+    const [endless, asking] = [
+      await board.start('endless', { useWorktree: false }),
+      await board.start('asking', { useWorktree: false }),
+    ]
     await board.untilStatus(endless.id, 'running')
     await board.untilStatus(asking.id, 'waiting')
     expect((await cli.json<{ agents: object }>(['status'])).agents).toEqual({ running: 1, waiting: 1, queued: 0 })
@@ -115,13 +119,33 @@ describe('what there is', () => {
   })
 
   test('list --watch draws the list anew', async () => {
-    const { id } = await board.start('endless', { title: 'Watched' })
+    const { id } = await board.start('endless', { title: 'Watched', useWorktree: false })
     const watching = cli.start(['agents', 'list', '--watch'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
     await eventually('the agent', () => /Watched +running/.test(watching.stdout), 15_000)
     await cli.ok(['cards', 'cancel', id])
     await eventually('its end', () => watching.stdout.trimEnd().split('Watched').at(-1)!.includes('0 agents'), 15_000)
     watching.interrupt()
     expect((await cli.board(['agents', 'list', '--watch'])).code).toBe(2)
+  })
+
+  test('view tells until when a session waits for its usage limit, and retry starts it at once', async () => {
+    await cli.ok(['projects', 'edit', '--on-limit', 'wait'])
+    const { id } = await board.start('later', { useWorktree: false })
+    await board.until(id, 'the wait', card => card.status === 'queued' && card.statusReason === 'usage_limit')
+    const { stdout, stderr } = await cli.board(['agents', 'view', id], {
+      env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' },
+    })
+    expect(stdout).toMatch(/^Waits until: +in [45]h$/m)
+    expect(stderr).toMatch(/^It waits for its usage limit to end, until 20.* At once: board agents retry \d+$/m)
+    await cli.ok(['agents', 'retry', id])
+    await eventually('the next wait', async () => {
+      const systems = (await board.messages(id)).filter(({ content }) =>
+        content.startsWith('Waits for the usage limit'),
+      )
+      return systems.length === 2
+    })
+    await cli.ok(['cards', 'cancel', id])
+    await cli.ok(['projects', 'edit', '--on-limit', 'stop'])
   })
 
   test('view, sessions and history tell what a session was and what it did', async () => {
@@ -235,7 +259,7 @@ describe('messages', () => {
   })
 
   test('-f on a terminal writes a text as it grows, under one head', async () => {
-    const { id } = await board.start('endless')
+    const { id } = await board.start('endless', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f'], { BOARD_FORCE_TTY: '100', NO_COLOR: '1' })
     await eventually(
@@ -253,7 +277,7 @@ describe('messages', () => {
   })
 
   test('-f in a pipe prints what a cancelled agent said last too', async () => {
-    const { id } = await board.start('endless')
+    const { id } = await board.start('endless', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually('the prompt', () => parsed(following.stdout).length > 0, 10_000)
@@ -269,7 +293,7 @@ describe('messages', () => {
   })
 
   test('-f that begins while an agent talks without a pause leaves nothing out', async () => {
-    const { id } = await board.start('calling')
+    const { id } = await board.start('calling', { useWorktree: false })
     await board.untilStatus(id, 'running')
     const following = [0, 1, 2].map(() => cli.start(['agents', 'messages', id, '-f', '--json', '--limit', '1000']))
     await board.untilStatus(id, 'completed')
@@ -302,7 +326,7 @@ describe('steering', () => {
     const id = await completed('good')
     expect(await cli.ok(['agents', 'relaunch', id, '--wait'])).toBe(`${id}\tcompleted\t\tWork\n`)
     expect(await cli.json(['agents', 'sessions', id])).toHaveLength(2)
-    const { id: busy } = await board.start('endless')
+    const { id: busy } = await board.start('endless', { useWorktree: false })
     await board.untilStatus(busy, 'running')
     expect((await cli.board(['agents', 'retry', busy])).code).toBe(5)
     await cli.ok(['cards', 'cancel', busy])
@@ -310,7 +334,7 @@ describe('steering', () => {
   })
 
   test('relaunch --wait of an agent that fails ends with 1 and says why', async () => {
-    const { id } = await board.start('limited')
+    const { id } = await board.start('limited', { useWorktree: false })
     await board.untilStatus(id, 'failed')
     const { code, stdout, stderr } = await cli.board(['agents', 'relaunch', id, '--wait'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${id}\tfailed\tusage_limit\tWork\n` })
@@ -318,7 +342,7 @@ describe('steering', () => {
   })
 
   test('approve answers the question that was shown: of two it wants to know which', async () => {
-    const { id } = await board.start('double')
+    const { id } = await board.start('double', { useWorktree: false })
     const questions = await eventually('two questions', async () => {
       const { questions: open } = await board.client.agents.get({ projectId: board.projectId, cardId: id })
       return open.length === 2 ? open : undefined
@@ -341,7 +365,7 @@ describe('steering', () => {
   })
 
   test('approve allows what an agent asks for, with --reject it is refused and told why', async () => {
-    const { id } = await board.start('planning')
+    const { id } = await board.start('planning', { useWorktree: false })
     await board.untilStatus(id, 'waiting')
     await cli.ok(['agents', 'approve', id, '--reject', '--feedback', 'Test first.'])
     await eventually('the feedback', async () =>

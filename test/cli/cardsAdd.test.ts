@@ -109,3 +109,15 @@ test('a card whose agent cannot be started is not added with --run, and a waitin
   expect(await cli.board(['cards', 'run', id])).toEqual(refused)
   expect(await card(id)).toMatchObject(waits)
 })
+
+test('with files a card whose agent cannot start stays with them and waits, and its id is told', async () => {
+  const file = join(cli.home, 'note.txt')
+  writeFileSync(file, 'Noted.')
+  const refused = await cli.board(['cards', 'add', 'Has a file', '--attach', file, '--run'])
+  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  expect(refused.stderr).toContain('no agent is installed on the server')
+  const id = (await cli.ok(['cards', 'list', '--search', 'Has a file', '-q'])).trim()
+  expect(refused.stderr).toContain(`card ${id} was added all the same`)
+  expect(await card(id)).toMatchObject({ columnName: 'Backlog', deferred: true, status: 'idle' })
+  expect(await server.client.attachments.list({ projectId, cardId: id })).toHaveLength(1)
+})

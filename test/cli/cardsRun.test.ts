@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 
 let board: AgentBoard
@@ -7,7 +7,7 @@ let cli: CommandLine
 const holders: CommandLine[] = []
 
 beforeAll(async () => {
-  board = await startAgentBoard(
+  board = await startFolderBoard(
     {
       good: { fixture: 'well-behaved' },
       endless: { fixture: 'forever' },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isListed } from '../../cli/help/completionValues.ts'
 import { loadAll } from '../../cli/parsing/loadCommands.ts'
 import { createProgram } from '../../cli/program.ts'
+import { writeOffers } from '../../src/store/agentOffers.ts'
 import { newSession } from '../support/agents/agentRows.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { nameOf, wordsOf, type Named } from '../support/commands/commandWords.ts'
@@ -19,6 +20,7 @@ interface Taker {
 
 /** What people make up, or what nothing on the server lists. */
 const free = [
+  'agent[:profile',
   'action',
   'arguments',
   'branch',
@@ -36,15 +38,18 @@ const free = [
   'id',
   'key',
   'key=value',
+  'lines',
   'list=column',
   'message',
   'name',
   'name: value',
+  'name=variable',
   'name:type',
   'number',
   'path',
   'pattern',
   'port',
+  'prefix',
   'seconds',
   'seq',
   'size',
@@ -54,6 +59,7 @@ const free = [
   'title',
   'url',
   'value',
+  'what',
   'when',
   'words',
 ]
@@ -76,6 +82,18 @@ beforeAll(async () => {
   named.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
   named.backup = (await board.client.backups.create()).filename
   await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'] })
+  const offered = JSON.stringify([{ id: 'small', name: 'Small' }])
+  await board.server.app.db.transaction(tx =>
+    writeOffers(tx, {
+      host: tx.host ?? '',
+      agent: 'claude',
+      profile: '',
+      models: offered,
+      modes: offered,
+      efforts: offered,
+    }),
+  )
+  await board.client.settings.setAgents({ agent: 'claude' })
   sessionId = String((await newSession(board, seeded, { status: 'completed' })).id)
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: seeded.projectId })
   await cli.ok(['profile', 'set', 'home', '--url', board.url])

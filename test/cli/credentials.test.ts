@@ -56,6 +56,33 @@ test('nobody is asked for a key where nobody can answer, and none is taken as an
   expect(provider.stderr).toContain('anthropic')
 })
 
+test('headers come from stdin and the environment, are named and never shown, and models go along', async () => {
+  const made = await cli.json(
+    'credentials add gateway --provider custom --base-url http://127.0.0.1:9/v1 --api-key-stdin --header-env X-Team=TEAM_TOKEN --header-env X-Other=OTHER --model small --model big'.split(
+      ' ',
+    ),
+    { input: apiKey, env: { TEAM_TOKEN: 'canary-team', OTHER: 'canary-other' } },
+  )
+  expect(made).toMatchObject({ headers: ['X-Team', 'X-Other'], models: ['small', 'big'] })
+  expect(await cli.ok(['credentials', 'view', 'gateway'])).toContain('headers\tX-Team, X-Other\nmodels\tsmall, big\n')
+  await cli.ok(['credentials', 'edit', 'gateway', '--header-stdin', 'X-New', '--model', 'none'], {
+    input: 'canary-new\n',
+  })
+  expect(await cli.json(['credentials', 'view', 'gateway'])).toMatchObject({ headers: ['X-New'], models: [] })
+  await cli.ok(['credentials', 'edit', 'gateway', '--remove-headers'])
+  expect(await cli.json(['credentials', 'view', 'gateway'])).toMatchObject({ headers: [] })
+  const refused = await Promise.all(
+    [
+      ['--header-env', 'X-Team: canary-argument'],
+      ['--header-env', 'X-Team=NOT_SET_HERE'],
+      ['--header-stdin', 'X-New', '--api-key-stdin'],
+      ['--header-stdin', 'X-New', '--remove-headers'],
+    ].map(words => cli.board(['credentials', 'edit', 'gateway', ...words])),
+  )
+  expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2])
+  expect(refused.map(({ stderr }) => stderr).join('')).not.toContain('canary')
+})
+
 test('verify ends with 0 for a good key and with 1 for a bad one, and says why', async () => {
   const { id } = await add('checked')
   provider.goodKey = apiKey

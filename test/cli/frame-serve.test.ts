@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fakeBrowser } from '../support/browsers/fakeBrowser.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -102,13 +103,12 @@ test('on a terminal it says what to do next, as the person has to type it who st
 })
 
 test('--open opens its page, and says the address where there is no browser', async () => {
-  const opened = join(cli.home, 'opened')
-  writeFileSync(join(cli.home, 'browser'), `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
+  const browser = fakeBrowser(cli.home)
   const { child, line, talk } = await serve(['--port', '0', '--open', '--data-dir', join(cli.home, 'open')], {
-    BROWSER: join(cli.home, 'browser'),
+    BROWSER: browser.command,
   })
   const url = line.replace('Listening on ', '')
-  expect(await eventually('the browser', () => existsSync(opened) && readFileSync(opened, 'utf8'))).toBe(url)
+  expect((await browser.visited()).sentTo).toMatch(new RegExp(`^${url}/#/ticket/svc_bt_\\w+/$`))
   expect(await cli.json(['version', '--check', '--url', url])).toMatchObject({
     server: expect.stringMatching(/^\d+\./),
   })
@@ -116,15 +116,18 @@ test('--open opens its page, and says the address where there is no browser', as
   await once(child, 'close')
   expect(talk()).toBe('')
 
-  const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], {
-    BROWSER: join(cli.home, 'nothing'),
-    BOARD_OPEN: '1',
-  })
-  await eventually('the address', () =>
-    other.talk().includes(`Open it yourself: ${other.line.replace('Listening on ', '')}`),
-  )
-  other.child.kill('SIGTERM')
-  await once(other.child, 'close')
+  const none = { BROWSER: join(cli.home, 'nothing'), BOARD_OPEN: '1' }
+  for (const [env, said] of [
+    [{ ...none, BOARD_FORCE_TTY: '100' }, /Open this yourself, within a minute: (\S+)\/#\/ticket\/svc_bt_/],
+    // What a service says is kept in a log, and a ticket is a secret.
+    [none, /^There is no browser to open\. Open this yourself: (\S+)\/#\/\n$/],
+  ] as const) {
+    const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], env)
+    await eventually('the address', () => said.test(other.talk()))
+    expect(said.exec(other.talk())![1]).toBe(other.line.replace('Listening on ', ''))
+    other.child.kill('SIGTERM')
+    await once(other.child, 'close')
+  }
 })
 
 test('board version --check is exit 1 where the server is of another version', async () => {

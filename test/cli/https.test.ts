@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { connect as connectPlain } from 'node:net'
+import { connect as connectPlain, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect, createServer, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine, type Going } from '../support/commands/commandLine.ts'
 import { makeCertificate, noOpenssl, type TestCertificate } from '../support/servers/certificate.ts'
 import { noLibsqlServer, startLibsqlServer } from '../support/servers/libsqlServer.ts'
+import { boardIn } from '../support/terminals/terminal.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 if (noOpenssl !== undefined) process.stdout.write(`LEFT OUT: the tests of HTTPS, for ${noOpenssl}.\n`)
@@ -98,15 +99,29 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
   })
 
   test('tells live events over TLS, and refuses pages of an origin without it', async () => {
-    const watching = cli.start(['events', '-P', 'work', '--json'])
+    await cli.ok(['projects', 'create', 'told', '--path', cli.home, '--yes'])
+    const watching = cli.start(['events', '-P', 'told', '--json'])
     await eventually('the first event', async () => {
-      await cli.ok(['cards', 'add', 'told', '-P', 'work', '-q'])
+      await cli.ok(['cards', 'add', 'told', '-P', 'told', '-q'])
       return watching.stdout.includes('card.created')
     })
     watching.interrupt()
     expect(await get({ origin: url })).toBe(200)
     expect(await get({ origin: url.replace('https:', 'http:') })).toBe(403)
     expect(await get({ host: 'evil.example' })).toBe(403)
+  })
+
+  test('shows its board in a terminal, which takes the certificate in daemon.json, and what others do there', async () => {
+    const terminal = boardIn(['ui', '-P', 'work'], { env: cli.env, cwd: cli.home })
+    try {
+      await terminal.shows('by TLS')
+      await cli.ok(['cards', 'add', 'pinned and live', '-P', 'work', '-q'])
+      await terminal.shows('pinned and live')
+      terminal.press('q')
+      expect((await terminal.end()).code).toBe(0)
+    } finally {
+      terminal.close()
+    }
   })
 
   test('agrees on TLS 1.2 at least, and ends connections that agree on nothing', async () => {
@@ -204,7 +219,65 @@ describe.skipIf(noOpenssl !== undefined)('what board serve says', () => {
   }, 60_000)
 })
 
-describe.skipIf(noOpenssl !== undefined || noLibsqlServer !== undefined)('daemons with certificates', () => {
+/** Has TLS end before a server that listens without it, as a proxy does, and counts the connections. */
+async function startTlsProxy({ cert, key }: TestCertificate) {
+  const proxy = { port: 0, target: 0, connections: 0, close: () => server.close() }
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, socket => {
+    proxy.connections++
+    const onward = connectPlain(proxy.target, '127.0.0.1')
+    for (const each of [socket, onward])
+      each.on('error', () => {
+        socket.destroy()
+        onward.destroy()
+      })
+    socket.pipe(onward).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  proxy.port = (server.address() as AddressInfo).port
+  return proxy
+}
+
+const hasNoDaemons = noOpenssl !== undefined || noLibsqlServer !== undefined
+describe.skipIf(hasNoDaemons)('a daemon behind a proxy with a certificate', () => {
+  test('is reached by the others at the address of https that it advertises', async () => {
+    const database = await startLibsqlServer()
+    const [here, there] = [commandLine(), commandLine()]
+    const certificate = makeCertificate(join(here.home, 'tls'), ['DNS:localhost'])
+    const proxy = await startTlsProxy(certificate)
+    try {
+      const env = {
+        BOARD_SECRET_KEY: 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE=',
+        NODE_EXTRA_CA_CERTS: certificate.cert,
+      }
+      const serve = (cli: CommandLine, machine: string, ...args: string[]) =>
+        urlOf(cli.start(['serve', '--port', '0', '--database', database.url, '--machine', machine, ...args], env))
+      const advertised = `https://localhost:${proxy.port}`
+      proxy.target = Number(new URL(await serve(there, 'there', '--advertise', advertised)).port)
+      await serve(here, 'here')
+      await eventually(
+        'the project',
+        async () => (await there.board(['projects', 'create', 'work', '--path', there.home])).code === 0,
+        20_000,
+      )
+      const [id] = (await there.ok(['cards', 'add', 'behind a proxy', '-P', 'work', '-q'])).trim().split('\n')
+      expect(proxy.connections).toBe(0)
+      writeFileSync(join(here.home, 'note.txt'), 'by way of the proxy')
+      await eventually(
+        'the way through the proxy',
+        async () => (await here.board(['cards', 'attach', id!, join(here.home, 'note.txt'), '-P', 'work'])).code === 0,
+        20_000,
+      )
+      expect(proxy.connections).toBeGreaterThan(0)
+      expect(await there.ok(['cards', 'attachments', id!, '-P', 'work'])).toContain('note.txt')
+    } finally {
+      for (const cli of [here, there]) cli.close()
+      proxy.close()
+      await database.close()
+    }
+  }, 90_000)
+})
+
+describe.skipIf(hasNoDaemons)('daemons with certificates', () => {
   test('forward to each other by https', async () => {
     const database = await startLibsqlServer()
     const machines = ['one', 'two'].map(machine => ({ machine, cli: commandLine() }))

@@ -153,3 +153,39 @@ test('no server ends with 7, no sign-in with 4', async () => {
   expect(away.code).toBe(7)
   expect({ code: unknown.code, said: unknown.stderr.includes('board auth login') }).toEqual({ code: 4, said: true })
 })
+
+test('what becomes of a card at a usage limit is edited and shown as it is written', async () => {
+  const { id } = await server.client.projects.create({ name: 'limits', path: folder })
+  const credential = await server.client.credentials.create({
+    name: 'work: key',
+    provider: 'anthropic',
+    apiKey: 'sk-ant-secret-key',
+  })
+  const edit = (...options: string[]) => cli.board(['projects', 'edit', 'limits', ...options])
+  const env = { BOARD_FORCE_TTY: '120', NO_COLOR: '1' }
+  const shown = async () =>
+    /^At a usage limit:\s+(.*?)\s*$/m.exec(await cli.ok(['projects', 'view', 'limits'], { env }))?.[1]
+  const stored = async () => (await server.client.projects.get({ id })).usageLimits
+  expect(await shown()).toBe('stop')
+  await edit('--on-limit', 'wait')
+  expect([await shown(), (await stored()).next]).toEqual(['wait', []])
+  await edit('--next', 'codex', '--next', 'claude::work: key')
+  expect(await stored()).toEqual({
+    onLimit: 'next',
+    next: [
+      { agent: 'codex', profile: null, credentialId: null },
+      { agent: 'claude', profile: null, credentialId: credential.id },
+    ],
+  })
+  expect(await shown()).toBe(`next: codex, claude::${credential.id}, then wait`)
+  await edit('--on-limit', 'wait')
+  expect((await stored()).next).toHaveLength(2)
+  await edit('--next', 'none')
+  expect(await stored()).toEqual({ onLimit: 'wait', next: [] })
+  expect(await edit('--on-limit', 'never')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it must be stop, wait or next') as string,
+  })
+  expect((await edit('--next', 'codex::nobody')).code).toBe(3)
+  await cli.ok(['projects', 'delete', 'limits', '--yes'])
+})

@@ -65,10 +65,22 @@ test('the burn-up chart has a curve for all cards and one for those that are don
   expect(await cli.json(['stats', 'web', '--by', 'day', '--since', '5d'])).toHaveLength(6)
 })
 
-test('a page is opened with the browser that the environment names, or its address printed', async () => {
-  expect(await cli.ok(['browse', 'docs', '--print'])).toBe(`${server.url}/api/docs\n`)
-  expect((await cli.board(['browse'], { env: { BROWSER: 'true' } })).stderr).toBe(`Opened ${server.url}/\n`)
-  const none = await cli.board(['browse'], { env: { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' } })
-  expect(none).toMatchObject({ code: 1, stdout: '' })
-  expect(none.stderr).toContain(`open it yourself: ${server.url}/`)
+test('a document of the server is opened with the browser that the environment names, or its address printed', async () => {
+  const docs = `${server.url}/api/docs`
+  expect(await cli.ok(['browse', 'docs', '--print'])).toBe(`${docs}\n`)
+  expect(await cli.ok(['browse', 'docs'], { env: { BROWSER: 'true' } })).toBe(`${docs}\n`)
+  const terminal = { BOARD_FORCE_TTY: '100' }
+  expect(await cli.board(['browse', 'docs', '--jq', '.url'], { env: { ...terminal, BROWSER: 'true' } })).toMatchObject({
+    code: 0,
+    stdout: `${docs}\n`,
+    stderr: '',
+  })
+  expect(await cli.board(['browse', 'docs'], { env: { ...terminal, BROWSER: 'true' } })).toMatchObject({
+    stdout: '',
+    stderr: `Opened ${docs}\n`,
+  })
+  const none = { ...terminal, BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' }
+  const printed = await cli.board(['browse', 'docs'], { env: none })
+  expect(printed).toMatchObject({ code: 0, stdout: `${docs}\n` })
+  expect(printed.stderr).toContain('There is no browser to open')
 })

@@ -22,8 +22,12 @@ beforeAll(async () => {
       .on('error', () => {
         /* The client has had enough. */
       })
+    let received = ''
     socket.on('data', data => {
-      sent.push(data.toString())
+      received += data.toString()
+      if (!isWhole(received)) return
+      sent.push(received)
+      received = ''
       answer(socket, sent.length)
     })
   })
@@ -40,6 +44,13 @@ afterAll(() => {
   for (const socket of connections) socket.destroy()
   server.close()
 })
+
+/** Whether a request has come with all of its body, which may come apart from its head. */
+function isWhole(request: string): boolean {
+  const [head, body] = request.split('\r\n\r\n', 2)
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head!)?.[1] ?? 0)
+  return body !== undefined && Buffer.byteLength(body) >= length
+}
 
 const json = (text: string, more = '') =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${more}\r\n${text}`
@@ -75,7 +86,7 @@ test('a request says its host, its length and who asks', async () => {
   for (const line of [
     'authorization: Bearer svc_x',
     'content-type: application/json',
-    'content-length: 17',
+    'Content-Length: 17',
     'if-match: "3"',
     'idempotency-key: once',
   ])

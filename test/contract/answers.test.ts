@@ -32,6 +32,8 @@ const refusals: Readonly<Record<string, ErrorCode>> = {
   'oidc.test': 'OIDC_NOT_CONFIGURED',
   'oidc.login': 'OIDC_NOT_CONFIGURED',
   'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN',
+  'reviews.changedFile': 'FILE_NOT_FOUND',
+  'auth.redeemTicket': 'INVALID_CREDENTIALS',
   'oidc.exchange': 'INVALID_CREDENTIALS',
 }
 /** Rows that change the whole server, so that each has one of its own. */
@@ -110,7 +112,9 @@ describe('the table', () => {
   it('names each method and path once, and each path as the specification writes it', () => {
     const lines = rows.map(({ route }) => `${route.method} ${route.path}`)
     expect(lines.filter((line, at) => lines.indexOf(line) !== at)).toEqual([])
-    expect(rows.filter(({ route }) => !/^\/(metrics|api(\/([a-z.-]+|\{\w+\}))+)?$/.test(route.path))).toEqual([])
+    expect(
+      rows.filter(({ route }) => !/^\/(metrics|assets\/\{filename\}|api(\/([a-z.-]+|\{\w+\}))+)?$/.test(route.path)),
+    ).toEqual([])
   })
 
   it('has a handler for each row, and no handler without a row', () => {
@@ -177,7 +181,15 @@ describe('the table', () => {
     const told = new Set<string>(
       rows
         .flatMap(({ route }) => route.emits ?? [])
-        .concat('agent.tool', 'agent.plan', 'agent.permission', 'agent.usage', 'monitor.updated', 'notification'),
+        .concat(
+          'agent.tool',
+          'agent.plan',
+          'agent.permission',
+          'agent.usage',
+          'monitor.updated',
+          'notification',
+          'review.answered',
+        ),
     )
     expect([...told].sort()).toEqual(Object.keys(events).sort())
   })
@@ -340,7 +352,10 @@ describe('a path', () => {
   it('answers HEAD like GET, without the body', async () => {
     for (const row of rows.filter(
       ({ name, route }) =>
-        route.method === 'GET' && route.transfer !== 'file' && route.transfer !== 'raw' && name !== 'server.socket',
+        route.method === 'GET' &&
+        route.transfer !== 'file' &&
+        route.transfer !== 'raw' &&
+        !Object.hasOwn(refusals, name),
     )) {
       const { path } = requestOf(row.route, exampleOf(row, await sharedSeed()))
       const reply = await board.request('HEAD', path, { token: tokenFor(row, await sharedSeed()) })

@@ -137,9 +137,12 @@ describe('the table', () => {
     }
     const naming = rows.flatMap(({ name, route }) =>
       fields(route)
-        .filter(field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId|copyId|requestId)$/.test(field))
+        .filter(
+          field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId|copyId|requestId|optionId)$/.test(field),
+        )
         .map(field => `${name} ${field}`),
     )
+    naming.push('agents.diff since', 'reviews.changedFile since')
     expect(naming.sort()).toEqual(Object.keys(inFields).sort())
   })
 })
@@ -198,6 +201,8 @@ describe("somebody else's thing in one's own", () => {
   }
   const foreignValue: Record<string, (place: Place) => unknown> = {
     ids: ({ columnId }) => [columnId],
+    'agents.diff since': ({ reviewId }) => reviewId,
+    'reviews.changedFile since': ({ reviewId }) => reviewId,
     steps: ({ activeColumnId }) => [{ columnId: activeColumnId }],
     targetColumnId: ({ columnId }) => Number(columnId),
     'external.create columnId': ({ columnId }) => Number(columnId),

@@ -22,6 +22,7 @@ const withoutFolder = {
   'projects.files': 'NOT_A_GIT_REPOSITORY',
   'cards.attachWorktree': 'NOT_A_GIT_REPOSITORY',
   'agents.diff': 'NOT_A_GIT_REPOSITORY',
+  'reviews.changedFile': 'NOT_A_GIT_REPOSITORY',
   'agents.merge': 'NOT_A_GIT_REPOSITORY',
   'filesystem.browse': 'PATH_OUTSIDE_ROOTS',
   'filesystem.read': 'PATH_OUTSIDE_ROOTS',
@@ -31,7 +32,9 @@ const withoutGit = {
   'projects.files': 'CONFLICT',
   'cards.attachWorktree': 'CONFLICT',
   'agents.diff': 'CONFLICT',
+  'reviews.changedFile': 'CONFLICT',
   'agents.merge': 'CONFLICT',
+  'reviews.create': 'CONFLICT',
 }
 /** Every row about a project or a folder. */
 const concerned = rows.filter(
@@ -122,7 +125,7 @@ test('without Git every route works that does not need it, and the others say so
   ).toEqual(withoutGit)
 })
 
-test('with everything back, everything works again', async () => {
+test('with everything back, everything works again, and what a card has not changed is not there', async () => {
   expect(
     await refusedWithout(
       () => () => {
@@ -130,5 +133,5 @@ test('with everything back, everything works again', async () => {
       },
       concerned.filter(({ name }) => Object.hasOwn(withoutFolder, name)),
     ),
-  ).toEqual({})
+  ).toEqual({ 'reviews.changedFile': 'FILE_NOT_FOUND' })
 })

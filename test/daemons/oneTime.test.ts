@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { json, startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
@@ -82,6 +82,37 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
     await three.server.stop()
     provider.outcome = tokens
     await becomes(id, 'complete', one)
+  })
+
+  it('a daemon that learns late of the end of an authorization takes no exchange of its tokens from itself', async () => {
+    const id = await begun(one)
+    const tokenUses = () => questions().filter(({ body }) => body.grant_type === 'refresh_token')
+    let answer = () => {}
+    const answered = new Promise<void>(resolve => (answer = resolve))
+    provider.on('/token', ({ body }, response) => {
+      const isRefresh = body.grant_type === 'refresh_token'
+      // Longer than the pause in which the other daemon waits before it looks after the authorization again.
+      const due = isRefresh ? new Promise(resolve => setTimeout(resolve, 1500)) : answered
+      const isGood = !isRefresh || tokenUses().length === 1
+      void due.then(() =>
+        json(response, isGood ? 200 : 400, {
+          ...(isGood ? { ...tokens, token_type: 'bearer' } : { error: 'invalid_grant' }),
+          ...(isRefresh && { access_token: 'second-token' }),
+        }),
+      )
+    })
+    provider.goodKey = 'second-token'
+    await eventually('a question', () => questions().length > 0)
+    expect(await statusOf(id, two)).toBe('pending')
+    answer()
+    await eventually('the tokens', async () => (await statusOf(id, one)) === 'complete', 10_000)
+    aheadMs = 3_550_000
+    const first = two.client.credentials.verify({ id })
+    await eventually('the exchange', () => tokenUses().length > 0)
+    const verdicts = await Promise.all([first, one.client.credentials.verify({ id })])
+    aheadMs = 0
+    expect(verdicts).toEqual(verdicts.map(() => ({ valid: true, detail: null })))
+    expect(tokenUses()).toHaveLength(1)
   })
 
   it('a refresh token is used once, however many daemons find the tokens old', async () => {

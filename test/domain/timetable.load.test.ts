@@ -34,7 +34,7 @@ async function aDaysWork(day: number): Promise<void> {
   await board.client.attachments.create({ projectId, cardId, file: { path: join(board.dataDir, 'config.json') } })
   await board.client.cards.delete({ projectId, cardId })
   // Files have the time of the machine, by which those of the last hour may still be written to.
-  const folder = board.server.app.attachmentsDir
+  const folder = board.server.app.attachmentFiles.folder
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), start / 1000 - 7200, start / 1000 - 7200)
 }
 
@@ -59,7 +59,7 @@ test('weeks of the timetable leave what is kept as long as it is promised, and n
   // A backup that is being made holds the files.
   await eventually('the end of files without a row', async () => {
     await timetable.at(-1)!.run(never)
-    return readdirSync(app.attachmentsDir).length === (await count('attachments'))
+    return readdirSync(app.attachmentFiles.folder).length === (await count('attachments'))
   })
   expect(await count('idempotent_answers')).toBeLessThanOrEqual(2)
   expect(await count('project_days')).toBeGreaterThanOrEqual(days)

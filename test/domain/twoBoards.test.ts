@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -18,7 +21,7 @@ const makeProject = (board: TestBoard, name: string) =>
 /** Counts what a board tells its own parts of what was committed. */
 function listenTo({ server: { app } }: TestBoard) {
   const heard = { events: 0, rights: 0 }
-  const stops = [app.outbox.onNews(() => heard.events++), app.identity.onRevoked(() => heard.rights++)]
+  const stops = [app.outbox.onAppended(() => heard.events++), app.identity.onRevoked(() => heard.rights++)]
   return { heard, stop: () => stops.forEach(stop => stop()) }
 }
 
@@ -69,6 +72,23 @@ test('who has guessed too often at one board may sign in at the other', async ()
   expect(statuses.at(-1)).toBe(429)
   expect((await guess(two)).status).toBe(401)
 })
+
+test('a board whose attachments a backup holds keeps none of the other', async () => {
+  const release = one.server.app.attachmentFiles.hold()
+  const held = await Promise.all(
+    [one, two].map(async ({ server: { app } }) => {
+      const { storedAs } = await saveFile(app.attachmentFiles.folder, contentOf('kept'), 'kept.txt')
+      await app.attachmentFiles.remove(storedAs)
+      return existsSync(join(app.attachmentFiles.folder, storedAs))
+    }),
+  )
+  release()
+  expect(held).toEqual([true, false])
+})
+
+async function* contentOf(text: string) {
+  yield Buffer.from(text)
+}
 
 test('a board goes on when the other one in its process stops', async () => {
   const third = await startBoard()

@@ -18,6 +18,8 @@ const seed = Number(process.env.BOARD_TEST_SEED ?? randomInt(2 ** 31))
 /** Cards are not made beyond these: more would only be idle. */
 const maxCards = 10
 const goneWithinMs = 10_000
+/** How long the watchdog may take where the next server does not start at once. */
+const watchdogMs = 2000
 /** What the board may answer to somebody who comes at the wrong time. */
 const untimely = ['AGENT_ALREADY_RUNNING', 'AGENT_NOT_RUNNING']
 
@@ -103,6 +105,8 @@ async function finish(underWay: Promise<unknown>): Promise<string> {
   })
   if (way === 'stop' && (code !== 0 || tookMs > 15_000 || left.length > 0))
     throw new Error(`The stop took ${tookMs} ms, ended with ${code} and left ${left.length} processes.`)
+  if (way === 'kill' && dice.chance(0.5))
+    await eventually('the watchdog to end every process', () => processesWith(mark).length === 0, watchdogMs)
   await board.start()
   // At a shared database what waited for its turn starts with the next server.
   if (onLibsqlServer) await cancelAll()

@@ -187,12 +187,16 @@ async function load(durationMs: number): Promise<Record<string, number>> {
   return Object.fromEntries(done)
 }
 
+/** The server's own processes, but for the watchdog, which stays as long as the server. */
 const children = () =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .filter(pid => {
       try {
-        return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')[1] === String(board.pid)
+        const parent = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]
+        return (
+          parent === String(board.pid) && !readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('board-watchdog')
+        )
       } catch {
         return false
       }
@@ -228,7 +232,8 @@ test(
         .map(([name, times]) => `${times} ${name}`)
         .join(', ')}: before ${shown(before)}; after ${shown(after)}; ${shownAnswers(answers)}\n`,
     )
-    expect(after.files).toBeLessThanOrEqual(before.files + maxMoreFiles)
+    // One is the pipe to the watchdog, which starts with the first process.
+    expect(after.files).toBeLessThanOrEqual(before.files + maxMoreFiles + 1)
     expect(after.heap - before.heap).toBeLessThan(maxMoreHeapMiB)
   },
   300_000 + minutes * 90_000,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeRepository } from '../support/agents/agentBoard.ts'
+import { percentile } from './measure.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-memory-'))
@@ -20,21 +21,27 @@ async function youngMiB(): Promise<number> {
   return Number(/^nodejs_heap_space_size_total_bytes\{space="new"\} (\d+)$/m.exec(text)![1]) / 2 ** 20
 }
 
-/** Creates and lists cards for 64 clients, so much that new objects get all the room that they may have. */
-async function load(): Promise<void> {
-  for (let turn = 0; turn < 8; turn++)
+/**
+ * Creates and lists cards for 64 clients, so much that new objects get all the room that they may have.
+ * @returns how much memory stood ready for new objects after each turn of the second half, in MiB
+ */
+async function load(): Promise<number[]> {
+  const found: number[] = []
+  for (let turn = 0; turn < 16; turn++) {
     await Promise.all(
       Array.from({ length: 64 }, async (_, at) => {
         await board.client.cards.create({ projectId, title: `Card ${turn} ${at}`, prompt: 'x'.repeat(4000) })
         await board.client.cards.list({ projectId, limit: 100 })
       }),
     )
+    found.push(await youngMiB())
+  }
+  return found.slice(8)
 }
 
+// The bound is set between collections. Several in a row may pass it, and a later one corrects that: an unbounded room is at 32 MiB throughout.
 test('a server under load keeps little memory for new objects, also after another thread was at work', async () => {
-  await load()
-  expect(await youngMiB()).toBeLessThanOrEqual(16)
+  expect(percentile(await load(), 0.5)).toBeLessThanOrEqual(16)
   await board.client.backups.create({})
-  await load()
-  expect(await youngMiB()).toBeLessThanOrEqual(16)
+  expect(percentile(await load(), 0.5)).toBeLessThanOrEqual(16)
 })

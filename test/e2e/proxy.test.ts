@@ -1,76 +1,33 @@
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
+import { noProxy, proxyIn, type Proxy } from '../support/servers/proxy.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
-const missing = ['nginx', 'openssl'].filter(program => spawnSync(program, ['-v']).error)
-if (missing.length > 0)
-  process.stdout.write(`LEFT OUT: the tests of a proxy, for this machine lacks ${missing.join(' and ')}.\n`)
+if (noProxy !== undefined) process.stdout.write(`LEFT OUT: the tests of a proxy, for ${noProxy}.\n`)
 
-describe.skipIf(missing.length > 0)(
+describe.skipIf(noProxy !== undefined)(
   'behind nginx with TLS and a path of its own, as the page on operations says',
   () => {
     const root = mkdtempSync(join(tmpdir(), 'board-proxy-'))
-    const certificate = join(root, 'cert.pem')
     const code = 'only-for-this-test'
     let url: string
-    let nginx: ChildProcess
+    let certificate: string
+    let proxy: Proxy
     let board: ReturnType<typeof boardProcess>
     let cli: CommandLine
 
     beforeAll(async () => {
-      execFileSync(
-        'openssl',
-        [
-          'req',
-          '-x509',
-          '-newkey',
-          'rsa:2048',
-          '-nodes',
-          '-days',
-          '2',
-          '-subj',
-          '/CN=localhost',
-          '-addext',
-          'subjectAltName=DNS:localhost',
-          '-keyout',
-          join(root, 'key.pem'),
-          '-out',
-          certificate,
-        ],
-        { stdio: 'ignore' },
-      )
-      const port = await freePort()
-      url = `https://localhost:${port}/board`
-      board = boardProcess(join(root, 'data'), { HOME: root }, [
-        '--public-url',
-        url,
-        '--trust-proxy',
-        '--setup-code',
-        code,
-      ])
+      proxy = await proxyIn(root)
+      ;({ url, certificate } = proxy)
+      const args = ['--public-url', url, '--trust-proxy', '--setup-code', code]
+      board = boardProcess(join(root, 'data'), { HOME: root }, args)
       await board.start()
-      writeFileSync(join(root, 'nginx.conf'), configuration(port))
-      nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-      })
-      await eventually(
-        'nginx',
-        () =>
-          new Promise<boolean>(done => {
-            const probe = connect(port, '127.0.0.1', () => {
-              probe.destroy()
-              done(true)
-            }).on('error', () => done(false))
-          }),
-      )
+      await proxy.start(board.url)
       cli = commandLine({ NODE_EXTRA_CA_CERTS: certificate, BOARD_URL: url })
       await board.client.projects.create({ name: 'web', path: root })
       await cli.ok(['auth', 'setup', '--email', 'ada@example.org', '--password-stdin'], {
@@ -80,26 +37,9 @@ describe.skipIf(missing.length > 0)(
     })
     afterAll(async () => {
       cli?.close()
-      nginx?.kill('SIGQUIT')
-      if (nginx) await once(nginx, 'exit')
+      await proxy?.close()
       await clearAway(board, root)
     })
-
-    /** The page's own configuration, with this test's names, ports and files. */
-    function configuration(port: number): string {
-      const page = readFileSync(resolve('docs/operations.md'), 'utf8')
-      const server = /```nginx\n([\s\S]*?)```/
-        .exec(page)![1]!
-        .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-        .replace('board.example.org', 'localhost')
-        .replace('/etc/ssl/board.pem', certificate)
-        .replace('/etc/ssl/board.key', join(root, 'key.pem'))
-        .replace('http://127.0.0.1:4400', board.url)
-      const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-        .map(name => `${name}_temp_path ${root}/${name};`)
-        .join(' ')
-      return `pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${server} }\n`
-    }
 
     test('commands work, and what they print names the public address', async () => {
       const id = (await cli.ok(['cards', 'add', 'Through the proxy', '-P', 'web', '-q'])).trim()
@@ -123,7 +63,7 @@ describe.skipIf(missing.length > 0)(
     test('the addresses of peers are those that the proxy saw, so that nobody outside counts as this machine', async () => {
       expect(await ask(`${url}/metrics`, { 'x-forwarded-for': '127.0.0.1' })).toMatchObject({ status: 401 })
       expect(await ask(`${url}/metrics`, { authorization: `Bearer ${board.token}` })).toMatchObject({ status: 200 })
-      expect((await ask(`${url}/`)).body).toContain(`board --url ${url} auth login`)
+      expect((await ask(`${url}/`)).body).toContain('<title>board</title>')
       expect((await ask(`${url}/api/health`, { host: 'evil.example' })).status).toBe(403)
     })
 
@@ -141,12 +81,3 @@ describe.skipIf(missing.length > 0)(
       })
   },
 )
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -160,12 +160,13 @@ function withAddresses(script: string): string {
     .join('\n')
 }
 
-/** Files that the reader has: a password, keys of other services, and what other programs exported. */
+/** Files that the reader has: a password, keys of other services, a picture, and what other programs exported. */
 function bringFiles(): void {
   for (const [name, text] of Object.entries({
     password: 'correct horse\n',
     key: 'sk-ant-api03-of-a-test\n',
     'key.txt': 'of-a-test\n',
+    'shot.png': 'a picture\n',
   }))
     writeFileSync(join(folder, name), text, { mode: 0o600 })
   cpSync('test/fixtures/imports/trello.json', join(folder, 'board.json'))

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { diffOf, merge } from '../../src/domain/changes.ts'
-import { ensureWorktree, removeWorktree, type Workplace } from '../../src/domain/worktrees.ts'
+import { ensureWorktree, removeDeleted, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
 import { insertColumn } from '../../src/store/columns.ts'
@@ -10,7 +10,7 @@ import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
 import { openStore } from '../support/processes/trees.ts'
 
-const environment = {
+export const environment = {
   PATH: process.env.PATH,
   HOME: '/nonexistent',
   GIT_CONFIG_NOSYSTEM: '1',
@@ -138,7 +138,12 @@ export async function openProjects(): Promise<{
         start: async () => ensureWorktree(db, await cardRow(), await row(), dataDir),
         diff: async () => diffOf(await cardRow(), await row()),
         merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
-        remove: async (force = false) => removeWorktree(db, await cardRow(), await row(), force, dataDir),
+        remove: async (force = false) => {
+          await requireNothingLost(await cardRow(), force, dataDir)
+          await db.transaction(tx => updateCard(tx, cardId, { deletedAt: '2026-01-01' }))
+          await removeDeleted(db, '2026-02-01', dataDir)
+          await db.transaction(tx => updateCard(tx, cardId, { deletedAt: null }))
+        },
       }
     }
     return { path, dataDir, card, set }

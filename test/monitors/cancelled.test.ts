@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
   const monitor = { command: 'true', intervalSecs: 10, description: 'Of the agent', allowUnsandboxed: true }
-  board = await startAgentBoard({
+  board = await startFolderBoard({
     watcher: {
       fixture: 'mcp-user',
       env: { FIXTURE_CALLS: JSON.stringify([['add_monitor', monitor]]), FIXTURE_STAYS: '1' },

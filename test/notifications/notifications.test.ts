@@ -4,7 +4,7 @@ import type { Client } from '../../src/client/index.ts'
 import { markRunning, markWaiting } from '../../src/domain/sessions.ts'
 import { append } from '../../src/events/outbox.ts'
 import { endedSession } from '../support/agents/agentRows.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { createStderrLog } from '../../daemon/process/stderrLog.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow, openRaw, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
@@ -58,10 +58,11 @@ const wantEverything = {
 
 beforeAll(async () => {
   ;[board, receiver] = await Promise.all([
-    startAgentBoard({
+    startFolderBoard({
       good: { fixture: 'well-behaved' },
       crashing: { fixture: 'crash-in-turn' },
       asking: { fixture: 'permission-first' },
+      running: { fixture: 'asks-as-told' },
     }),
     startReceiver(),
   ])
@@ -70,7 +71,11 @@ afterEach(async () => {
   for (const { client } of Object.values(people ?? {})) await client.notifications.set(wantEverything)
 })
 afterAll(async () => {
-  for (const socket of sockets) socket.close()
+  for (const socket of sockets) {
+    socket.close()
+    // The loud ones are 50 MB each, and the process goes on with other files.
+    socket.messages.length = 0
+  }
   await Promise.all([board.close(), receiver.close()])
 })
 
@@ -186,6 +191,16 @@ test('an agent that waits is told of once, with its question, and again when it 
   await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
   await settled(owner.socket)
   expect(about(owner.socket, id)).toHaveLength(2)
+})
+
+test('an agent that waits to run a command is told of with the command, and not only with its words', async () => {
+  const { owner } = people
+  const call = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /\ndate' } }
+  const { id } = await board.start('running', { prompt: JSON.stringify({ call }) })
+  expect(await untilTold(owner.socket, id, 'agentWaiting')).toMatchObject({
+    message: 'The agent waits for you: A harmless thing ($ rm -rf / date)',
+  })
+  await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
 })
 
 test("talks are nobody's news, and neither is what is cancelled", async () => {

@@ -2,20 +2,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { spawnTree, type SpawnOptions } from '../../src/process/spawn.ts'
-import { stopTree } from '../../src/process/stop.ts'
+import { createProcessTrees, type ProcessTrees, type SpawnOptions } from '../../src/process/spawn.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { environment, openStore } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
+let trees: ProcessTrees
 beforeAll(async () => {
   store = await openStore()
+  trees = createProcessTrees(store.db)
 })
 afterAll(() => store.close())
 
 const start = (command: readonly string[], options: Partial<SpawnOptions> = {}) =>
-  spawnTree({ command, cwd: store.folder, env: environment, kind: 'agent', ...options, stdin: 'pipe' }, store.db)
+  trees.spawn({ command, cwd: store.folder, env: environment, kind: 'agent', ...options, stdin: 'pipe' })
 const records = () => listProcessRuns(store.db)
 afterEach(() => eventually('the records to go', async () => (await records()).length === 0))
 
@@ -51,7 +52,7 @@ test('a run whose first process has exited stays on record as long as something 
   const child = await start(['sh', '-c', 'sleep 1000 >/dev/null 2>&1 & exit 3'])
   expect(await child.exited).toEqual({ code: 3, signal: null })
   expect((await records()).length).toBe(1)
-  expect(await stopTree(child)).toBe(true)
+  expect(await child.stop()).toBe(true)
   expect(await records()).toEqual([])
 })
 
@@ -83,5 +84,5 @@ test('writing to a program that is gone is no error', async () => {
   await child.exited
   child.stdin.write('x'.repeat(1_000_000))
   child.stdin.end('y')
-  expect(await stopTree(child)).toBe(true)
+  expect(await child.stop()).toBe(true)
 })

@@ -4,15 +4,16 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { spawnTree } from '../../src/process/spawn.ts'
-import { stopTree } from '../../src/process/stop.ts'
+import { createProcessTrees, type ProcessTrees } from '../../src/process/spawn.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { environment, isAlive, openStore, processesWith } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
+let trees: ProcessTrees
 beforeAll(async () => {
   store = await openStore()
+  trees = createProcessTrees(store.db)
 })
 afterAll(() => store.close())
 
@@ -20,16 +21,13 @@ afterAll(() => store.close())
 let count = 0
 async function run(script: string) {
   const tag = `board-tree-${process.pid}-${++count}`
-  const child = await spawnTree(
-    {
-      command: ['sh', '-c', script.replaceAll('$TAG', tag)],
-      cwd: store.folder,
-      env: environment,
-      stdin: 'pipe',
-      kind: 'agent',
-    },
-    store.db,
-  )
+  const child = await trees.spawn({
+    command: ['sh', '-c', script.replaceAll('$TAG', tag)],
+    cwd: store.folder,
+    env: environment,
+    stdin: 'pipe',
+    kind: 'agent',
+  })
   return { child, tag, living: () => [...new Set([...processesWith(child.runId), ...processesWith(tag)])] }
 }
 const sleeper = 'sh -c "while :; do sleep 0.2; done" $TAG'
@@ -38,7 +36,7 @@ const quick = { graceMs: 50, termMs: 150 }
 test('a program that ends with its stdin is not sent a signal', async () => {
   const { child } = await run('cat; echo goodbye')
   const said = text(child.stdout)
-  expect(await stopTree(child)).toBe(true)
+  expect(await child.stop()).toBe(true)
   expect(await child.exited).toEqual({ code: 0, signal: null })
   expect(await said).toBe('goodbye\n')
 })
@@ -54,7 +52,7 @@ test('a program that does not is asked with TERM, and may clean up', async () =>
       .on('end', () => resolve(heard)),
   )
   await eventually('the trap to be set', () => heard === 'ready\n')
-  expect(await stopTree(child, { graceMs: 300, termMs: 2000 })).toBe(true)
+  expect(await child.stop({ graceMs: 300, termMs: 2000 })).toBe(true)
   expect(await child.exited).toEqual({ code: 7, signal: null })
   expect(await said).toBe('ready\ncleaned\n')
 })
@@ -78,7 +76,7 @@ test.each(stubborn)('nothing is left of a tree %s', async (_, script, least) => 
   const { child, living } = await run(script)
   child.stdout.resume()
   await eventually('the tree to stand', () => living().length >= least)
-  expect(await stopTree(child, quick)).toBe(true)
+  expect(await child.stop(quick)).toBe(true)
   expect(living().filter(isAlive)).toEqual([])
   expect(await listProcessRuns(store.db)).toEqual([])
 })
@@ -86,11 +84,11 @@ test.each(stubborn)('nothing is left of a tree %s', async (_, script, least) => 
 test('stopping takes no longer than it says, and twice at once is one stop', async () => {
   const { child } = await run(`trap "" TERM; ${sleeper}`)
   const startedAt = performance.now()
-  const [first, second] = [stopTree(child, quick), stopTree(child, { graceMs: 60_000 })]
+  const [first, second] = [child.stop(quick), child.stop({ graceMs: 60_000 })]
   expect(first).toBe(second)
   expect(await first).toBe(true)
   expect(performance.now() - startedAt).toBeLessThan(3000 * slowdown())
-  expect(await stopTree(child)).toBe(true)
+  expect(await child.stop()).toBe(true)
 })
 
 test('processes of others live on: bystanders and those of another tree', async () => {
@@ -98,12 +96,12 @@ test('processes of others live on: bystanders and those of another tree', async 
   const other = await run(sleeper)
   const { child } = await run(sleeper)
   try {
-    expect(await stopTree(child, quick)).toBe(true)
+    expect(await child.stop(quick)).toBe(true)
     expect(isAlive(bystander.pid!)).toBe(true)
     expect(other.living().length).toBeGreaterThan(0)
   } finally {
     bystander.kill('SIGKILL')
-    await stopTree(other.child, quick)
+    await other.child.stop(quick)
   }
 })
 
@@ -142,7 +140,7 @@ test(`${rounds} random trees leave nothing`, async () => {
     const mood = () => (Math.random() < 0.5 ? 'deaf' : 'kind')
     const { child, living } = await run(`exec sh ${file} ${Math.floor(Math.random() * 3)} ${mood()} ${mood()} $TAG`)
     await new Promise(resolve => setTimeout(resolve, Math.random() * 40))
-    expect(await stopTree(child, { graceMs: 5, termMs: 30 })).toBe(true)
+    expect(await child.stop({ graceMs: 5, termMs: 30 })).toBe(true)
     expect(living().filter(isAlive)).toEqual([])
   }
   expect(await listProcessRuns(store.db)).toEqual([])

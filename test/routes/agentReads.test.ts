@@ -40,11 +40,19 @@ describe('a card that never ran', () => {
       waitingFor: null,
       startedAt: null,
       endedAt: null,
+      profile: null,
       model: null,
+      mode: null,
+      effort: null,
+      limitEndsAt: null,
+      notBefore: null,
+      silentSince: null,
+      retrying: null,
       usage: null,
       summary: null,
       baseCommit: null,
       branch: null,
+      sandbox: null,
       questions: [],
     })
     for (const list of ['agent/sessions', 'agent/history', 'agent/messages']) expect(await read(card, list)).toEqual([])
@@ -72,6 +80,7 @@ describe('sessions', () => {
       model: 'm1',
       baseCommit: 'a'.repeat(40),
       branch: 'board/1-a-card',
+      sandbox: null,
       filesChanged: 3,
       contextUsed: 50,
       contextSize: 100,
@@ -93,11 +102,19 @@ describe('sessions', () => {
       waitingFor: null,
       startedAt,
       endedAt,
+      profile: null,
       model: 'm1',
+      mode: null,
+      effort: null,
+      limitEndsAt: null,
+      notBefore: null,
+      silentSince: null,
+      retrying: null,
       summary: 'Half done',
       baseCommit: 'a'.repeat(40),
       branch: 'board/1-a-card',
-      usage: { inputTokens: 1001, outputTokens: 22, contextUsed: 50, contextSize: 100, costUsd: 0.5 },
+      sandbox: null,
+      usage: { inputTokens: 1001, outputTokens: 22, exact: true, contextUsed: 50, contextSize: 100, costUsd: 0.5 },
     }
     const sessions = await read(card, 'agent/sessions')
     expect(sessions).toEqual([
@@ -169,6 +186,30 @@ describe('sessions', () => {
     })
   })
 
+  it('are counted by agent and by the day on which they began, with the cost of those that tell it', async () => {
+    const card = await newCard(board)
+    const [told, silent, other] = [
+      await newSession(board, card),
+      await newSession(board, card),
+      await newSession(board, card, { agent: 'other' }),
+    ]
+    await newSession(board, card)
+    for (const session of [told, silent]) await change(session, { startedAt: '2026-02-01T23:59:59.000Z' })
+    await change(other, { startedAt: '2026-02-02T00:00:00.000Z' })
+    await board.server.app.db.transaction(async tx => {
+      await addSessionTokens(tx, told.id, { inputTokens: 100, outputTokens: 10 })
+      await addSessionTokens(tx, silent.id, { inputTokens: 1, outputTokens: 2 })
+      await tx.run('UPDATE agent_sessions SET cost_usd = 0.5 WHERE id = ?', [told.id])
+    })
+    const usage = (since: string) => board.client.projects.usage({ id: card.projectId, since })
+    const later = { day: '2026-02-02', agent: 'other', sessions: 1, inputTokens: 0, outputTokens: 0, costUsd: null }
+    expect(await usage('2026-02-01')).toEqual([
+      { day: '2026-02-01', agent: 'fixture', sessions: 2, inputTokens: 101, outputTokens: 12, costUsd: 0.5 },
+      later,
+    ])
+    expect(await usage('2026-02-02')).toEqual([later])
+  })
+
   it("that are open are the project's active agents", async () => {
     const card = await newCard(board, 'Busy')
     const [ended, running] = [await newSession(board, card), await newSession(board, card, { agent: 'other' })]
@@ -200,6 +241,7 @@ describe('messages', () => {
       role: 'user',
       content: '1',
       tool: null,
+      attachments: [],
       at: expect.stringMatching(/Z$/),
     })
     expect([
@@ -268,6 +310,15 @@ describe('providers', () => {
       installed: expect.any(Boolean),
       install: expect.stringContaining('@qwen-code/qwen-code'),
       credentialProviders: ['openai', 'openrouter', 'custom'],
+      path: expect.toBeOneOf([null, expect.any(String)]),
+      tried: '0.15.10',
+      version: null,
+      signedIn: null,
+      models: [],
+      modes: [],
+      efforts: [],
+      seenAt: null,
+      check: null,
     })
     const configured = await startBoard()
     const config = join(configured.dataDir, 'config.json')
@@ -286,6 +337,15 @@ describe('providers', () => {
       installed: true,
       install: null,
       credentialProviders: [],
+      path: process.execPath,
+      tried: null,
+      version: null,
+      signedIn: null,
+      models: [],
+      modes: [],
+      efforts: [],
+      seenAt: null,
+      check: null,
     })
     expect(reply.text).not.toContain('hush')
     await configured.client.auth.setup({ email: 'ada@example.org', password: 'correct horse' })
@@ -345,12 +405,12 @@ describe('slash commands', () => {
       )
     })
     expect((await get(`/api/projects/${card.projectId}/slash-commands`)).body.data).toEqual([
-      { name: 'explain', description: 'Explain it' },
-      { name: 'front:component', description: 'Make a component' },
-      { name: 'git:commit', description: 'Commit it' },
-      { name: 'matter', description: 'After the matter' },
-      { name: 'nested/do', description: 'Do it' },
-      { name: 'review', description: 'Announced again' },
+      { name: 'explain', description: 'Explain it', agents: [] },
+      { name: 'front:component', description: 'Make a component', agents: [] },
+      { name: 'git:commit', description: 'Commit it', agents: [] },
+      { name: 'matter', description: 'After the matter', agents: [] },
+      { name: 'nested/do', description: 'Do it', agents: [] },
+      { name: 'review', description: 'Announced again', agents: ['b'] },
     ])
   })
 

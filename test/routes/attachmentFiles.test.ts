@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { holdFiles, removeFile, saveFile, sweepAttachments } from '../../src/domain/attachmentFiles.ts'
+import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../support/servers/uploads.ts'
 
@@ -51,7 +51,8 @@ test('deleting removes the file after the row, and the routes then know nothing 
 
 test('files that several want to stay are there until the last of them lets go', async () => {
   await uploads.freshCard()
-  const folder = join(uploads.board.dataDir, 'attachments')
+  const { attachmentFiles, db } = uploads.board.server.app
+  const { folder } = attachmentFiles
   const { storedAs } = await saveFile(
     folder,
     (async function* () {
@@ -60,17 +61,17 @@ test('files that several want to stay are there until the last of them lets go',
     'a.txt',
   )
   const isThere = async () => {
-    await removeFile(folder, storedAs)
+    await attachmentFiles.remove(storedAs)
     utimesSync(join(folder, storedAs), 0, 0)
-    await sweepAttachments({ db: uploads.board.server.app.db, attachmentsDir: folder })
+    await attachmentFiles.sweep(db)
     return existsSync(join(folder, storedAs))
   }
-  const letGo = [holdFiles(folder), holdFiles(folder), holdFiles(folder)]
+  const letGo = [attachmentFiles.hold(), attachmentFiles.hold(), attachmentFiles.hold()]
   for (const each of letGo) {
     expect(await isThere()).toBe(true)
     each()
   }
-  await removeFile(folder, storedAs)
+  await attachmentFiles.remove(storedAs)
   expect(existsSync(join(folder, storedAs))).toBe(false)
 })
 
@@ -178,7 +179,7 @@ test('the sweep deletes what no row stands for and nobody has touched for an hou
   const [stray, half, young] = ['0'.repeat(32), `${'1'.repeat(32)}.part`, '2'.repeat(32)]
   for (const name of [stray, half, young]) writeFileSync(join(folder, name), 'x')
   for (const name of [stray, half]) utimesSync(join(folder, name), old, old)
-  await sweepAttachments(uploads.board.server.app)
+  await uploads.board.server.app.attachmentFiles.sweep(uploads.board.server.app.db)
   expect([stray, half, young].map(name => existsSync(join(folder, name)))).toEqual([false, false, true])
   expect((await uploads.download(id)).status).toBe(200)
   rmSync(join(folder, young))

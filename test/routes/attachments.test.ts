@@ -210,6 +210,17 @@ test('a body that is not one file in the field file is refused, says why, and le
   expect(await uploads.board.client.attachments.list(uploads.card())).toEqual([])
 })
 
+test('a body over which its parser would stand still for ever is refused at once', async () => {
+  await uploads.freshCard()
+  const field = `--xyz\n\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r${'x'.repeat(20_000)}\n`
+  const body = Buffer.concat([Buffer.from(field), part('file', 'a.txt', 'hello'), part('file', 'b.txt', 'y'), end])
+  const began = performance.now()
+  const { status } = await uploads.send(body)
+  expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
+  // The parser takes it when it happens to arrive in small pieces.
+  expect([201, 400]).toContain(status)
+})
+
 test('a body that was cut, swollen or bent anywhere is taken or refused at once', async () => {
   await uploads.freshCard()
   const whole = Buffer.concat([

@@ -40,7 +40,9 @@ const unaudited: Record<string, string[]> = {
   'They try what is set already, and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',
   ],
-  'They are how one’s own screen looks.': ['settings.setUser, settings.setShortcuts'],
+  'They are one’s own: how the screen looks, and a draft that nobody else sees.': [
+    'settings.setUser, settings.setShortcuts, reviews.putDraft',
+  ],
   'Each of its tools says for itself.': ['mcp.call'],
 }
 

@@ -32,6 +32,7 @@ describe('a fresh server', () => {
       authEnabled: true,
       oidcEnabled: false,
       hasUsers: false,
+      registrationEnabled: false,
     })
   })
 

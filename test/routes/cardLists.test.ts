@@ -50,6 +50,25 @@ describe("the list of a project's cards", () => {
     expect(await titles('archived=false')).toBe('abcdef')
   })
 
+  it('may be of those that nobody has looked at', async () => {
+    const { key } = await board.client.keys.create({
+      name: 'ci',
+      scope: 'project',
+      projectId,
+      permissions: ['cards.create'],
+    })
+    const made = await board.request('POST', `/api/external/projects/${projectId}/cards`, {
+      token: key,
+      body: { title: 'i' },
+    })
+    const id = String(made.body.data.id)
+    expect(await titles('unread=true')).toBe('i')
+    expect(await titles('unread=true&status=completed')).toBe('')
+    await board.client.cards.view({ projectId, cardId: id })
+    expect(await titles('unread=true')).toBe('')
+    await board.client.cards.delete({ projectId, cardId: id })
+  })
+
   it('may be of one board, one column or one status', async () => {
     expect(await titles(`boardId=${otherBoard}`)).toBe('f')
     expect(await titles(`columnId=${active}`)).toBe('e')

@@ -93,6 +93,10 @@ describe('a column', () => {
       boardId,
       prompt: 'p',
       agent: null,
+      profile: null,
+      model: null,
+      mode: null,
+      effort: null,
       cardCount: 0,
     })
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })

@@ -59,6 +59,8 @@ describe('keeping an API key', () => {
       name: 'Mine',
       provider: 'anthropic',
       baseUrl: null,
+      headers: [],
+      models: [],
       kind: 'api_key',
       createdAt: time,
       updatedAt: time,
@@ -171,6 +173,23 @@ describe('verifying a key', () => {
     expect(detail).not.toContain('canary')
   })
 
+  it("asks a base URL that ends with the API's version once for it, and sends the credential's headers", async () => {
+    const { id } = await add({
+      provider: 'openai',
+      baseUrl: `${provider.url}/v1`,
+      headers: { 'X-Team': 'blue' },
+      models: ['big'],
+    })
+    provider.goodKey = apiKey
+    expect(await verify(id)).toEqual({ valid: true, detail: null })
+    expect(provider.asked('/v1/models').at(-1)).toMatchObject({ headers: { 'x-team': 'blue' } })
+    const { body, text } = await request('GET', `/api/credentials/${id}`)
+    expect(body.data).toMatchObject({ headers: ['X-Team'], models: ['big'] })
+    expect(text).not.toContain('blue')
+    const moved = await request('PATCH', `/api/credentials/${id}`, { baseUrl: 'http://127.0.0.1:9', apiKey })
+    expect([moved.status, moved.body.error.details[0].path]).toEqual([400, 'headers'])
+  })
+
   it('takes the refusal that each provider has for one', async () => {
     const { id } = await add({ provider: 'google' })
     provider.on('/v1beta/models', (_, response) => {
@@ -250,7 +269,7 @@ describe('choosing', () => {
     const projectId = await newProject(own, { organizationId })
     const { id: cardId } = await board.as(own).cards.create({ projectId, title: 'c' })
     const [ofCard, ofProject, ofOrganization] = [await add(), await add(), await add()].map(({ id }) => id)
-    const used = async () => (await credentials.credentialFor(app.db, { id: Number(cardId) }))?.id.toString()
+    const used = async () => (await credentials.credentialFor(app.db, { id: Number(cardId) }, null))?.id.toString()
     const choose = async (path: string, credentialId: string | null) =>
       (await request('PUT', path, { credentialId })).body.data
     const [card, project, organization] = [

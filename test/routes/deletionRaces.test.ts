@@ -132,3 +132,34 @@ it.skipIf(onLibsqlServer)('a restore of a backup that goes is 404', async () => 
   const reply = await board.request('POST', `/api/backups/${filename}/restore`)
   expect([reply.status, reply.body.error.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
 })
+
+it('what a body names and somebody deletes meanwhile is told of by its own code', async () => {
+  const { projectId, cardId, emptyColumnId, templateId, organizationId, credentialId } = await seed(board)
+  const cases: Array<[string, () => Promise<unknown>, string, string, Record<string, unknown>]> = [
+    [
+      'TEMPLATE_NOT_FOUND',
+      () => board.client.templates.delete({ id: templateId }),
+      'POST',
+      `/api/projects/${projectId}/boards`,
+      { name: 'B', templateId },
+    ],
+    [
+      'COLUMN_NOT_FOUND',
+      () => board.client.columns.delete({ projectId, columnId: emptyColumnId }),
+      'PATCH',
+      `/api/projects/${projectId}/cards/${cardId}/move`,
+      { columnId: emptyColumnId },
+    ],
+    [
+      'CREDENTIAL_NOT_FOUND',
+      () => board.client.credentials.delete({ id: credentialId }),
+      'PUT',
+      `/api/organizations/${organizationId}/default-credential`,
+      { credentialId },
+    ],
+  ]
+  for (const [code, remove, method, path, body] of cases) {
+    const reply = await outrun(remove, () => board.request(method, path, { body }))
+    expect([reply.status, reply.body.error.code]).toEqual([404, code])
+  }
+})

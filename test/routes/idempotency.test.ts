@@ -70,6 +70,7 @@ describe('an Idempotency-Key', () => {
         .sort(),
     ).toEqual([
       'agents.token',
+      'auth.createTicket',
       'auth.register',
       'auth.setup',
       'backups.create',

@@ -76,6 +76,7 @@ describe('an agent', () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name).sort()).toEqual([
       'add_monitor',
+      'answer_comment',
       'attach_file',
       'create_card',
       'delete_monitor',

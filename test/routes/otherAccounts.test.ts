@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { hasBubblewrap } from '../support/processes/bubblewrap.ts'
 import { askAs, hasOtherAccount, type Answered, type Asked } from '../support/processes/otherAccount.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
@@ -118,6 +119,26 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
   })
 })
 
+describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => {
+  it('is a stranger, though its processes have the account of the server', async () => {
+    const board = await start()
+    await board.client.auth.setSettings({ enabled: false })
+    const requests = [me, tools, figures, socket]
+    const own = await askAs('own', board.url, requests)
+    expect(own.map(({ status }) => status)).toEqual([200, 200, 200, 101])
+    const sandboxed = await askAs('sandboxed', board.url, requests)
+    expect(sandboxed.map(({ status }) => status)).toEqual([401, 401, 401, 101])
+    expect(sandboxed[3]!.rest).toMatch(closedWith4001)
+  })
+
+  it('is let in with a token', async () => {
+    const board = await start()
+    const authorization = `Bearer ${board.token}`
+    const [answered] = await askAs('sandboxed', board.url, [{ ...me, headers: { authorization } }])
+    expect(answered!.status).toBe(200)
+  })
+})
+
 describe('a request that says it was passed on', () => {
   it.each([
     'x-forwarded-for',
@@ -173,24 +194,35 @@ describe("the kernel's table", () => {
       })
     })
   const [own, root] = [process.geteuid!(), 0]
+  /** A socket of this process, which is in the server's own user namespace. */
+  const held = readdirSync('/proc/self/fd')
+    .map(file => {
+      try {
+        return Number(/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${file}`))?.[1])
+      } catch {
+        return Number.NaN
+      }
+    })
+    .find(inode => inode > 0)!
   const at = (port: number) => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const line = (client: number, server: number, state: string, uid: number, inode: number) =>
     `   0: ${at(client)} ${at(server)} ${state} 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`
   const head = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n'
 
   it.each<[string, number, Array<[state: string, uid: number, inode: number]>]>([
-    ['a connection of the own account', 200, [['01', own, 5]]],
-    ['one whose client has sent everything', 200, [['05', own, 5]]],
-    ["another account's", 401, [['01', own + 1, 5]]],
+    ['a connection of the own account', 200, [['01', own, held]]],
+    ['one whose client has sent everything', 200, [['05', own, held]]],
+    ['one of the own account that no process holds', 401, [['01', own, 5]]],
+    ["another account's", 401, [['01', own + 1, held]]],
     ['one that nobody holds any more', 401, [['05', root, 0]]],
     ['one that is over', 401, [['06', root, 0]]],
-    ['one that is being opened', 401, [['02', own, 5]]],
+    ['one that is being opened', 401, [['02', own, held]]],
     [
       'two of which one is not the own',
       401,
       [
-        ['01', own, 5],
-        ['01', own + 1, 6],
+        ['01', own, held],
+        ['01', own + 1, held],
       ],
     ],
     ['none', 401, []],

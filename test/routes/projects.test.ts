@@ -1,3 +1,4 @@
+import { defaultSandbox } from '../../src/contract/sandbox.ts'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -29,7 +30,14 @@ describe('creating a project', () => {
       organizationId: null,
       credentialId: null,
       agent: null,
+      profile: null,
+      model: null,
+      mode: null,
+      effort: null,
       copiedFiles: [],
+      approvalPolicy: { default: 'ask', allow: [], refuse: [] },
+      usageLimits: { onLimit: 'stop', next: [] },
+      sandbox: defaultSandbox,
       role: 'admin',
       unreadCount: 0,
       lastOpenedAt: null,

@@ -1,30 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import type { OpenApiDocument, Operation } from '../../daemon/documents/openapiTypes.ts'
 import { paramsOf, textParams } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
 import { startBoard, type Reply, type RequestOptions, type TestBoard } from '../support/servers/testBoard.ts'
+import { keptAnswers, readPromises, serverRows, type Promises } from '../support/contract/promises.ts'
 import { preparations } from '../support/contract/preparations.ts'
 import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
-import { startSingleSignOn } from '../support/identity/singleSignOn.ts'
 import { sample } from '../support/run/sample.ts'
 
-/** What the OpenAPI document, as a client reads it, promises of each row, held against what the server does. */
+/** What the OpenAPI document promises of each row, held against what the server does. serverPromises.test.ts has the rows that change a whole server. */
 let board: TestBoard
 let own: Seed
-let document: OpenApiDocument
+let promises: Promises
 beforeAll(async () => {
   board = await startSlotlessBoard()
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
   own = await seed(board)
-  document = (await board.request('GET', '/api/openapi.json', { token: null })).body
+  promises = await readPromises(board)
 })
 afterAll(() => board.close())
-
-const operationOf = ({ route }: Row): Operation => document.paths[route.path]![route.method.toLowerCase()]!
-const offers = (row: Row, header: string): boolean =>
-  operationOf(row).parameters.some(({ name, in: place }) => place === 'header' && name === header)
-const codesOf = (row: Row, status: number): string[] =>
-  operationOf(row).responses[status]?.description.split(', ') ?? []
 
 function send(
   row: Row,
@@ -44,14 +37,8 @@ async function freshSeed({ name }: Row): Promise<Seed> {
 
 let keys = 0
 const newKey = () => `promise-${++keys}`
-const kept = async (key: string): Promise<number> =>
-  (await board.server.app.db.get<{ total: number }>('SELECT count(*) AS total FROM idempotent_answers WHERE key = ?', [
-    key,
-  ]))!.total
 
-/** Rows that change the whole server. */
-const endsTheBoard = ['auth.setup', 'backups.restore', 'auth.logout', 'server.socket']
-const writes = rows.filter(({ route, name }) => route.method !== 'GET' && !endsTheBoard.includes(name))
+const writes = rows.filter(({ route, name }) => route.method !== 'GET' && !serverRows.includes(name))
 
 describe('an Idempotency-Key', () => {
   const cases = writes.map(row => [row.name, row] as const)
@@ -60,9 +47,9 @@ describe('an Idempotency-Key', () => {
     const [key, input] = [newKey(), exampleOf(row, fresh)]
     const ask = () => send(row, input, { token: tokenFor(row, fresh), headers: { 'idempotency-key': key } })
     const [first, second] = [await ask(), await ask()]
-    if (!offers(row, 'Idempotency-Key')) return expect(await kept(key)).toBe(0)
+    if (!promises.offers(row, 'Idempotency-Key')) return expect(await keptAnswers(board, key)).toBe(0)
     expect(first.status, first.text).toBe(201)
-    expect([second.status, second.body, second.headers.get('etag'), await kept(key)]).toEqual([
+    expect([second.status, second.body, second.headers.get('etag'), await keptAnswers(board, key)]).toEqual([
       201,
       first.body,
       first.headers.get('etag'),
@@ -93,9 +80,9 @@ describe('If-Match', () => {
       token: tokenFor(row, fresh),
       headers: { 'if-match': '"999999"' },
     })
-    if (!offers(row, 'If-Match')) return expect(refused.status, refused.text).not.toBe(412)
+    if (!promises.offers(row, 'If-Match')) return expect(refused.status, refused.text).not.toBe(412)
     expect([refused.status, refused.body.error.code]).toEqual([412, 'VERSION_CONFLICT'])
-    expect(codesOf(row, 412)).toEqual(['VERSION_CONFLICT'])
+    expect(promises.codesOf(row, 412)).toEqual(['VERSION_CONFLICT'])
     const { version } = await board.client.cards.get({ projectId: fresh.projectId, cardId: fresh.cardId })
     const allowed = await send(row, exampleOf(row, fresh), {
       token: tokenFor(row, fresh),
@@ -108,9 +95,9 @@ describe('If-Match', () => {
 describe('a parameter that names nothing', () => {
   const cases = rows.flatMap(row => paramsOf(row.route.path).map(param => [row.name, param, row] as const))
   test.each(sample(cases, 5))('%s {%s} is answered with the promised code', async (name, param, row) => {
-    const { description } = operationOf(row).parameters.find(each => each.name === param)!
+    const { description } = promises.operationOf(row).parameters.find(each => each.name === param)!
     const [promised] = description!.split(' ')
-    expect(codesOf(row, 404)).toContain(promised)
+    expect(promises.codesOf(row, 404)).toContain(promised)
     const isText = (textParams as readonly string[]).includes(param)
     for (const missing of isText ? ['nobody-20200101-000000.tar.gz', 'nobody@example.org'] : ['999999999', '0', 'x']) {
       const reply = await send(row, { ...exampleOf(row, own), [param]: missing })
@@ -148,11 +135,12 @@ describe('a limit', () => {
 
   it('is promised by its sentence and by 429', () => {
     for (const row of rows)
-      expect([row.name, operationOf(row).description.includes('Limited: ')]).toEqual([
+      expect([row.name, promises.operationOf(row).description.includes('Limited: ')]).toEqual([
         row.name,
         row.route.rateLimit !== undefined,
       ])
-    for (const row of rows.filter(({ route }) => route.rateLimit)) expect(codesOf(row, 429)).toEqual(['RATE_LIMITED'])
+    for (const row of rows.filter(({ route }) => route.rateLimit))
+      expect(promises.codesOf(row, 429)).toEqual(['RATE_LIMITED'])
   })
 
   test.each(limitedBy('apiKey').map(row => [row.name, row] as const))('of requests holds for %s', async (_, row) => {
@@ -201,21 +189,7 @@ describe('a limit', () => {
 
 describe('an answer that is not in the envelope', () => {
   const raw = rows.filter(({ route }) => route.transfer === 'file' || route.transfer === 'raw')
-  /** Answered where the provider, or a client that upgrades, plays its part: oidc.test.ts and test/socket. */
-  const elsewhere = ['oidc.login', 'oidc.callback', 'server.socket']
-
-  /** The promised answer of a status, which the reply has to be. */
-  function expectPromised(row: Row, { status, headers, text }: Reply): void {
-    const promised = operationOf(row).responses[status]
-    expect(promised, `${row.name} ${status}`).toBeDefined()
-    const [type] = Object.keys(promised!.content ?? {})
-    if (type === undefined) return expect([headers.get('content-type'), text]).toEqual([expect.anything(), ''])
-    expect(headers.get('content-type')?.split(';')[0]).toMatch(
-      new RegExp(`^${type.replaceAll('*', '[\\w.+-]+').replaceAll('/', '\\/')}$`),
-    )
-  }
-
-  test.each(raw.filter(({ name }) => !elsewhere.includes(name)).map(row => [row.name, row] as const))(
+  test.each(raw.filter(({ name }) => !serverRows.includes(name)).map(row => [row.name, row] as const))(
     '%s has a promised status and content type',
     async (_, row) => {
       const fresh = await freshSeed(row)
@@ -223,28 +197,19 @@ describe('an answer that is not in the envelope', () => {
         send(row, exampleOf(row, fresh), { token: tokenFor(row, fresh), headers })
       const whole = await ask()
       expect(whole.status).toBe(200)
-      expectPromised(row, whole)
+      promises.expectRaw(row, whole)
       const [again, range, beyond] = [
         await ask({ 'if-none-match': whole.headers.get('etag') ?? '"none"' }),
         await ask({ range: 'bytes=0-0' }),
         await ask({ range: 'bytes=999999999-' }),
       ]
-      const promised = (status: number) => Object.hasOwn(operationOf(row).responses, status)
+      const promised = (status: number) => Object.hasOwn(promises.operationOf(row).responses, status)
       expect([again.status, range.status, beyond.status]).toEqual([
         promised(304) ? 304 : 200,
         promised(206) ? 206 : 200,
         promised(416) ? 416 : 200,
       ])
-      if (promised(206)) expectPromised(row, range)
+      if (promised(206)) promises.expectRaw(row, range)
     },
   )
-
-  it('oidc.login redirects', async () => {
-    const signOn = await startSingleSignOn()
-    const row = raw.find(({ name }) => name === 'oidc.login')!
-    const reply = await send(row, exampleOf(row, own), { on: signOn.board, token: null })
-    expect(reply.status).toBe(302)
-    expect(operationOf(row).responses).toHaveProperty('302')
-    await signOn.close()
-  })
 })

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Permission } from '../../src/contract/route.ts'
+import { WebSocket } from 'undici'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow, openRaw, openSocket, type LiveSocket } from '../support/receivers/liveSocket.ts'
@@ -42,6 +43,22 @@ test.each([
   const live = opened(await openSocket(board.url, token))
   expect((await live.untilClosed()).code).toBe(4001)
   expect(live.messages).toEqual([])
+})
+
+test('a browser sends its token as a subprotocol, of which it gets the name back alone, and no address holds the token', async () => {
+  const socketOf = (...protocols: string[]) => new WebSocket(`${board.url.replace('http', 'ws')}/api/ws`, protocols)
+  const socket = socketOf('board', `bearer.${board.token}`)
+  const told = await new Promise((resolve, reject) => {
+    socket.addEventListener('error', ({ message }) => reject(new Error(message)))
+    socket.addEventListener('open', () => socket.send(JSON.stringify({ type: 'ping' })))
+    socket.addEventListener('message', ({ data }) => resolve(JSON.parse(data as string).type))
+  })
+  expect([told, socket.protocol]).toEqual(['pong', 'board'])
+  socket.close()
+  const closed = (each: WebSocket) =>
+    new Promise(resolve => each.addEventListener('close', ({ code }) => resolve(code)))
+  expect(await closed(socketOf('board', 'bearer.svc_st_nonsense'))).toBe(4001)
+  expect(await closed(socketOf('board'))).toBe(4001)
 })
 
 test('a socket whose token is signed out is closed with 4001 within a second, another of the same account stays', async () => {

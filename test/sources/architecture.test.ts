@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { imports, room, root, sources, upwardImports } from './imports.ts'
 
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
-const cliMayImport = ['cli', 'src/async', 'src/contract', 'src/client', 'src/config']
+const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config']
 
 test('every source file stands in a room that has a floor', () => {
   expect(sources.filter(file => room(file) === undefined)).toEqual([])
@@ -14,7 +14,7 @@ test('imports go down, never up', () => {
   expect(upwardImports.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
-test('the command line imports the contract, the client, the configuration and the queues only', () => {
+test('the command line imports the contract, the client, the model of a board, the configuration and the queues only', () => {
   const foreign = imports
     .filter(
       ({ from, to }) =>
@@ -24,6 +24,18 @@ test('the command line imports the contract, the client, the configuration and t
     )
     .map(({ from, to }) => `${from} -> ${to}`)
   expect([...new Set(foreign)]).toEqual([])
+})
+
+/** What the page has of the contract when it runs: the schemas stay on the server, which checks what it is sent. */
+const pageMayImport = ['daemon/web', 'src/async', 'src/boardModel', 'src/client', 'src/contract']
+
+test('the page imports the contract, the client and the model of a board only, and nobody imports the page', () => {
+  const isPage = (file: string) => file.startsWith('daemon/web/')
+  const foreign = imports.filter(
+    ({ from, to }) =>
+      isPage(from) !== isPage(to) && (isPage(to) || !pageMayImport.some(folder => to.startsWith(`${folder}/`))),
+  )
+  expect(foreign.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
 test('the contract imports nothing but itself and valibot', () => {
@@ -91,6 +103,7 @@ test('a request waits for no file while others could be answered', () => {
     sources.filter(
       file =>
         !file.startsWith('cli/') &&
+        !file.startsWith('daemon/web/') &&
         !mayWaitForFiles.includes(file) &&
         /\b[a-z]\w*Sync\b/.test(readFileSync(join(root, file), 'utf8')),
     ),

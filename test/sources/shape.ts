@@ -70,6 +70,9 @@ const unusedExports = once(() => {
   const entry = [
     '{cli,daemon}/{main,program}.ts',
     'cli/watch/watchList.ts',
+    'daemon/web/main.tsx',
+    'src/client/*.browser.ts',
+    'src/process/watchdogProgram.ts',
     'test/**/*.test.ts',
     'test/{bench,mutation}/*.ts',
   ]

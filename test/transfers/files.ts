@@ -104,6 +104,7 @@ export function normal(document: Doc): Doc {
     'cards',
     'sessions',
     'messages',
+    'reviews',
     'attachments',
     'contents',
   ]

@@ -13,13 +13,20 @@ const plain = (maxLength: number) =>
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
 const commit = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 })
 const agent = fc.constantFrom('claude', 'codex', 'a.b-c_1')
+const choice = {
+  agent: orNull(agent),
+  profile: orNull(fc.constantFrom('gateway', 'b-2')),
+  model: orNull(plain(20)),
+  mode: orNull(plain(20)),
+  effort: orNull(fc.constantFrom('low', 'high')),
+}
 const ended = fc.constantFrom('completed', 'failed', 'cancelled', 'interrupted')
 
 const column = fc.record({
   name: plain(40),
   columnType: fc.constantFrom('backlog', 'active', 'done', 'archive'),
   prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
-  agent: orNull(agent),
+  ...choice,
 })
 const step = fc.record({
   column: fc.nat(),
@@ -80,6 +87,27 @@ const attachment = fc.record({
   bytes: fc.oneof(fc.uint8Array({ maxLength: 2000 }), fc.constant(new Uint8Array(800_000).fill(7))),
   createdAt: time,
 })
+const reviewComment = fc.record({
+  path: plain(30),
+  side: fc.constantFrom('old', 'new'),
+  startLine: fc.integer({ min: 1, max: 9 }),
+  line: fc.integer({ min: 9, max: 99 }),
+  text: plain(40),
+  body: plain(40),
+  answer: orNull(plain(30)),
+  answeredAt: orNull(time),
+  resolvedAt: orNull(time),
+})
+const review = fc.record({
+  round: fc.integer({ min: 1, max: 9 }),
+  verdict: fc.constantFrom('comment', 'request_changes', 'approve'),
+  body: plain(60),
+  authorName: plain(20),
+  baseCommit: orNull(commit),
+  headCommit: orNull(commit),
+  comments: fc.array(reviewComment, { maxLength: 3 }),
+  createdAt: time,
+})
 const card = fc.record({
   column: fc.nat(),
   kind: fc.constantFrom('kanban', 'kanban', 'kanban', 'terminal'),
@@ -88,9 +116,12 @@ const card = fc.record({
   labels: fc.array(plain(10), { maxLength: 4 }),
   groupId: orNull(plain(10)),
   steps: fc.array(step, { maxLength: 3 }),
-  agent: orNull(agent),
+  ...choice,
   status: fc.oneof(ended, fc.constant('idle')),
   statusReason: orNull(fc.constantFrom('crashed', 'refused')),
+  reviewState: orNull(fc.constantFrom('pending', 'changes_requested', 'approved')),
+  reviewRound: fc.nat({ max: 9 }),
+  creatorName: orNull(plain(20)),
   unread: fc.boolean(),
   deferred: fc.boolean(),
   autoMode: fc.boolean(),
@@ -107,12 +138,19 @@ const card = fc.record({
   version: fc.integer({ min: 1, max: 1000 }),
   place: fc.double({ noNaN: true }),
   sessions: fc.array(session, { maxLength: 2 }),
+  reviews: fc.array(review, { maxLength: 2 }),
   attachments: fc.array(attachment, { maxLength: 1 }),
 })
 const project = fc.record({
   name: plain(30),
-  agent: orNull(agent),
+  ...choice,
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
+  // A file allows nothing.
+  approvalPolicy: fc.record({
+    default: fc.constantFrom('ask', 'refuse'),
+    allow: fc.constant([]),
+    refuse: fc.array(fc.constantFrom('git push', 'rm')),
+  }),
   createdAt: time,
   updatedAt: time,
   scripts: fc.array(fc.record({ name: plain(20), command: plain(30) }), { maxLength: 3 }),
@@ -144,6 +182,7 @@ function toDocument(projects: Doc[], path: string): Doc {
     cards: [],
     sessions: [],
     messages: [],
+    reviews: [],
     attachments: [],
     contents: [],
   }
@@ -189,42 +228,46 @@ function addCards(
   add: (part: string, record: Doc) => number,
   parts: Record<string, Doc[]>,
 ): void {
-  const made = cards.map(({ column, kind, steps, archived, archivedAt, place, sessions, attachments, ...card }) => {
-    const { id: columnId, type } = columns[column % columns.length]!
-    const isArchived = archived || type === 'archive'
-    const pipeline = [
-      ...new Map(
-        steps.map(({ column: at, ...step }: Doc) => [
-          columns[at % columns.length]!.id,
-          { columnId: columns[at % columns.length]!.id, ...step },
-        ]),
-      ).values(),
-    ]
-    const id = add('cards', {
-      columnId,
-      kind,
-      position: null,
-      ...card,
-      pipeline,
-      command: kind === 'terminal' ? 'echo "hi"' : null,
-      archivedAt: isArchived ? archivedAt : null,
-    })
-    return {
-      id,
-      columnId,
-      place,
-      isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'),
-      sessions,
-      attachments,
-    }
-  })
+  const made = cards.map(
+    ({ column, kind, steps, archived, archivedAt, place, sessions, reviews, attachments, ...card }) => {
+      const { id: columnId, type } = columns[column % columns.length]!
+      const isArchived = archived || type === 'archive'
+      const pipeline = [
+        ...new Map(
+          steps.map(({ column: at, ...step }: Doc) => [
+            columns[at % columns.length]!.id,
+            { columnId: columns[at % columns.length]!.id, ...step },
+          ]),
+        ).values(),
+      ]
+      const id = add('cards', {
+        columnId,
+        kind,
+        position: null,
+        ...card,
+        pipeline,
+        command: kind === 'terminal' ? 'echo "hi"' : null,
+        archivedAt: isArchived ? archivedAt : null,
+      })
+      return {
+        id,
+        columnId,
+        place,
+        isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'),
+        sessions,
+        reviews,
+        attachments,
+      }
+    },
+  )
   const counts = new Map<number, number>()
   for (const { id, columnId, isOrdered } of [...made].sort((a, b) => a.place - b.place)) {
     if (!isOrdered) continue
     parts.cards!.find(card => card.id === id)!.position = counts.get(columnId) ?? 0
     counts.set(columnId, (counts.get(columnId) ?? 0) + 1)
   }
-  for (const { id: cardId, sessions, attachments } of made) {
+  for (const { id: cardId, sessions, reviews, attachments } of made) {
+    for (const each of reviews) parts.reviews!.push({ cardId, ...each })
     for (const { said, ...session } of sessions) {
       const sessionId = add('sessions', { cardId, ...session })
       for (const { waits, ...message } of said)

@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
@@ -11,6 +13,7 @@ beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' },
     asking: { fixture: 'permission-first' },
+    told: { fixture: 'asks-as-told' },
     planning: { fixture: 'plan-approval' },
     forever: { fixture: 'forever' },
     crashing: { fixture: 'crash-in-turn' },
@@ -93,6 +96,22 @@ describe('an opened card', () => {
     await terminal.shows('✓ completed', 20_000)
   })
 
+  test("shows what would run and the agent's own answers; a number gives one", async () => {
+    const call = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /' } }
+    const id = await add('told', { title: 'Asks to run', prompt: JSON.stringify({ call }) })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'a')
+    await terminal.shows('A harmless thing')
+    await terminal.shows('$ rm -rf /')
+    await terminal.shows('2 Always allow')
+    terminal.press('2')
+    await terminal.shows('Answered the agent')
+    await board.until(id, 'its end', ({ status }) => status === 'completed')
+    expect((await board.messages(id)).at(-1)?.content).toBe('Allowed: always.')
+  })
+
   test('answers no question before it is shown, and stays open for who is too quick', async () => {
     const id = await add('asking', { title: 'Answered at once' })
     await open()
@@ -129,6 +148,34 @@ describe('an opened card', () => {
     await terminal.shows(`Sent to the agent of card ${id}.`)
     await terminal.shows('And now the next one.')
     await board.untilStatus(id, 'completed')
+  })
+
+  test("a message that begins with a slash shows the agents' commands, and tab completes the chosen one", async () => {
+    const commands = join(board.path, '.claude', 'commands')
+    mkdirSync(commands, { recursive: true })
+    for (const [name, description] of [
+      ['explain', 'Explain the code'],
+      ['release:draft', 'Write the notes'],
+      ['release:undo', `Take it back${' and on'.repeat(50)}`],
+    ])
+      writeFileSync(join(commands, `${name}.md`), `${description}\n`)
+    const id = await add('forever', { title: 'Commanded' })
+    await open()
+    terminal.press('m', 'Read a/b')
+    await terminal.shows('Read a/b')
+    expect(terminal.text()).not.toContain('Explain the code')
+    terminal.press('ctrl+u', '/')
+    await terminal.shows(/\/explain +Explain the code/)
+    terminal.press('REL')
+    await terminal.lacks('Explain the code')
+    await terminal.shows(/\/release:undo +Take it back and on/)
+    terminal.press('down', 'tab')
+    await terminal.shows('/release:undo ')
+    await terminal.lacks('Write the notes')
+    terminal.press('now', 'enter')
+    await terminal.shows(`Sent to the agent of card ${id}.`)
+    expect((await board.messages(id)).map(({ content }) => content)).toContain('/release:undo now')
+    rmSync(commands, { recursive: true })
   })
 
   test('thoughts and kinds of tools are hidden as the settings say', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { rowOf, type Line } from '../../cli/ui/terminal/cells.ts'
 import { diffFrames, type Frame } from '../../cli/ui/terminal/frame.ts'
 import { createDecoder } from '../../cli/ui/terminal/keys.ts'
+import { anyCharacter } from '../support/contract/anyCharacter.ts'
 
 const width = 24
 const height = 5
@@ -71,7 +72,7 @@ describe('frames', () => {
 
   test('no text steers the terminal, and no row is wider than the terminal', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), texts => {
+      fc.property(fc.array(fc.string({ unit: anyCharacter }), { maxLength: 3 }), texts => {
         const row = rowOf({ spans: texts.map(text => ({ text })) }, width)
         expect(row.graphemes).toHaveLength(width)
         expect(row.graphemes.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
@@ -123,7 +124,7 @@ describe('keys', () => {
 
   test('no text makes the decoder fail or wait for ever', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' })), pieces => {
+      fc.property(fc.array(fc.string({ unit: anyCharacter })), pieces => {
         const decoder = createDecoder()
         for (const piece of pieces) decoder.push(piece)
         decoder.flush()

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { writeOffers } from '../../src/store/agentOffers.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { line, open, terminal, useEmptyBoard, world } from './emptyBoard.ts'
+import { fakeBrowser } from '../support/browsers/fakeBrowser.ts'
 import { boardIn } from '../support/terminals/terminal.ts'
 
 useEmptyBoard()
@@ -56,6 +58,28 @@ describe('what is done to cards', () => {
     expect((await card(id)).agent).toBeNull()
   })
 
+  test('w offers profiles after agents, and then the models of what was chosen', async () => {
+    const { app } = world.server.server
+    const models = JSON.stringify([
+      { id: 'opus', name: 'opus' },
+      { id: 'haiku', name: 'haiku' },
+    ])
+    await app.db.transaction(tx => writeOffers(tx, { host: tx.host ?? '', agent: 'claude', profile: '', models }))
+    await world.server.client.agentProfiles.create({ name: 'nightly', agent: 'claude' })
+    const id = await world.card('One')
+    await world.server.client.cards.update({ projectId: world.projectId, cardId: id, effort: 'high' })
+    await open()
+    terminal.press('w')
+    await terminal.shows(/nightly .*profile of claude/)
+    terminal.press('nightly', 'enter')
+    await terminal.shows(`Model of nightly for card ${id}`)
+    await terminal.shows(/opus[^]*haiku/)
+    terminal.press('hai', 'enter')
+    await terminal.shows(`Card ${id} gets the agent claude, profile nightly, model haiku.`)
+    const chosen = { agent: 'claude', profile: 'nightly', model: 'haiku', mode: null, effort: null }
+    expect(await card(id)).toMatchObject(chosen)
+  })
+
   test('M asks, and says what the server says of the merge', async () => {
     const id = await world.card('One')
     await open()
@@ -88,7 +112,7 @@ describe('what is done to cards', () => {
 
   test('o shows the card in the browser, as cards view --web does', async () => {
     const id = await world.card('In the browser')
-    await open({ env: { BROWSER: 'true' } })
+    await open({ env: { BROWSER: fakeBrowser(world.cli.home).command } })
     terminal.press('o')
     await terminal.shows(`Opened card ${id} in your browser.`)
     terminal.close()

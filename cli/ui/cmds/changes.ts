@@ -1,3 +1,4 @@
+import { whyNotStarted } from '../../../src/client/agentStarts.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import type { CardPlace } from '../../cards/cardApi.ts'
 import { startCard } from '../../cards/cardRun.ts'
@@ -31,7 +32,7 @@ type Changes =
   | 'userCommand'
 type ChangeTable<Types extends Changes> = { [Type in Types]: (job: JobOf<Type>) => Promise<Msg | void> }
 
-/** What the model has changed, and what is done in the terminal's place or beside it. */
+/** The commands that change something, and those that use the terminal or programs beside it. */
 export const changesOf = (context: Context, shown: Shown, hooks: CmdHooks): ChangeTable<Changes> => ({
   ...placingOf(context, shown),
   ...agentWorkOf(context, shown),
@@ -40,25 +41,20 @@ export const changesOf = (context: Context, shown: Shown, hooks: CmdHooks): Chan
 
 type Placing = 'viewed' | 'move' | 'archive' | 'unarchive' | 'delete' | 'restore'
 
-/** Where cards stand, and whether they are there at all. */
+/** Commands that move, delete or restore cards. */
 function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placing> {
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
   return {
     viewed: ({ cardId }) => client.cards.view(place(cardId)),
     move: async ({ move: { id, cardId, columnId, position } }) => {
-      const { version, columnType, lastAgentAction, updatedAt } = await client.cards.move({
-        ...place(cardId),
-        columnId: columnId!,
-        position,
-      })
-      const isRefusal =
-        columnType === 'active' && lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt
+      const card = await client.cards.move({ ...place(cardId), columnId: columnId!, position })
+      const reason = whyNotStarted(card)
       return {
         type: 'moved',
         moveId: id,
-        version,
-        ...(isRefusal && { notStarted: `No agent started on card ${cardId}: ${lastAgentAction.detail}` }),
+        version: card.version,
+        ...(reason !== undefined && { notStarted: `No agent started on card ${cardId}: ${reason}` }),
       }
     },
     archive: async ({ move: { id, cardId } }) => done(id, (await client.cards.archive(place(cardId))).version),
@@ -87,18 +83,20 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
     run: ({ cardId }) => run(context, place(cardId)),
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
-    approve: ({ cardId, requestId, approved, feedback }) =>
-      client.agents.approvePlan({ ...place(cardId), requestId, approved, feedback }),
+    approve: ({ cardId, requestId, approved, optionId, feedback }) =>
+      client.agents.approvePlan({ ...place(cardId), requestId, approved, optionId, feedback }),
     merge: async ({ cardId }) => {
       const { merged, into } = await client.agents.merge(place(cardId))
       const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
       return { type: 'said', text }
     },
-    agent: async ({ cardId, agent }) => {
-      await client.cards.update({ ...place(cardId), agent })
+    agent: async ({ cardId, choice }) => {
+      await client.cards.update({ ...place(cardId), ...choice })
+      const { agent, profile, model } = choice
+      const how = [profile === null ? '' : `, profile ${profile}`, model === null ? '' : `, model ${model}`].join('')
       return {
         type: 'said',
-        text: `Card ${cardId} gets ${agent === null ? "the project's agent" : `the agent ${agent}`}.`,
+        text: `Card ${cardId} gets ${agent === null ? "the project's agent" : `the agent ${agent}${how}`}.`,
       }
     },
     send: async ({ cardId, content }) => {
@@ -137,7 +135,7 @@ function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHo
   }
 }
 
-/** Puts labels on a card and takes others off. What it has beside those stays as it is by then. */
+/** Adds and removes labels of a card; its other labels stay as they are on the server. */
 async function label({ client }: Context, place: CardPlace, marks: Readonly<Record<string, boolean>>): Promise<void> {
   const { labels, version } = await client.cards.get(place)
   const kept = labels.filter(name => marks[name] !== false)
@@ -146,7 +144,7 @@ async function label({ client }: Context, place: CardPlace, marks: Readonly<Reco
   await client.cards.update({ ...place, labels: [...kept, ...added] }, { ifMatch: `"${version}"` })
 }
 
-/** Starts a card's agent: for the first time, where it broke off, or anew. */
+/** Starts a card's agent: for the first time, resumed, or anew. */
 async function run(context: Context, place: CardPlace): Promise<Msg> {
   const { client } = context
   const begun = await startCard(context, place)

@@ -1,27 +1,24 @@
 import type { Result } from 'execa'
-import { getCard, type CardPlace } from '../../cards/cardApi.ts'
+import { openPage, pagePath } from '../../browser/openPage.ts'
+import type { CardPlace } from '../../cards/cardApi.ts'
 import type { Context } from '../../context/context.ts'
 import { Failure } from '../../failures/failure.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import type { Msg } from '../state/model.ts'
 import type { CmdHooks, JobOf, Shown } from './runner.ts'
 
-/** How much of a background command's output is kept to be shown. */
+/** The limit of a background command's output. */
 const maxOutputBytes = 4096
 
-/** Shows a card as `cards view --web` does. */
-export async function browseCard(context: Context, place: CardPlace): Promise<Msg> {
-  const [{ cardPage }, { openPage }] = await Promise.all([
-    import('../../pages/cardPage.ts'),
-    import('../../pages/showPage.ts'),
-  ])
-  const { path, isOpen } = await openPage(context, await cardPage(context, await getCard(context, place)))
-  return isOpen
-    ? { type: 'said', text: `Opened card ${place.cardId} in your browser.` }
-    : { type: 'refused', text: `There is no browser to open; name one in BROWSER. The page is ${path}` }
+/** Opens a card's page as `cards view --web` does. */
+export async function browseCard({ client, connection }: Context, { projectId, cardId }: CardPlace): Promise<Msg> {
+  const opened = await openPage(client, connection, pagePath.card(projectId, cardId))
+  return opened.isOpen
+    ? { type: 'said', text: `Opened card ${cardId} in your browser.` }
+    : { type: 'refused', text: `There is no browser to open; name one in BROWSER. The page is ${opened.address}` }
 }
 
-/** Runs a command of the person's: in the terminal, where the person reads what it says, or in the background. */
+/** Runs a user command: in the terminal, where its output is shown, or in the background. */
 export async function runUserCommand(
   context: Context,
   shown: Shown,
@@ -33,7 +30,7 @@ export async function runUserCommand(
   return inBackground(command, env)
 }
 
-/** What a command is about. Its token is its own to find: none is handed on. */
+/** Variables that describe the card. They contain no token: the command reads its own. */
 async function environmentOf(
   { client, discovery }: Context,
   { projectId, projectName }: Shown,
@@ -86,7 +83,7 @@ async function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv):
   return { type: 'refused', text: `${name} ended with ${end}${line === '' ? '.' : `: ${line}`}` }
 }
 
-/** The exit code, or the signal that ended it. @throws Failure where it was not started */
+/** The exit code, or the signal that ended it. @throws Failure if it could not be started */
 function endOf({
   exitCode,
   signal,

@@ -1,7 +1,8 @@
+import { questionLines } from '../../agents/questions.ts'
 import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
 import type { Msg } from '../state/model.ts'
-import { messagesAtOnce } from '../state/opened.ts'
+import { messagesAtOnce } from '../../../src/boardModel/openedCard.ts'
 import { previewMessages } from '../state/preview.ts'
 import { reasonOf } from './reason.ts'
 import type { Job, JobOf, Shown } from './runner.ts'
@@ -18,12 +19,14 @@ type Reads =
   | 'question'
   | 'projects'
   | 'agents'
+  | 'slashCommands'
   | 'search'
 
-/** Nobody waits for these: where they fail, nothing is said. */
-export const isQuiet = ({ type }: Job): boolean => type === 'settings' || type === 'preview' || type === 'search'
+/** Background reads, whose failures are not shown. */
+export const isQuiet = ({ type }: Job): boolean =>
+  type === 'settings' || type === 'preview' || type === 'search' || type === 'slashCommands'
 
-/** What the model reads from the server. */
+/** The commands that read from the server. */
 export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job: JobOf<Type>) => Promise<Msg> } {
   const { client } = context
   const { projectId } = shown
@@ -55,14 +58,29 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
       const { questions } = await client.agents.get({ projectId, cardId })
       const [first] = questions
       const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
-      const text = first ? `${first.title}${more}` : 'It asks nothing any more.'
-      return { type: 'question', cardId, requestId: first?.requestId, text }
+      if (!first) return { type: 'question', cardId, lines: ['It asks nothing any more.'], options: [] }
+      const [title, ...lines] = questionLines(first)
+      return {
+        type: 'question',
+        cardId,
+        requestId: first.requestId,
+        lines: [`${title}${more}`, ...lines],
+        options: first.options,
+      }
     },
     projects: async () => ({
       type: 'projects',
       projects: (await client.projects.list()).map(({ id, name }) => ({ id, name })),
     }),
-    agents: async () => ({ type: 'agents', agents: await client.agents.providers() }),
+    agents: async () => {
+      const [agents, agentProfiles] = await Promise.all([client.agents.providers(), client.agentProfiles.list()])
+      return { type: 'agents', agents, agentProfiles }
+    },
+    slashCommands: async ({ cardId }) => ({
+      type: 'slashCommands',
+      cardId,
+      commands: await client.agents.slashCommands({ projectId }),
+    }),
     search: async ({ text }) => ({ type: 'hits', text, hits: await client.search.find({ q: text, limit: 20 }) }),
   }
 }
@@ -84,7 +102,7 @@ async function readCard({ client }: Context, { projectId }: Shown, cardId: strin
   return { card, sessions, messages }
 }
 
-/** A card wherever it is, and its project where that is not the one that is shown. */
+/** A card by its id, with its project if that is another than the shown one. */
 async function findCard({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
   const card = await client.cards.getFlat({ id: cardId })
   if (card.projectId === projectId) return { type: 'found', card }
@@ -92,7 +110,7 @@ async function findCard({ client }: Context, { projectId }: Shown, cardId: strin
   return { type: 'found', card, project: { id, name } }
 }
 
-/** What the server says instead of a diff. */
+/** The server's message instead of a diff. */
 function orReason(error: unknown): string {
   if (exitOf(error) === 'unreachable') throw error
   return reasonOf(error)

@@ -1,6 +1,6 @@
 import { describe } from '../../failures/report.ts'
 
-/** Why something failed, as a sentence. */
+/** The reason of a failure, as a sentence. */
 export function reasonOf(error: unknown): string {
   const text = describe(error).message
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`

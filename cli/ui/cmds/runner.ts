@@ -8,11 +8,11 @@ import { changesOf } from './changes.ts'
 import { isQuiet, readsOf } from './reads.ts'
 import { reasonOf } from './reason.ts'
 
-/** What the server is asked for or asked to do, and what is started beside the board. */
+/** The commands that involve the server or other programs. */
 export type Job = Exclude<Cmd, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
 export type JobOf<Type extends Job['type']> = Extract<Job, { type: Type }>
 
-/** What is shown while a command runs, by which its project is meant. */
+/** The project and board shown while a command runs. */
 export interface Shown {
   projectId: string
   projectName: string
@@ -20,9 +20,9 @@ export interface Shown {
 }
 export interface CmdHooks {
   dispatch: (msg: Msg) => void
-  /** Gives the terminal to another program until the work is done. */
+  /** Suspends the board while another program uses the terminal. */
   suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
-  /** Puts a text on the clipboard of the terminal. */
+  /** Copies a text to the terminal's clipboard. */
   copy: (text: string) => void
 }
 export interface CmdRunner {
@@ -33,8 +33,8 @@ export interface CmdRunner {
 const retryMs = 1000
 
 /**
- * Runs what the model asks for and dispatches what came of it. Changes reach the server in the order in which they were asked
- * for, in the project that was shown then.
+ * Runs the model's commands and dispatches their results. Changes are sent in their order, in the project that was
+ * shown when they were made.
  */
 export function createCmdRunner(context: Context, shown: () => Shown, hooks: CmdHooks): CmdRunner {
   let isClosed = false
@@ -56,7 +56,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       const ask = (readsOf(context, place) as Table<Msg>)[job.type]
       if (ask) return read(job, () => ask(job))
       const act = (changesOf(context, place, hooks) as Table<Msg | void>)[job.type]
-      // A command in the background may take long, and the board's own changes don't wait for it.
+      // Not queued: a background command may take long.
       if (act && job.type === 'userCommand' && job.command.background)
         void act(job).then(dispatch, error => refused(error))
       else if (act) change(() => act(job), 'move' in job ? job.move.id : undefined)
@@ -79,6 +79,6 @@ const retryOnRateLimit = <T>(act: () => Promise<T>): Promise<T> =>
     ref: false,
   })
 
-/** A server that is away or busy is asked again. */
+/** Retries a read while the server is unreachable or busy. */
 const retryWhileUnreachable = <T>(read: () => Promise<T>, isOver: () => boolean): Promise<T> =>
   retry(read, { delayMs: error => (exitOf(error) === 'unreachable' && !isOver() ? retryMs : undefined), ref: false })

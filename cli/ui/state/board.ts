@@ -1,69 +1,35 @@
 import { cardHeight, layoutOf, textWidth, topOf, type Layout } from './layout.ts'
-import type { Model, Move, Sort } from './model.ts'
-import { sorted } from './sort.ts'
-import type { Card, CachedColumn, CardCache } from './cardCache.ts'
+import type { Model } from './model.ts'
+import {
+  shownBoard,
+  unarrived,
+  type BoardParts,
+  type ShownBoard,
+  type ShownColumn,
+} from '../../../src/boardModel/shownBoard.ts'
+import type { Card, CardCache } from '../../../src/boardModel/cardCache.ts'
 
-/** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
-export interface ShownColumn extends CachedColumn {
-  found: readonly string[]
+let last: { parts: BoardParts; board: ShownBoard } | undefined
+
+/** The visible board. Memoized: the same inputs give the same object. */
+export function boardOf({
+  cache,
+  moves,
+  view: { filter },
+  sort,
+}: Pick<Model, 'cache' | 'moves' | 'view' | 'sort'>): ShownBoard {
+  const { parts } = last ?? {}
+  if (last && parts?.cache === cache && parts.moves === moves && parts.filter === filter && parts.sort === sort)
+    return last.board
+  const now = { cache, moves, filter, sort }
+  last = { parts: now, board: shownBoard(now) }
+  return last.board
 }
-export interface ShownBoard {
-  columns: readonly ShownColumn[]
-  cards: ReadonlyMap<string, Card>
-}
-
-type BoardParts = Pick<Model, 'cache' | 'moves' | 'view' | 'sort'>
-
-let last: { cache: CardCache; moves: readonly Move[]; filter: string; sort: Sort; board: ShownBoard } | undefined
-
-/** The board that the person sees. The same parts make the same board, which is then not made again. */
-export function boardOf({ cache, moves, view: { filter }, sort }: BoardParts): ShownBoard {
-  if (last?.cache === cache && last.moves === moves && last.filter === filter && last.sort === sort) return last.board
-  const board = {
-    cards: cache.cards,
-    columns: withMoves(cache.columns, moves).map(column => ({
-      ...column,
-      found: sorted(
-        filter === '' ? column.ids : column.ids.filter(id => matches(cache.cards.get(id), filter)),
-        cache.cards,
-        sort,
-      ),
-    })),
-  }
-  last = { cache, moves, filter, sort, board }
-  return board
-}
-
-/** Cards that move are taken out, and put where the last move of each brings it. */
-function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): readonly CachedColumn[] {
-  if (moves.length === 0) return columns
-  const last = new Map(moves.map(move => [move.cardId, move]))
-  const there = new Set(columns.flatMap(({ ids }) => ids.filter(id => last.has(id))))
-  return columns.map(column => {
-    const ids = column.ids.filter(id => !last.has(id))
-    for (const { cardId, columnId, position } of last.values())
-      if (columnId === column.id && there.has(cardId)) ids.splice(position, 0, cardId)
-    return { ...column, ids, total: column.total + ids.length - column.ids.length }
-  })
-}
-
-/** Whether a card has every word somewhere in its title, its labels, its status or (with #) its id. */
-function matches(card: Card | undefined, filter: string): boolean {
-  if (!card) return false
-  const text = texts.get(card) ?? `${card.title} ${card.labels.join(' ')} ${card.status} #${card.id}`.toLowerCase()
-  texts.set(card, text)
-  return filter
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => text.includes(word))
-}
-
-const texts = new WeakMap<Card, string>()
 
 export const focusedColumn = (board: ShownBoard, { focus }: Model['view']): ShownColumn | undefined =>
   board.columns.find(({ id }) => id === focus) ?? board.columns[0]
 
-/** Where the cursor is in a column; -1 when it is empty. */
+/** The cursor's index in a column; -1 when it is empty. */
 export function cursorIn({ id, found }: ShownColumn, { cursors }: Model['view']): number {
   const cursor = cursors[id]
   const at =
@@ -78,7 +44,7 @@ export function currentCard(model: Model): Card | undefined {
   return column && board.cards.get(column.found[cursorIn(column, model.view)] ?? '')
 }
 
-/** The selected cards that are still there, in the order in which they stand; else the card under the cursor. */
+/** The selected cards that still exist, in board order; else the card under the cursor. */
 export function chosenCards(model: Model): Card[] {
   const board = boardOf(model)
   const chosen = board.columns
@@ -113,24 +79,19 @@ export const withCursor = (view: Model['view'], column: ShownColumn, at: number)
   }
 }
 
-/** After whatever has changed: moves that have arrived are over, the cursor is on a card, and the window shows it. */
+/** Normalizes the model after a change: drops finished moves, puts the cursor on a card, and scrolls to it. */
 export function settle(model: Model): Model {
-  const moves = model.moves.filter(move => !hasArrived(model.cache, move))
-  const settled = moves.length === model.moves.length ? model : { ...model, moves }
+  const moves = unarrived(model.cache, model.moves)
+  const settled = moves === model.moves ? model : { ...model, moves }
   const board = boardOf(settled)
   const view = withoutGone(settleView(settled, board), settled.cache)
   return view === settled.view ? settled : { ...settled, view }
 }
 
-/** Cards that are gone are not selected any more. */
+/** Deselects cards that are gone. */
 function withoutGone(view: Model['view'], { cards }: CardCache): Model['view'] {
   const selected = [...view.selected].filter(id => cards.has(id))
   return selected.length === view.selected.size ? view : { ...view, selected: new Set(selected) }
-}
-
-function hasArrived({ cards }: CardCache, { cardId, doneVersion }: Move): boolean {
-  const card = cards.get(cardId)
-  return doneVersion !== undefined && (!card || card.version >= doneVersion)
 }
 
 function settleView(model: Model, board: ShownBoard): Model['view'] {

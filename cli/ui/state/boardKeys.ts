@@ -1,23 +1,15 @@
-import type { ShortcutAction } from '../../../src/contract/settings.ts'
-import {
-  boardOf,
-  chosenCards,
-  currentCard,
-  cursorIn,
-  focusedColumn,
-  layoutFor,
-  withCursor,
-  type ShownBoard,
-  type ShownColumn,
-} from './board.ts'
+import { placesAtTop } from '../../../src/boardModel/changes.ts'
+import { sortNames, sorts } from '../../../src/boardModel/sort.ts'
+import type { ShownBoard, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { boardOf, chosenCards, currentCard, cursorIn, focusedColumn, layoutFor, withCursor } from './board.ts'
 import { cardHeight, previewFrom, previewWidthOf, textWidth } from './layout.ts'
 import { moveCards, named, perform, redo, undo } from './actions.ts'
-import { withNotice, sorts, updated, type Model, type Update } from './model.ts'
-import { sortNames } from './sort.ts'
+import { withNotice, updated, type Model, type Update } from './model.ts'
 import { openedOf } from './opened.ts'
 import { emptyField, fieldOf } from './textField.ts'
 
-/** What an action does on the board. */
+/** Handles an action on the board. */
 export function onBoard(model: Model, action: ShortcutAction): Update {
   const board = boardOf(model)
   const column = focusedColumn(board, model.view)
@@ -87,7 +79,7 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
   return Math.max(1, count - 2)
 }
 
-/** The window moves with the cursor. */
+/** Scrolls by a page, with the cursor. */
 export function turnPage(model: Model, column: ShownColumn, at: number, by: number): Update {
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
   return updated({
@@ -101,7 +93,7 @@ function focus(model: Model, board: ShownBoard, column: ShownColumn, step: numbe
   return updated(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
 }
 
-/** Selects a card, or no longer, and goes on to the next one. */
+/** Toggles the selection of a card, and moves the cursor to the next one. */
 export function select(model: Model, column: ShownColumn, at: number): Update {
   const id = column.found[at]
   if (id === undefined) return updated(model)
@@ -119,7 +111,7 @@ function selectAll(model: Model, column: ShownColumn): Update {
   return updated({ ...model, view: { ...model.view, selected } })
 }
 
-/** Opens the card under the cursor. What the preview has read of it is shown at once. */
+/** Opens the card under the cursor, with the preview's data at first. */
 export function open(model: Model): Update {
   const card = currentCard(model)
   if (!card) return updated(model)
@@ -133,7 +125,7 @@ function sortNext(model: Model): Update {
   return updated(withNotice({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
 }
 
-/** Where the columns are sorted, cards have no place that one could move them to. */
+/** Refuses a move within a column: sorted columns have no manual order. */
 export const unordered = (model: Model): Model =>
   withNotice(
     model,
@@ -154,13 +146,12 @@ function togglePreview(model: Model): Update {
   return updated({ ...model, hasPreview, preview: undefined })
 }
 
-/** The chosen cards move to the top of the neighbouring column, in their order. */
+/** Moves the chosen cards to the top of the neighbouring column, in their order. */
 function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Update {
   const target = board.columns[board.columns.indexOf(column) + step]
   const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
   if (!target || cards.length === 0) return updated(model)
-  const places = cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
-  return moveCards(model, cards, places, `${named(cards)} to ${target.name}`)
+  return moveCards(model, cards, placesAtTop(cards, target), `${named(cards)} to ${target.name}`)
 }
 
 function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Update {

@@ -1,4 +1,4 @@
-import type { ShortcutAction } from '../../../src/contract/settings.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import { chosenCards, currentCard } from './board.ts'
 import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
@@ -6,10 +6,10 @@ import type { UserCommand } from '../../context/userCommands.ts'
 import { ask, confirm, named } from './actions.ts'
 import { withNotice, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
-import type { Card } from './cardCache.ts'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { emptyField } from './textField.ts'
 
-/** What an action does: what it does to cards is the same on the board and in an opened card. */
+/** Handles an action that works on cards, on the board and in an opened card alike. */
 export function runAction(model: Model, action: ShortcutAction): Update {
   const cards = model.opened ? openedCard(model) : chosenCards(model)
   const [card] = cards
@@ -36,7 +36,7 @@ export function runAction(model: Model, action: ShortcutAction): Update {
   }
 }
 
-/** What is done to the chosen cards, or to the one under the cursor, and to none where there is no card. */
+/** Actions on the chosen cards, or on the one under the cursor; without a card they do nothing. */
 const cardActions: ReadonlySet<ShortcutAction> = new Set([
   'moveTo',
   'agent',
@@ -70,7 +70,10 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
     case 'edit':
       return updated(model, { type: 'edit', cardId: currentId })
     case 'send':
-      return updated({ ...model, dialog: { kind: 'send', cardId: currentId, field: emptyField } })
+      return updated(
+        { ...model, dialog: { kind: 'send', cardId: currentId, field: emptyField, commands: [], at: 0 } },
+        { type: 'slashCommands', cardId: currentId },
+      )
     case 'browser':
       return updated(model, { type: 'browse', cardId: currentId })
     case 'copyId':
@@ -82,7 +85,8 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
   }
 }
 
-const withPick = (model: Model, purpose: Purpose): Model => ({
+/** Opens a list to pick from. */
+export const withPick = (model: Model, purpose: Purpose): Model => ({
   ...model,
   dialog: { kind: 'pick', purpose, field: emptyField, at: 0 },
 })
@@ -105,7 +109,7 @@ function deleteQuestion(cards: readonly Card[]): string {
     : `${ends}Delete ${cards.length} cards?`
 }
 
-/** Runs a command of the person's with the card under the cursor, or the one that is open. */
+/** Runs a user command with the card under the cursor, or the opened one. */
 export function runUserCommand(model: Model, command: UserCommand): Update {
   const cards = model.opened ? openedCard(model) : chosenCards(model)
   const current = model.opened ? cards[0] : (currentCard(model) ?? cards[0])
@@ -142,7 +146,7 @@ function cancel(model: Model, cards: readonly Card[]): Update {
   })
 }
 
-/** A card that waits is shown with what its agent asks; completed ones move on to their next step. */
+/** Opens the question of a waiting card; moves completed cards to their next step. */
 function approve(model: Model, cards: readonly Card[]): Update {
   const waiting = cards.find(({ status }) => status === 'waiting')
   if (waiting) return asked(model, waiting)
@@ -156,12 +160,12 @@ function approve(model: Model, cards: readonly Card[]): Update {
   )
 }
 
-/** The transcript, which shows what is asked, stands behind the question. */
+/** Opens the card's transcript behind the question. */
 function asked(model: Model, { id }: Card): Update {
   const isOpen = model.opened?.cardId === id
   const opened = isOpen ? { ...model.opened!, tab: 'transcript' as const, follows: true } : openedOf(id, 'transcript')
   return updated(
-    { ...model, opened, dialog: { kind: 'approve', cardId: id, question: '', returns: !isOpen } },
+    { ...model, opened, dialog: { kind: 'approve', cardId: id, lines: [], options: [], returns: !isOpen } },
     { type: 'question', cardId: id },
     ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]),
   )
@@ -199,7 +203,7 @@ function turn(model: Model, opened: Opened, step: number): Update {
   return updated({ ...model, opened: { ...opened, tab } })
 }
 
-/** Scrolls the tab that is open; at its beginning, older messages are read. */
+/** Scrolls the open tab; at the top of the transcript, loads older messages. */
 export function scroll(model: Model, opened: Opened, by: number): Update {
   const end = lastTop(model, opened)
   const from = opened.tab === 'transcript' && opened.follows ? end : Math.min(opened.tops[opened.tab], end)
@@ -218,11 +222,11 @@ export function scroll(model: Model, opened: Opened, by: number): Update {
   )
 }
 
-/** The first line that is seen when the last one is. */
+/** The scroll position at the bottom. */
 export const lastTop = (model: Model, opened: Opened): number =>
   Math.max(0, tabLines(opened, model.settings, tabWidth(model)).length - tabHeight(model))
 
-/** The first line that is seen. */
+/** The scroll position: the index of the first visible line. */
 export function topOfTab(model: Model, opened: Opened): number {
   const end = lastTop(model, opened)
   return opened.tab === 'transcript' && opened.follows ? end : Math.min(opened.tops[opened.tab], end)

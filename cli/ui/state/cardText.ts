@@ -1,10 +1,11 @@
 import { changesOf, diffLines } from '../../output/diffText.ts'
 import { harmless } from '../../output/text.ts'
 import type { Model, UserSettings } from './model.ts'
-import { latestSession, type Message, type Opened } from './opened.ts'
+import type { Opened } from './opened.ts'
+import { latestSession, type Message } from '../../../src/boardModel/openedCard.ts'
 import { wrap } from './wrap.ts'
 
-/** What a line of an opened card is, from which follows how it looks. */
+/** The kind of a line in an opened card; determines its style. */
 export type LineKind =
   | 'text'
   | 'head'
@@ -29,7 +30,7 @@ export interface TextLine {
   /** What stands at the right end. */ aside?: string
 }
 
-/** The lines of the tab that is open, for a width. */
+/** The lines of the open tab for a width. */
 export function tabLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
   if (!opened.card) return [{ kind: 'dim', text: 'Reading ...' }]
   if (opened.tab === 'prompt') return promptLines(opened, width)
@@ -83,7 +84,7 @@ function transcriptLines(opened: Opened, settings: UserSettings, width: number):
   return lines
 }
 
-/** An agent is called by its name. */
+/** The name of a message's author; an agent's own name. */
 const speakerOf = ({ sessions }: Opened, { role, sessionId }: Message): string =>
   role === 'user'
     ? 'you'
@@ -98,7 +99,12 @@ function messageLines(message: Message, speaker: string, width: number): readonl
     role === 'thought'
       ? paragraph(content.trim(), width - 2, 'thought')
       : markdown(content.trim(), width - 2, role === 'system' ? 'dim' : 'text')
-  return [{ kind, text: harmless(speaker), aside: time }, ...body.map(line => ({ ...line, text: `  ${line.text}` }))]
+  const files = message.attachments.map(({ id, filename }) => `${filename} (${id})`).join(', ')
+  const given = files === '' ? [] : paragraph(`with ${files}`, width - 2, 'dim')
+  return [
+    { kind, text: harmless(speaker), aside: time },
+    ...[...body, ...given].map(line => ({ ...line, text: `  ${line.text}` })),
+  ]
 }
 
 const toolKinds = {
@@ -122,7 +128,7 @@ function toolLines(
 
 const maxDetails = 12
 
-/** Of a call that goes on or waits, what it is about; of one that failed, what it said. */
+/** The input of a running or waiting tool call; the error of a failed one. */
 function toolDetails(
   { status, input }: NonNullable<Message['tool']>,
   content: string,
@@ -147,11 +153,11 @@ function inputText(input: unknown): string {
     .join('\n')
 }
 
-/** Text with line breaks, in lines of a width. */
+/** Wraps a text with line breaks. */
 const paragraph = (text: string, width: number, kind: LineKind): TextLine[] =>
   spread(text).flatMap(line => wrap(line, width).map(part => ({ kind, text: part })))
 
-/** Text of which headings and blocks of code look like that. */
+/** Wraps Markdown, with styles for headings and code blocks. */
 function markdown(text: string, width: number, kind: LineKind): TextLine[] {
   let isCode = false
   return spread(text).flatMap(line => {
@@ -167,7 +173,7 @@ function markdown(text: string, width: number, kind: LineKind): TextLine[] {
   })
 }
 
-/** A text's lines without anything that steers a terminal; tabs become spaces. */
+/** Splits a text into lines without control characters; tabs become spaces. */
 const spread = (text: string): string[] =>
   harmless(text, true)
     .split('\n')
@@ -208,7 +214,7 @@ function drawn({ text, kind }: { text: string; kind: string }, width: number): T
   return wrap(shown, width).map(part => ({ kind: lineKind, text: part }))
 }
 
-/** How many lines of a tab are seen at once: what the head, the tabs and the foot leave. */
+/** The visible lines of a tab: the height without head, tabs and footer. */
 export const tabHeight = ({ size, settings }: Pick<Model, 'size' | 'settings'>): number =>
   Math.max(1, size.height - 4 - (settings.statusLine ? 1 : 0))
 export const tabWidth = ({ size }: Pick<Model, 'size'>): number => Math.max(10, size.width - 2)

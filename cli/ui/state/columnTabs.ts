@@ -1,5 +1,5 @@
+import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { widthOf } from '../../output/text.ts'
-import type { ShownColumn } from './board.ts'
 
 /** `12`, `3/12` with a filter, `+` while there are more to read. */
 export const countOf = ({ found, ids, total }: ShownColumn): string =>
@@ -7,10 +7,10 @@ export const countOf = ({ found, ids, total }: ShownColumn): string =>
     ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}`
     : grouped(total)
 
-/** 12,345. Intl would say it too, and take milliseconds to load. */
+/** 12,345. Not Intl, which takes milliseconds to load. */
 export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** A column's name and count above the only column that a narrow screen shows. */
+/** A column's name and count in the tab bar of a narrow screen. */
 export const tabText = (column: ShownColumn): [name: string, count: string] => [
   ` ${column.name} `,
   `${countOf(column)} `,
@@ -18,7 +18,7 @@ export const tabText = (column: ShownColumn): [name: string, count: string] => [
 
 const tabWidth = (column: ShownColumn): number => tabText(column).reduce((sum, text) => sum + widthOf(text), 0)
 
-/** The first column whose name is shown: as many before the one at `at` as there is room for. */
+/** The first visible tab: as many before the one at `at` as fit. */
 export function firstTab(columns: readonly ShownColumn[], at: number, width: number): number {
   let from = at
   let used = columns[at] ? tabWidth(columns[at]) : 0
@@ -26,7 +26,7 @@ export function firstTab(columns: readonly ShownColumn[], at: number, width: num
   return from
 }
 
-/** Which column's name stands in a cell. A sign before the first one stands for those that are left out. */
+/** The column of the tab in a cell. A sign before the first one marks hidden tabs. */
 export function tabAt(columns: readonly ShownColumn[], at: number, width: number, x: number): ShownColumn | undefined {
   const from = firstTab(columns, at, width)
   let left = from > 0 ? 1 : 0

@@ -4,6 +4,7 @@ import { helpRows } from './helpRows.ts'
 import { perform } from './actions.ts'
 import { updatePick } from './pickKeys.ts'
 import { withNotice, updated, type Dialog, type Model, type Update } from './model.ts'
+import { commandItems, withCommand } from './slashCommands.ts'
 import { emptyField, textIn, typeInto, type TextField } from './textField.ts'
 
 type Of<Kind extends Dialog['kind']> = Extract<Dialog, { kind: Kind }>
@@ -32,7 +33,9 @@ export function updateDialog(model: Model, dialog: Dialog, key: Key): Update {
 const closeDialog = (model: Model): Model => ({ ...model, dialog: undefined })
 const showDialog = (model: Model, dialog: Dialog): Update => updated({ ...model, dialog })
 
-/** Closes a dialog without its action. Dismissing the first choice of a project quits: there is no board behind it. */
+/**
+ * Closes a dialog without its action. Dismissing the initial choice of a project quits: there is no board behind it.
+ */
 export function dismissDialog(model: Model, dialog: Dialog): Update {
   if (dialog.kind === 'pick' && dialog.purpose.type === 'project' && dialog.purpose.isFirst)
     return updated(model, { type: 'quit' })
@@ -93,8 +96,14 @@ function updateSend(model: Model, dialog: Of<'send'>, key: Key): Update {
     return content === ''
       ? updated(closeDialog(model))
       : updated(closeDialog(model), { type: 'send', cardId: dialog.cardId, content })
+  if (key.name === 'tab') return showDialog(model, withCommand(dialog))
+  const step = { down: 1, up: -1 }[key.name]
+  if (step !== undefined) {
+    const at = Math.max(0, Math.min(dialog.at + step, commandItems(dialog).length - 1))
+    return showDialog(model, { ...dialog, at })
+  }
   const field = typeInto(dialog.field, key)
-  return field ? showDialog(model, { ...dialog, field }) : updated(model)
+  return field ? showDialog(model, { ...dialog, field, at: 0 }) : updated(model)
 }
 
 /** Closes an approval and returns to where it was opened from: the card or the board. */
@@ -120,6 +129,15 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
       cardId,
       requestId,
       approved: false,
+    })
+  const option = /^[1-9]$/.test(key.name) ? dialog.options[Number(key.name) - 1] : undefined
+  if (option)
+    return updated(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${cardId}: ${option.name}.`), {
+      type: 'approve',
+      cardId,
+      requestId,
+      approved: !option.kind.startsWith('reject'),
+      optionId: option.id,
     })
   return key.name === 'f' ? showDialog(model, { ...dialog, feedback: emptyField }) : updated(model)
 }

@@ -1,9 +1,9 @@
 import type { Named } from '../../context/resolve.ts'
 import { boardOf, withCursor } from './board.ts'
-import { emptyCache } from './cardCache.ts'
+import { emptyCache } from '../../../src/boardModel/cardCache.ts'
 import { withNotice, updated, type Model, type Update } from './model.ts'
 
-/** Goes to a card. One that is not on the board, or hidden by the filter, is asked for. */
+/** Opens a card. One that is not loaded, or hidden by the filter, is read first. */
 export function toCard(model: Model, cardId: string): Update {
   const closed = { ...model, opened: undefined }
   const column = boardOf(closed).columns.find(({ found }) => found.includes(cardId))
@@ -21,7 +21,7 @@ export const toBoard = (model: Model, { id, name }: Named): Update =>
 export const toProject = (model: Model, project: Named): Update =>
   project.id === model.project.id ? updated(model) : updated(withProject(model, project), { type: 'columns' })
 
-/** Another board, of which nothing is known yet. */
+/** Switches to another board, not loaded yet. */
 export const withBoard = (model: Model, boardId: string): Model => ({
   ...model,
   boardId,
@@ -34,7 +34,7 @@ export const withBoard = (model: Model, boardId: string): Model => ({
   view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
 })
 
-/** Another project, of which not even the boards are known. What was done in the one before is not taken back from here. */
+/** Switches to another project, not loaded yet. Clears the undo list. */
 export const withProject = (model: Model, project: Named): Model => ({
   ...withBoard(model, ''),
   project,

@@ -1,4 +1,5 @@
-import { boardOf, layoutFor, type ShownBoard } from './board.ts'
+import type { ShownBoard } from '../../../src/boardModel/shownBoard.ts'
+import { boardOf, layoutFor } from './board.ts'
 import { tabAt } from './columnTabs.ts'
 import { cardHeight, dialogBox, textWidth } from './layout.ts'
 import type { Model, PickDialog } from './model.ts'
@@ -6,7 +7,7 @@ import { pickItems, pickRows, pickTop } from './pickItems.ts'
 import { tabs, type Tab } from './opened.ts'
 import { widthOf } from '../../output/text.ts'
 
-/** What stands in a cell of the board: a card, or room in a column, with the index that a card dropped there would get. */
+/** A hit on the board: a card, or space in a column, with the index for a card dropped there. */
 export interface Spot {
   columnId: string
   at: number
@@ -16,7 +17,7 @@ export interface Spot {
 /** The title bar, and the frame or the names of the columns. */
 const linesAbove = 2
 
-/** What stands on the board in a cell of the screen. */
+/** The hit on the board in a cell of the screen. */
 export function hitTest(model: Model, x: number, y: number): Spot | undefined {
   const board = boardOf(model)
   const layout = layoutFor(model, board)
@@ -55,7 +56,7 @@ function spotIn(model: Model, board: ShownBoard, index: number, line: number): S
   return { columnId: column.id, at }
 }
 
-/** Which item of a list to pick from stands in a cell; `outside` when none of the dialog does. */
+/** The item of a pick list in a cell; `outside` when the cell is not in the dialog. */
 export function pickItemAt(model: Model, dialog: PickDialog, x: number, y: number): number | 'outside' | undefined {
   const rows = pickRows(model.size)
   const box = dialogBox(model.size, rows + pickHead)
@@ -66,10 +67,10 @@ export function pickItemAt(model: Model, dialog: PickDialog, x: number, y: numbe
   return row >= 0 && row < rows && at < count ? at : undefined
 }
 
-/** The lines above the items: what was typed, and an empty one. */
+/** The lines above the items: the input and an empty one. */
 const pickHead = 2
 
-/** Which tab of an opened card has its name in a cell. */
+/** The tab of an opened card whose name is in a cell. */
 export function tabNameAt(x: number, y: number): Tab | undefined {
   if (y !== 2) return undefined
   let left = 1

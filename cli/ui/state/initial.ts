@@ -2,12 +2,12 @@ import type { Size } from '../terminal/session.ts'
 import type { Start } from '../start.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf, layoutFor, settle } from './board.ts'
-import { keymapOf } from './keymap.ts'
+import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { Model } from './model.ts'
-import { emptyCache, withColumns, withPage } from './cardCache.ts'
+import { emptyCache, withColumns, withPage } from '../../../src/boardModel/cardCache.ts'
 import { emptyField } from './textField.ts'
 
-/** What the configuration of this machine says of the board. */
+/** The settings of this machine's configuration. */
 export interface Preferences {
   isDense?: boolean
   hasPreview: boolean
@@ -15,7 +15,7 @@ export interface Preferences {
 }
 const noPreferences: Preferences = { hasPreview: false, commands: [] }
 
-/** The model of the first picture: the board, or where no project is chosen the projects. */
+/** The initial model: the board, or without a current project the choice of one. */
 export function initialModel(
   { project, projects, boards, boardId, columns, pages, limit, settings, shortcuts }: Start,
   size: Size,
@@ -38,7 +38,7 @@ export function initialModel(
     undos: [],
     redos: [],
     sort: 'board',
-    isDense,
+    isDense: isDense ?? (settings.density === 'compact' || undefined),
     hasPreview,
     live: 'connecting',
     settings,
@@ -46,6 +46,7 @@ export function initialModel(
     commands,
     projects: projects ?? [],
     agents: [],
+    agentProfiles: [],
     pressed: [],
     serial: 1,
     view: { focus: '', cursors: {}, tops: {}, firstColumn: 0, selected: new Set(), filter: '' },
@@ -55,7 +56,9 @@ export function initialModel(
   })
 }
 
-/** When the picture changes by itself: a running agent's sign turns each second, a notice goes, ages grow by minutes. */
+/**
+ * When the frame next changes by itself: spinners of running agents each second, an expiring notice, ages by minutes.
+ */
 export function nextTickMs(model: Model): number {
   const toSecond = 1000 - (model.nowMs % 1000)
   const until = (atMs: number | undefined, minMs: number) =>

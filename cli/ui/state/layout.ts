@@ -1,21 +1,21 @@
 import { harmless } from '../../output/text.ts'
 import type { Size } from '../terminal/session.ts'
-import type { Card } from './cardCache.ts'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { wrap } from './wrap.ts'
 
-/** Where everything stands on a screen of a size. */
+/** The layout for a screen size. */
 export interface Layout {
   size: Size
-  /** One column at a time, with the names of all above it. */
+  /** A single visible column, with a tab bar. */
   isNarrow: boolean
-  /** A card takes one line. */
+  /** Cards take one line. */
   isDense: boolean
-  /** The first column that is shown, and how wide those that are shown are. */
+  /** The first visible column, and the widths of the visible ones. */
   first: number
   widths: readonly number[]
-  /** What stands beside the columns: 0 cells without a preview. */
+  /** The width of the preview; 0 without one. */
   previewWidth: number
-  /** The height of the columns with their frames, and how many lines of cards are in one. */
+  /** The height of the columns with their frames, and the lines inside. */
   bodyHeight: number
   innerHeight: number
 }
@@ -23,20 +23,20 @@ export interface Layout {
 const narrowBelow = 80
 const denseBelow = 24
 const minColumnWidth = 24
-/** A narrower terminal has no preview. */
+/** The minimum width of a terminal with a preview. */
 export const previewFrom = 130
 const maxPreviewWidth = 90
 const maxDialogWidth = 76
 
-/** What the layout follows from. */
+/** The inputs of the layout. */
 export interface LayoutNeeds {
   size: Size
-  /** How many columns there are, which of them has to be seen, and which one was the first so far. */
+  /** The number of columns, the one that must be visible, and the first visible one so far. */
   columns: number
   focus: number
   first: number
   statusLine: boolean
-  /** Undefined: as there is room. */
+  /** Undefined: depends on the space. */
   isDense?: boolean
   hasPreview: boolean
 }
@@ -64,18 +64,21 @@ export function layoutOf({ size, columns, focus, first, statusLine, isDense, has
   }
 }
 
-/** How wide a preview is beside the columns; 0 where the terminal is too narrow for both. */
+/** The width of a preview; 0 where the terminal is too narrow. */
 export const previewWidthOf = ({ width }: Size): number =>
   width < previewFrom ? 0 : Math.min(maxPreviewWidth, Math.floor(width * 0.36))
 
-/** A dialog's frame: how wide it is and where its upper left corner stands. */
+/** A dialog's frame: its width and upper left corner. */
 export interface Box {
   left: number
   top: number
   width: number
 }
 
-/** A dialog with so many lines in its frame stands in the upper third; `isLow`, at the bottom, so that what is above it is read. */
+/**
+ * The frame of a dialog with so many lines: in the upper third, or with `isLow` at the bottom, so that it does not
+ * cover the text above.
+ */
 export function dialogBox({ width, height }: Size, lines: number, isLow = false): Box {
   const outer = Math.min(maxDialogWidth, Math.max(20, width - 4))
   const rows = lines + 2
@@ -83,7 +86,7 @@ export function dialogBox({ width, height }: Size, lines: number, isLow = false)
   return { width: outer, left: Math.max(0, Math.floor((width - outer) / 2)), top: Math.max(0, top) }
 }
 
-/** How wide a card's text may be in a column. */
+/** The width of a card's text in a column. */
 export const textWidth = (layout: Layout, at: number): number =>
   Math.max(4, (layout.widths[at] ?? layout.size.width) - (layout.isNarrow ? 3 : 5))
 
@@ -99,13 +102,13 @@ export function titleLines(card: Card, width: number): string[] {
   return lines
 }
 
-/** How many lines a card takes, with the empty one below it. */
+/** The height of a card, with the empty line below it. */
 export const cardHeight = (card: Card | undefined, layout: Layout, width: number): number =>
   layout.isDense || !card ? 1 : titleLines(card, width).length + 2
 
 /**
- * The first card of a window of so many lines that shows the one under the cursor, if that is not -1, and leaves no room below that
- * cards could fill.
+ * The first card of a scrolled column, so that the card under the cursor (-1: none) is visible and no space at the
+ * bottom is wasted.
  */
 export function topOf(
   heights: (at: number) => number,

@@ -1,6 +1,8 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { defaultUserSettings, ShortcutAction } from '../../../src/contract/settings.ts'
+import type { defaultUserSettings } from '../../../src/contract/settings.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { Board } from '../../../src/contract/boards.ts'
+import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { InferOutput } from 'valibot'
@@ -9,74 +11,54 @@ import type { Named } from '../../context/resolve.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Key } from '../terminal/keys.ts'
 import type { Mouse } from '../terminal/mouse.ts'
-import type { Keymap } from './keymap.ts'
-import type { Diff, Message, Opened, Session } from './opened.ts'
-import type { CardDetail, Column, Page, CardCache } from './cardCache.ts'
+import type { Move } from '../../../src/boardModel/shownBoard.ts'
+import type { BoardFeed } from '../../../src/boardModel/boardFeed.ts'
+import type { Change, Changing, Place } from '../../../src/boardModel/changes.ts'
+import type { Sort } from '../../../src/boardModel/sort.ts'
+import type { Keymap } from '../../../src/boardModel/keymap.ts'
+import type { Opened } from './opened.ts'
+import type { Diff, Message, Session } from '../../../src/boardModel/openedCard.ts'
+import type { CardDetail, Column, Page, CardCache } from '../../../src/boardModel/cardCache.ts'
 import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
 export type UserSettings = typeof defaultUserSettings
 type Hit = Output<Contract['search']['find']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
+type AgentProfile = Output<Contract['agentProfiles']['list']>[number]
+type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Shortcuts = Readonly<Record<ShortcutAction, string>>
 
-/** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
-export interface Move {
-  id: number
-  cardId: string
-  columnId: string | undefined
-  position: number
-  doneVersion?: number
-}
-/** A place on the board. */
-export interface Place {
-  cardId: string
-  columnId: string
-  position: number
-}
-/** What the person did to cards and can take back. */
-export type Change =
-  { type: 'move'; places: readonly Place[]; text: string } | { type: 'archive' | 'delete'; cardIds: readonly string[] }
-/** A change, and where its cards were before it. */
-interface Done {
-  change: Change
-  text: string
-  before: readonly Place[]
-}
-/** What the person wants, and is asked about where that costs something or can't be undone. */
+/** An action of the user; some need a confirmation. */
 export type Action = Change | { type: 'cancel' | 'merge'; cardIds: readonly string[] } | { type: 'undo' | 'redo' }
 
-/** The orders in which columns show their cards; `board` is the one that the server keeps. */
-export const sorts = ['board', 'changed', 'status', 'title'] as const
-export type Sort = (typeof sorts)[number]
-
-/** Cards that are dragged with the mouse, and where they would be dropped: before which of the column's shown cards. */
+/** A drag of cards, and its drop target: a column and the card before which they are inserted. */
 export interface Drag {
   cardIds: readonly string[]
-  /** Where the button was pressed. */
+  /** The cell where the button was pressed. */
   x: number
   y: number
-  /** It was pressed on the card under the cursor: unless it is dragged, that is opened. */
+  /** It was pressed on the card under the cursor, so a click without a drag opens that. */
   wasCurrent: boolean
   over?: { columnId: string; at: number }
 }
 
-/** What the person looks at on the board. */
+/** The state of the board's view. */
 interface View {
-  /** The column that the keys work in. */
+  /** The focused column. */
   focus: string
-  /** Column id -> the card that the cursor was on, and where that was. */
+  /** Column id -> the card under the cursor, and its index. */
   cursors: Readonly<Record<string, { cardId?: string; at: number }>>
-  /** Column id -> the first card that is seen. */
+  /** Column id -> the first visible card. */
   tops: Readonly<Record<string, number>>
   firstColumn: number
   selected: ReadonlySet<string>
   filter: string
-  /** A card that the cursor shall go to as soon as it is there. */
+  /** A card that gets the cursor once it is loaded. */
   wanted?: string
 }
 
-/** A list from which the person picks while typing. `at` is the item that enter takes. */
+/** A list filtered by typing. `at` is the item under the cursor. */
 export interface PickDialog {
   kind: 'pick'
   purpose: Purpose
@@ -85,31 +67,52 @@ export interface PickDialog {
 }
 export type Purpose =
   | { type: 'go'; searchAtMs?: number; hits: readonly Hit[] }
-  /** `isFirst`: no project is shown yet, and there is none to go back to. */
+  /** `isFirst`: no project was shown before, so there is none to return to. */
   | { type: 'project'; isFirst: boolean }
   | { type: 'column'; cardIds: readonly string[] }
   | { type: 'agent'; cardIds: readonly string[] }
-  /** `marks`: labels that are to be put on all the cards (true) or taken off (false). */
+  /** The second step: a model of the chosen agent. */
+  | { type: 'model'; cardIds: readonly string[]; choice: AgentChoice }
+  /** `marks`: labels to add to all the cards (true) or to remove (false). */
   | { type: 'label'; cardIds: readonly string[]; marks: Readonly<Record<string, boolean>> }
+
+/** A message to an agent. `commands` are the agent's slash commands; `at` is the one that tab completes. */
+export interface SendDialog {
+  kind: 'send'
+  cardId: string
+  field: TextField
+  commands: readonly SlashCommand[]
+  at: number
+}
+
+/** A possible answer to an agent's question. */
+interface AnswerOption {
+  id: string
+  name: string
+  kind: string
+}
 
 export type Dialog =
   | { kind: 'filter'; field: TextField; before: string }
   | PickDialog
   | { kind: 'help'; field: TextField; top: number }
   | { kind: 'add'; columnId: string; title: TextField; prompt?: TextField }
-  | { kind: 'send'; cardId: string; field: TextField }
+  | SendDialog
   | {
       kind: 'approve'
       cardId: string
-      question: string
-      /** The question that is shown; none is answered before. */
+      /** The question: its title, and the command that would run. */
+      lines: readonly string[]
+      /** The agent's own answers. */
+      options: readonly AnswerOption[]
+      /** The question shown; undefined while it is loading, when no answer is accepted. */
       requestId?: string
       feedback?: TextField
       /** To the board, where the person comes from. */ returns: boolean
     }
   | { kind: 'confirm'; question: string; action: Action }
 
-/** Work outside of the model: requests, the editor, the end. */
+/** Side effects: requests, the editor, quitting. */
 export type Cmd =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
   | { type: 'columns' | 'settings' | 'projects' | 'agents' }
@@ -123,7 +126,7 @@ export type Cmd =
   | CardCmd<'browse'>
   | CardCmd<'copyBranch'>
   | { type: 'label'; cardId: string; marks: Readonly<Record<string, boolean>> }
-  | { type: 'agent'; cardId: string; agent: string | null }
+  | { type: 'agent'; cardId: string; choice: AgentChoice }
   | { type: 'copy'; text: string }
   | { type: 'userCommand'; command: UserCommand; cardId: string | undefined; cardIds: readonly string[] }
   | CardCmd<'run'>
@@ -133,9 +136,10 @@ export type Cmd =
   | CardCmd<'edit'>
   | CardCmd<'find'>
   | CardCmd<'question'>
+  | CardCmd<'slashCommands'>
   | CardCmd<'open'>
   | CardCmd<'diff'>
-  | { type: 'approve'; cardId: string; requestId: string; approved: boolean; feedback?: string }
+  | { type: 'approve'; cardId: string; requestId: string; approved: boolean; optionId?: string; feedback?: string }
   | { type: 'create'; columnId: string; title: string; prompt: string }
   | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
   | { type: 'send'; cardId: string; content: string }
@@ -147,7 +151,7 @@ interface CardCmd<Type extends string> {
   cardId: string
 }
 
-/** What happened: a key, an answer of the server, a live event. */
+/** Events: keys, responses, live events. */
 export type Msg =
   | { type: 'key'; key: Key }
   | { type: 'mouse'; mouse: Mouse }
@@ -159,39 +163,41 @@ export type Msg =
   | { type: 'returned' }
   | { type: 'settings'; settings: UserSettings; shortcuts: Shortcuts }
   | { type: 'projects'; projects: readonly Named[] }
-  | { type: 'agents'; agents: readonly Provider[] }
+  | { type: 'agents'; agents: readonly Provider[]; agentProfiles: readonly AgentProfile[] }
+  | { type: 'slashCommands'; cardId: string; commands: readonly SlashCommand[] }
   | { type: 'hits'; text: string; hits: readonly Hit[] }
   | { type: 'previewed'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'columns'; projectId?: string; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] }
   | { type: 'page'; page: Page }
-  /** `notStarted`: why no agent started in its new column. */
+  /** `notStarted`: why the new column started no agent. */
   | { type: 'moved'; moveId: number; version: number; notStarted?: string }
   | { type: 'refused'; moveId?: number; text: string }
   | { type: 'said'; text: string }
   | { type: 'created'; cardId: string }
-  /** `project` is the card's where that is another one. */
+  /** `project`: the card's, if it is another one. */
   | { type: 'found'; card: CardDetail; project?: Named }
-  | { type: 'question'; cardId: string; requestId: string | undefined; text: string }
+  | {
+      type: 'question'
+      cardId: string
+      requestId?: string
+      lines: readonly string[]
+      options: readonly AnswerOption[]
+    }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'older'; cardId: string; messages: readonly Message[] }
   | { type: 'diffed'; cardId: string; diff: Diff | string }
 
-/** Everything that the screens show follows from this. */
-export interface Model {
+/** The whole state of the user interface. */
+export interface Model extends BoardFeed, Changing {
   size: Size
   nowMs: number
   project: Named
   boards: readonly BoardRecord[]
   boardId: string
   cache: CardCache
-  /** A page that is being read: since when, and what was told meanwhile. */
-  reading?: { request: number; before: CardCache; events: readonly LiveMessage[] }
-  moves: readonly Move[]
-  undos: readonly Done[]
-  redos: readonly Done[]
   view: View
   sort: Sort
-  /** One line a card, or several. Undefined: as there is room. */
+  /** Cards take one line, or several. Undefined: depends on the space. */
   isDense?: boolean
   hasPreview: boolean
   /** The card under the cursor, read once the cursor rests. */
@@ -202,18 +208,17 @@ export interface Model {
   notice?: { text: string; isError: boolean; untilMs: number }
   live: 'connecting' | 'open' | 'waiting'
   settings: UserSettings
-  /** When the settings and the keys were last asked for. */
+  /** When settings and shortcuts were last requested. */
   settingsAtMs: number
-  keymap: Keymap
-  /** The person's own, from the configuration of this machine. */
+  keymap: Keymap<UserCommand>
+  /** User commands of this machine's configuration. */
   commands: readonly UserCommand[]
-  /** What was read when it was first needed. */
+  /** Loaded on demand. */
   projects: readonly Named[]
   agents: readonly Provider[]
-  /** The keys of a sequence that has begun. */
+  agentProfiles: readonly AgentProfile[]
+  /** The keys of an incomplete sequence. */
   pressed: readonly string[]
-  /** The number of the next move or request. */
-  serial: number
 }
 
 export interface Update {

@@ -1,11 +1,12 @@
+import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import type { Mouse } from '../terminal/mouse.ts'
 import { moveCards, named, perform } from './actions.ts'
-import { boardOf, chosenCards, cursorIn, withCursor, type ShownColumn } from './board.ts'
+import { placesAtTop, placesBefore } from '../../../src/boardModel/changes.ts'
+import { boardOf, chosenCards, cursorIn, withCursor } from './board.ts'
 import { open, select, turnPage, unordered } from './boardKeys.ts'
-import type { Card } from './cardCache.ts'
 import { scroll } from './cardKeys.ts'
 import { dismissDialog } from './dialogs.ts'
-import { updated, type Drag, type Model, type PickDialog, type Place, type Update } from './model.ts'
+import { updated, type Drag, type Model, type PickDialog, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
 import { pickItems } from './pickItems.ts'
 import { picked } from './pickKeys.ts'
@@ -13,7 +14,7 @@ import { pickItemAt, hitTest, tabNameAt, type Spot } from './hitTest.ts'
 
 const wheelLines = 3
 
-/** What the mouse does: a click puts the cursor on a card or opens the one under it, the wheel scrolls, a drag moves cards. */
+/** Handles the mouse: a click moves the cursor or opens the card under it, the wheel scrolls, a drag moves cards. */
 export function onMouse(model: Model, mouse: Mouse): Update {
   const step = mouse.type === 'wheelUp' ? -1 : mouse.type === 'wheelDown' ? 1 : 0
   if (model.dialog) return onDialogMouse(model, mouse, step)
@@ -50,7 +51,7 @@ function inCard(model: Model, opened: Opened, { type, button, x, y }: Mouse, ste
   return updated(tab ? { ...model, opened: { ...opened, tab } } : model)
 }
 
-/** The window of the column below the mouse moves; in the one that the keys work in, the cursor with it. */
+/** Scrolls the column below the mouse; in the focused one, the cursor moves along. */
 function wheel(model: Model, { x, y }: Mouse, step: number): Update {
   const column = columnAt(model, hitTest(model, x, y))
   if (!column) return updated(model)
@@ -62,7 +63,7 @@ function wheel(model: Model, { x, y }: Mouse, step: number): Update {
 const columnAt = (model: Model, spot: Spot | undefined): ShownColumn | undefined =>
   spot && boardOf(model).columns.find(({ id }) => id === spot.columnId)
 
-/** A first click puts the cursor there, one on the card under the cursor opens it; with ctrl, it is selected. */
+/** A first click moves the cursor, one on the card under the cursor opens it; with ctrl it toggles the selection. */
 function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
   const idle = { ...model, drag: undefined }
   const spot = hitTest(model, x, y)
@@ -87,7 +88,7 @@ function dragged(model: Model, { x, y }: Mouse): Update {
   })
 }
 
-/** A button that comes up where it went down was a click. */
+/** A release without a drag is a click. */
 function released(model: Model, mouse: Mouse): Update {
   const { drag } = model
   if (!drag) return updated(model)
@@ -107,7 +108,7 @@ function dropped(model: Model, { cardIds }: Drag): Update {
   const text = `${named(cards)} to ${column.name}`
   if (model.sort !== 'board') {
     if (cards.every(({ id }) => column.ids.includes(id))) return updated(unordered(idle))
-    return moveCards(idle, cards, placesAtTop(cards, column.id), text)
+    return moveCards(idle, cards, placesAtTop(cards, column), text)
   }
   const places = placesBefore(cards, column, anchorOf(column, over.at, moving))
   if (cards.length === 1 && column.ids[places[0]!.position] === cards[0]!.id) return updated(idle)
@@ -116,22 +117,7 @@ function dropped(model: Model, { cardIds }: Drag): Update {
     : moveCards(idle, cards, places, text)
 }
 
-const placesAtTop = (cards: readonly Card[], columnId: string): Place[] =>
-  cards.map(({ id }, position) => ({ cardId: id, columnId, position }))
-
-/** Where each card goes, one after the other, so that in the end they stand together before a card, or at the end. */
-function placesBefore(cards: readonly Card[], column: ShownColumn, anchor: string | undefined): Place[] {
-  const ids = [...column.ids]
-  return cards.map(({ id }) => {
-    const from = ids.indexOf(id)
-    if (from >= 0) ids.splice(from, 1)
-    const position = anchor === undefined ? ids.length : ids.indexOf(anchor)
-    ids.splice(position, 0, id)
-    return { cardId: id, columnId: column.id, position }
-  })
-}
-
-/** The card before which is dropped: the one under the mouse, or for a card that is dragged down the one below that. */
+/** The card before which a drop inserts: the one under the mouse, or for a card dragged down the one below that. */
 function anchorOf({ ids, found }: ShownColumn, at: number, moving: ReadonlySet<string>): string | undefined {
   const over = found[at]
   if (over === undefined) return undefined

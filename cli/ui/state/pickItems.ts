@@ -1,29 +1,34 @@
-import type { ShortcutAction } from '../../../src/contract/settings.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf } from './board.ts'
-import { boardOnly, meanings, shownKeys } from './helpRows.ts'
+import { boardOnly } from './helpRows.ts'
+import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Model, PickDialog, Purpose } from './model.ts'
 import { textIn } from './textField.ts'
 
-/** One line of a list to pick from. */
-export interface PickItem {
+/** One line of a list. */
+export interface ListItem {
   text: string
   aside?: string
-  target: Target
-  /** Of a label: all the cards have it, some, or none. */
+  /** For a label: whether all, some or none of the cards have it. */
   mark?: 'on' | 'some' | 'off'
+}
+/** One line of a list to pick from. */
+export interface PickItem extends ListItem {
+  target: Target
 }
 type Target =
   | { type: 'column' | 'board' | 'project' | 'label'; id: string; name: string }
   | { type: 'card'; id: string }
-  | { type: 'agent'; id: string | null; install?: string }
+  | { type: 'agent'; id: string | null; profile?: string; install?: string }
+  | { type: 'model'; id: string | null }
   | { type: 'action'; action: ShortcutAction }
   | { type: 'command'; command: UserCommand }
 
 type Of<Type extends Purpose['type']> = Extract<Purpose, { type: Type }>
 
-/** What can be picked, as far as it has the text that was typed; what begins with it comes first. */
+/** The items that match the typed text; those that begin with it come first. */
 export function pickItems(model: Model, { purpose, field }: PickDialog): PickItem[] {
   const text = textIn(field).trim()
   switch (purpose.type) {
@@ -35,6 +40,8 @@ export function pickItems(model: Model, { purpose, field }: PickDialog): PickIte
       return matching(columnItems(model, new Set(purpose.cardIds)), text)
     case 'agent':
       return matching(agentItems(model), text)
+    case 'model':
+      return matching(modelItems(model, purpose), text)
     case 'label':
       return labelItems(model, purpose, text)
   }
@@ -46,7 +53,7 @@ function matching(items: readonly PickItem[], text: string): PickItem[] {
   return items.filter(item => item.text.toLowerCase().includes(wanted)).sort((a, b) => begins(b) - begins(a))
 }
 
-/** The columns; for cards that are to be sent, those in which not all of them are. */
+/** The columns; with cards to move, only those that do not contain all of them. */
 const columnItems = (model: Model, cardIds?: ReadonlySet<string>): PickItem[] =>
   boardOf(model)
     .columns.filter(({ ids }) => !cardIds || ids.filter(id => cardIds.has(id)).length < cardIds.size)
@@ -63,7 +70,7 @@ const projectItems = ({ projects, project }: Model, kind: string): PickItem[] =>
     target: { type: 'project', id, name },
   }))
 
-/** Columns, boards and projects by their names, cards by id or by words, and what the keys do by its name. */
+/** Columns, boards and projects by name, cards by id or words, and actions by name. */
 function goItems(model: Model, { hits }: Of<'go'>, text: string): PickItem[] {
   const places = [
     ...columnItems(model),
@@ -90,7 +97,7 @@ const hitItem = ({ id, title, projectName, columnName }: Of<'go'>['hits'][number
   target: { type: 'card', id },
 })
 
-/** What nobody looks for by its name. */
+/** Actions that nobody searches by name. */
 const movements: ReadonlySet<ShortcutAction> = new Set([
   'left',
   'down',
@@ -105,7 +112,7 @@ const movements: ReadonlySet<ShortcutAction> = new Set([
   'jump',
 ])
 
-/** Only what begins with the text, so that a misspelt name does nothing. */
+/** Matches prefixes only, so that a misspelt name does nothing. */
 function actionItems({ commands, keymap, opened }: Model, text: string): PickItem[] {
   const begins = (name: string) => name.toLowerCase().startsWith(text.toLowerCase())
   return [
@@ -130,7 +137,7 @@ function actionItems({ commands, keymap, opened }: Model, text: string): PickIte
 
 const keyOf = (keys: string | undefined): string | undefined => (keys === undefined ? undefined : shownKeys(keys))
 
-const agentItems = ({ agents }: Model): PickItem[] => [
+const agentItems = ({ agents, agentProfiles }: Model): PickItem[] => [
   { text: "the project's agent", aside: 'default', target: { type: 'agent', id: null } },
   ...agents
     .toSorted((a, b) => Number(b.installed) - Number(a.installed))
@@ -139,9 +146,22 @@ const agentItems = ({ agents }: Model): PickItem[] => [
       aside: installed ? 'installed' : 'not installed',
       target: { type: 'agent', id, ...(!installed && { install: install ?? '' }) },
     })),
+  ...agentProfiles.map(({ name, agent }): PickItem => ({
+    text: name,
+    aside: `profile of ${agent}`,
+    target: { type: 'agent', id: agent, profile: name },
+  })),
 ]
 
-/** The labels of all cards that are known; a text that is none yet becomes one. */
+const modelItems = ({ agents }: Model, { choice }: Of<'model'>): PickItem[] => [
+  { text: "the agent's own model", aside: 'default', target: { type: 'model', id: null } },
+  ...(agents.find(({ id }) => id === choice.agent)?.models ?? []).map(({ id, name }): PickItem => ({
+    text: name === id ? id : `${id}  ${name}`,
+    target: { type: 'model', id },
+  })),
+]
+
+/** The labels of all loaded cards, and the typed text as a new one. */
 function labelItems({ cache }: Model, { cardIds, marks }: Of<'label'>, text: string): PickItem[] {
   const cards = cardIds.flatMap(id => cache.cards.get(id) ?? [])
   const known = new Set([...cards.flatMap(({ labels }) => labels), ...labelsOf(cache.cards), ...Object.keys(marks)])
@@ -165,16 +185,16 @@ function labelItems({ cache }: Model, { cardIds, marks }: Of<'label'>, text: str
 
 const labelled = new WeakMap<Model['cache']['cards'], string[]>()
 
-/** The labels of cards. Those of the same cards are gathered once. */
+/** The labels of cards, memoized. */
 function labelsOf(cards: Model['cache']['cards']): string[] {
   const gathered = labelled.get(cards) ?? [...new Set([...cards.values()].flatMap(({ labels }) => labels))]
   labelled.set(cards, gathered)
   return gathered
 }
 
-/** How many items are seen at once. It depends on the terminal only, so that the list does not jump while one types. */
+/** The number of visible items. It depends on the terminal only, so that the list does not jump while typing. */
 export const pickRows = ({ height }: Size): number => Math.max(1, Math.min(14, height - 9))
 
-/** The first item that is seen, so that the one under the cursor is. */
+/** The first visible item, so that the one under the cursor is visible. */
 export const pickTop = (at: number, count: number, rows: number): number =>
   Math.max(0, Math.min(at - Math.floor(rows / 2), count - rows))

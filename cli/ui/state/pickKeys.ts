@@ -1,18 +1,19 @@
+import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
 import { nearest } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 import { named, moveCards } from './actions.ts'
 import { boardOf } from './board.ts'
-import type { Card } from './cardCache.ts'
-import { runAction, runUserCommand } from './cardKeys.ts'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { runAction, runUserCommand, withPick } from './cardKeys.ts'
 import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
 import { withNotice, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
 import { pickItems, pickRows, type PickItem } from './pickItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
 
-/** How long typing must rest before the server is asked for cards with the words. */
+/** The debounce of the server's search for cards. */
 const searchAfterMs = 150
 
-/** What a key does in a list to pick from. */
+/** Handles a key in a pick list. */
 export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
   const items = pickItems(model, dialog)
   const item = items[Math.min(dialog.at, items.length - 1)]
@@ -51,7 +52,7 @@ function typed(model: Model, dialog: PickDialog, key: Key): Update {
   return updated({ ...model, dialog: { ...dialog, field, at: 0, purpose: { ...purpose, searchAtMs, hits: [] } } })
 }
 
-/** Asks the server for cards once typing rests. */
+/** Searches cards on the server, after the debounce. */
 export function searchWhenDue(model: Model): Update {
   const { dialog } = model
   if (dialog?.kind !== 'pick' || dialog.purpose.type !== 'go') return updated(model)
@@ -76,7 +77,7 @@ function entered(model: Model, dialog: PickDialog, item: PickItem | undefined): 
   )
 }
 
-/** Does what an item stands for. */
+/** Performs an item's action. */
 export function picked(model: Model, dialog: PickDialog, { target }: PickItem): Update {
   const { purpose } = dialog
   const closed = { ...model, dialog: undefined }
@@ -97,12 +98,16 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
       return runUserCommand(closed, target.command)
     case 'agent':
       return purpose.type === 'agent' ? agentChosen(closed, purpose.cardIds, target) : updated(closed)
+    case 'model':
+      return purpose.type === 'model'
+        ? toAgent(closed, purpose.cardIds, { ...purpose.choice, model: target.id })
+        : updated(closed)
     case 'label':
       return purpose.type === 'label' ? toggled(model, dialog, purpose, { text: '', target }) : updated(closed)
   }
 }
 
-/** Sends cards to the top of a column, in their order. */
+/** Moves cards to the top of a column, in their order. */
 function sent(model: Model, cardIds: readonly string[], columnId: string, name: string): Update {
   const inColumn = new Set(boardOf(model).columns.find(({ id }) => id === columnId)?.ids)
   const cards = cardsOf(model, cardIds).filter(({ id }) => !inColumn.has(id))
@@ -117,21 +122,30 @@ const cardsOf = ({ cache, opened }: Model, cardIds: readonly string[]): Card[] =
 function agentChosen(
   model: Model,
   cardIds: readonly string[],
-  { id, install }: { id: string | null; install?: string },
+  { id, profile = null, install }: { id: string | null; profile?: string | null; install?: string },
 ): Update {
   if (install !== undefined)
     return updated(
       withNotice(model, `${id} is not installed.${install === '' ? '' : ` Get it with: ${install}`}`, true),
     )
-  return updated(
-    { ...model, view: { ...model.view, selected: new Set() } },
-    ...cardIds.map((cardId): Cmd => ({ type: 'agent', cardId, agent: id })),
-  )
+  // Choices for another agent do not apply to this one.
+  const choice: AgentChoice = { agent: id, profile, model: null, mode: null, effort: null }
+  const hasModel = model.agentProfiles.some(({ name, model: own }) => name === profile && own !== null)
+  const models = hasModel ? [] : (model.agents.find(each => each.id === id)?.models ?? [])
+  return models.length > 0
+    ? updated(withPick(model, { type: 'model', cardIds, choice }))
+    : toAgent(model, cardIds, choice)
 }
+
+const toAgent = (model: Model, cardIds: readonly string[], choice: AgentChoice): Update =>
+  updated(
+    { ...model, view: { ...model.view, selected: new Set() } },
+    ...cardIds.map((cardId): Cmd => ({ type: 'agent', cardId, choice })),
+  )
 
 type Labels = Extract<Purpose, { type: 'label' }>
 
-/** A label that all the cards have goes off, any other one on. */
+/** Toggles a label: removes it if all the cards have it, else adds it. */
 function toggled(model: Model, dialog: PickDialog, purpose: Labels, { target }: PickItem): Update {
   const label = (target as { id: string }).id
   const mark = pickItems(model, { ...dialog, field: emptyField }).find(({ text }) => text === label)?.mark

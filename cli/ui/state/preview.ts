@@ -1,13 +1,14 @@
 import { currentCard, layoutFor } from './board.ts'
 import { updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
-import { openedOf, withRead } from './opened.ts'
+import { openedOf } from './opened.ts'
+import { withRead } from '../../../src/boardModel/openedCard.ts'
 
-/** How long the cursor rests on a card before the server is asked for it. */
+/** The debounce of the preview. */
 const previewAfterMs = 120
-/** How many of the last messages a preview reads. */
+/** The number of latest messages in a preview. */
 export const previewMessages = 30
 
-/** Follows the cursor: another card is read once the cursor rests on it. */
+/** Follows the cursor: reads the card once the cursor rests on it. */
 export function followCursor(model: Model): Update {
   if (!model.hasPreview || model.opened || layoutFor(model).previewWidth === 0) return updated(model)
   const card = currentCard(model)

@@ -1,4 +1,4 @@
-import { keymapOf } from './keymap.ts'
+import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import { updated, type Model, type Msg, type Update } from './model.ts'
 
 /** There is no event for changed settings, so they are polled once a minute and when the person returns to the terminal. */
@@ -11,7 +11,7 @@ export const readSettings = (model: Model, withinMs: number): Update =>
     ? updated(model)
     : updated({ ...model, settingsAtMs: model.nowMs }, { type: 'settings' })
 
-/** Applies settings. Unchanged ones keep their objects, by which the board sees that nothing changed. */
+/** Applies settings. Unchanged ones keep their objects, so that the memoized board stays. */
 export function withSettings(model: Model, { settings, shortcuts }: Extract<Msg, { type: 'settings' }>): Model {
   const keymap = keymapOf(shortcuts, model.commands)
   const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

@@ -1,7 +1,7 @@
 import { harmless, graphemesOf } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
 
-/** One line of text that is being typed, as graphemes; `at` is the index that the caret stands before. */
+/** One line of input as graphemes; `at` is the index of the caret. */
 export interface TextField {
   graphemes: readonly string[]
   at: number
@@ -16,7 +16,7 @@ export const fieldOf = (text: string): TextField => {
 }
 export const textIn = ({ graphemes }: TextField): string => graphemes.join('')
 
-/** The field after a key; undefined when the key types and edits nothing. */
+/** The field after a key; undefined for a key that does not edit. */
 export function typeInto(field: TextField, { name, text }: Key): TextField | undefined {
   const { graphemes, at } = field
   if (text !== undefined) return insert(field, text)
@@ -53,7 +53,7 @@ export function typeInto(field: TextField, { name, text }: Key): TextField | und
   }
 }
 
-/** Signs that join (an accent after its letter) become one, so all is taken apart again. */
+/** Splits the whole text again, because combining characters join (an accent after its letter). */
 function insert({ graphemes, at }: TextField, text: string): TextField {
   const before = graphemes.slice(0, at).join('') + harmless(text)
   const whole = [...graphemesOf(before + graphemes.slice(at).join(''))].map(({ grapheme }) => grapheme)

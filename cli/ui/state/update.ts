@@ -5,20 +5,27 @@ import { boardOf, focusedColumn, settle } from './board.ts'
 import { runAction, lastTop, runUserCommand } from './cardKeys.ts'
 import { updateDialog } from './dialogs.ts'
 import { toCard, withBoard, withProject } from './goTo.ts'
-import { bindingOf } from './keymap.ts'
+import { bindingOf } from '../../../src/boardModel/keymap.ts'
 import { onMouse } from './mouse.ts'
 import { searchWhenDue } from './pickKeys.ts'
 import { followCursor, onPreviewed } from './preview.ts'
 import { withNotice, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
-import { merged, messagesAtOnce, withLiveEvents, withRead } from './opened.ts'
+import { merged, messagesAtOnce, withLiveEvents, withRead } from '../../../src/boardModel/openedCard.ts'
 import { readSettings, settingsPollMs, minSettingsAgeOnReturnMs, withSettings } from './settings.ts'
+import { onSlashCommands } from './slashCommands.ts'
 import { textIn } from './textField.ts'
-import { asStale, withColumns, withEvents, withPage, type Page } from './cardCache.ts'
+import {
+  asStaleFeed,
+  nextPage,
+  affectsColumns,
+  withAnswer,
+  withBoardColumns,
+  withRequest,
+  withFeedEvents,
+} from '../../../src/boardModel/boardFeed.ts'
+import { withMoveDone, withMoveRefused } from '../../../src/boardModel/changes.ts'
 
-const firstPage = 100
-const laterPage = 1000
-
-/** What follows from a message: the next model, and what is to be done outside of it. */
+/** The update function: the next model, and its commands. */
 export function update(model: Model, msg: Msg): Update {
   const { model: next, cmds } = apply(model, msg)
   const settled = settle(next)
@@ -31,7 +38,7 @@ export function update(model: Model, msg: Msg): Update {
   return { model: after, cmds: all }
 }
 
-/** A card that is looked at is read, and so is its diff while that is looked at. */
+/** Marks an opened card as read, and its diff while that tab is open. */
 function markViewed({ opened: before }: Model, model: Model): Update {
   const { opened } = model
   if (!opened?.card) return updated(model)
@@ -68,14 +75,12 @@ function apply(model: Model, msg: Msg): Update {
     case 'projects':
       return updated({ ...model, projects: msg.projects })
     case 'agents':
-      return updated({ ...model, agents: msg.agents })
-    case 'hits':
-      return updated(onHits(model, msg))
+      return updated({ ...model, agents: msg.agents, agentProfiles: msg.agentProfiles })
     case 'previewed':
       return updated(onPreviewed(model, msg))
     case 'subscribed':
       return updated(
-        { ...model, reading: undefined, cache: asStale(model.cache) },
+        asStaleFeed(model),
         { type: 'columns' },
         ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []),
       )
@@ -86,12 +91,9 @@ function apply(model: Model, msg: Msg): Update {
     case 'columns':
       return updated(onColumns(model, msg))
     case 'page':
-      return onPage(model, msg.page)
+      return updated(withAnswer(model, msg.page))
     case 'moved':
-      return updated({
-        ...(msg.notStarted ? withNotice(model, msg.notStarted) : model),
-        moves: model.moves.map(move => (move.id === msg.moveId ? { ...move, doneVersion: msg.version } : move)),
-      })
+      return updated(withMoveDone(msg.notStarted ? withNotice(model, msg.notStarted) : model, msg.moveId, msg.version))
     case 'refused':
       return onRefused(model, msg)
     case 'said':
@@ -100,8 +102,10 @@ function apply(model: Model, msg: Msg): Update {
       return updated({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })
     case 'found':
       return onFound(model, msg)
+    case 'hits':
     case 'question':
-      return updated(onQuestion(model, msg))
+    case 'slashCommands':
+      return updated(onDialogRead(model, msg))
     default:
       return onCardRead(model, msg)
   }
@@ -114,7 +118,13 @@ function onTick(model: Model): Update {
   return updated(next, ...searching.cmds, ...cmds)
 }
 
-/** Cards that were found, unless something else has been typed meanwhile. */
+/** Applies a response to the dialog that requested it, if that is still open. */
+function onDialogRead(model: Model, msg: Extract<Msg, { type: 'hits' | 'question' | 'slashCommands' }>): Model {
+  if (msg.type === 'hits') return onHits(model, msg)
+  return msg.type === 'question' ? onQuestion(model, msg) : onSlashCommands(model, msg)
+}
+
+/** Applies found cards, unless the text has changed meanwhile. */
 function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): Model {
   const { dialog } = model
   if (dialog?.kind !== 'pick' || dialog.purpose.type !== 'go' || textIn(dialog.field).trim() !== text) return model
@@ -122,14 +132,13 @@ function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): M
   return { ...model, dialog: { ...dialog, purpose: { ...dialog.purpose, hits: cards } } }
 }
 
-/** A card that could not move is where it was, and the cursor is on it. */
+/** Reverts a refused move, with the cursor on the card. */
 function onRefused(model: Model, { moveId, text }: Extract<Msg, { type: 'refused' }>): Update {
   const move = model.moves.find(({ id }) => id === moveId)
-  const moves = model.moves.filter(each => each !== move)
   const opened = model.opened?.card ? model.opened : undefined
   return updated(
     withNotice(
-      { ...model, moves, opened, view: move ? { ...model.view, wanted: move.cardId } : model.view },
+      { ...withMoveRefused(model, moveId), opened, view: move ? { ...model.view, wanted: move.cardId } : model.view },
       text,
       true,
     ),
@@ -141,7 +150,7 @@ function onKey(model: Model, key: Key): Update {
   if (key.name === 'ctrl+l') return updated(model, { type: 'redraw' })
   if (model.dialog) return updateDialog(model, model.dialog, key)
   if (key.name === 'ctrl+c') return updated(model, { type: 'interrupt' })
-  // Who presses a key goes where that leads, not where a card that was waited for appears.
+  // A key cancels waiting for a card that should get the cursor.
   if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
   const pressed = [...model.pressed, key.name]
   const binding = bindingOf(model.keymap, pressed)
@@ -151,20 +160,15 @@ function onKey(model: Model, key: Key): Update {
   return model.pressed.length > 0 ? onKey(idle, key) : updated(idle)
 }
 
-/** The board's columns; of another board when this one is gone. */
+/** Applies the board's columns; those of another board when this one is gone. */
 function onColumns(model: Model, { projectId, boards, boardId, columns }: Extract<Msg, { type: 'columns' }>): Model {
   if (projectId !== undefined && projectId !== model.project.id) return model
   if (boardId !== model.boardId && boards.some(({ id }) => id === model.boardId)) return { ...model, boards }
   const here = boardId === model.boardId ? model : withOtherBoard(model, boardId)
-  return {
-    ...here,
-    boards,
-    cache: withColumns(here.cache, columns),
-    reading: here.reading && { ...here.reading, before: withColumns(here.reading.before, columns) },
-  }
+  return { ...withBoardColumns(here, columns), boards }
 }
 
-/** Of a project that has just been chosen the first board is shown; another one than before, because that is gone. */
+/** Shows the first board: of a newly chosen project, or because the shown board was deleted. */
 const withOtherBoard = (model: Model, boardId: string): Model => {
   const { focus, wanted } = model.view
   return model.boardId === ''
@@ -172,25 +176,20 @@ const withOtherBoard = (model: Model, boardId: string): Model => {
     : withNotice(withBoard(model, boardId), 'The board was deleted.', true)
 }
 
-const aboutBoards = /^(board|column)\./
-
 function onEvents(model: Model, events: readonly LiveMessage[]): Update {
   if (events.some(({ type }) => type === 'resync')) return apply(model, { type: 'subscribed' })
-  const reading = model.reading && { ...model.reading, events: [...model.reading.events, ...events] }
   const project = events.reduce(
     (known, { type, data }) =>
       type === 'project.updated' ? { ...known, name: (data as EventData<'project.updated'>).name } : known,
     model.project,
   )
   const next = {
-    ...model,
+    ...withFeedEvents(model, events),
     project,
-    reading,
-    cache: withEvents(model.cache, events),
     opened: model.opened && withLiveEvents(model.opened, events),
     preview: model.preview && { ...withLiveEvents(model.preview, events), readAtMs: model.preview.readAtMs },
   }
-  const cmds: Cmd[] = events.some(({ type }) => aboutBoards.test(type)) ? [{ type: 'columns' }] : []
+  const cmds: Cmd[] = affectsColumns(events) ? [{ type: 'columns' }] : []
   if (events.some(({ type }) => type === 'project.deleted'))
     return updated(withNotice(next, 'The project was deleted.', true))
   const isGone = events.some(
@@ -199,39 +198,20 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Update {
   return updated(isGone ? withNotice({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...cmds)
 }
 
-/** Asks for the next page: the columns' beginnings before their rests, the focused column first. */
+/** Reads the next page of cards, the focused column's first. */
 function readNextPage(model: Model): Update {
   if (model.reading) return updated(model)
-  const open = model.cache.columns.filter(({ isWhole }) => !isWhole)
-  const focus = focusedColumn(boardOf(model), model.view)?.id
-  const unread = open.filter(({ read }) => read === 0)
-  const from = unread.length > 0 ? unread : open
-  const next = from.find(({ id }) => id === focus) ?? from[0]
-  if (!next) return updated(model)
-  const page = {
-    request: model.serial,
-    columnId: next.id,
-    offset: Math.max(0, next.read - 1),
-    limit: next.ids.length === 0 ? firstPage : laterPage,
-  }
-  return updated(
-    { ...model, serial: model.serial + 1, reading: { request: page.request, before: model.cache, events: [] } },
-    { type: 'page', ...page },
-  )
+  const page = nextPage(model, focusedColumn(boardOf(model), model.view)?.id)
+  if (!page) return updated(model)
+  const request = model.serial
+  return updated(withRequest({ ...model, serial: request + 1 }, request), { type: 'page', request, ...page })
 }
 
-/** A page is put to what was known when it was asked for; then comes again what was told since. */
-function onPage(model: Model, page: Page): Update {
-  const { reading } = model
-  if (reading?.request !== page.request) return updated(model)
-  return updated({ ...model, reading: undefined, cache: withEvents(withPage(reading.before, page), reading.events) })
-}
-
-/** What the agent asks, unless it has been answered meanwhile. */
-function onQuestion(model: Model, { cardId, requestId, text }: Extract<Msg, { type: 'question' }>): Model {
+/** Applies an agent's question, unless it was answered meanwhile. */
+function onQuestion(model: Model, { cardId, requestId, lines, options }: Extract<Msg, { type: 'question' }>): Model {
   const { dialog } = model
   return dialog?.kind === 'approve' && dialog.cardId === cardId
-    ? { ...model, dialog: { ...dialog, question: text, requestId } }
+    ? { ...model, dialog: { ...dialog, lines, options, requestId } }
     : model
 }
 
@@ -267,7 +247,7 @@ function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' |
     messages: merged(opened.messages, msg.messages),
     older: msg.messages.length < messagesAtOnce ? ('none' as const) : ('maybe' as const),
   }
-  // What is seen stays where it is.
+  // Keeps the visible lines in place.
   const added = lastTop(model, more) - lastTop(model, opened)
   return updated({ ...model, opened: { ...more, tops: { ...more.tops, transcript: opened.tops.transcript + added } } })
 }

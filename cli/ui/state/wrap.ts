@@ -2,7 +2,10 @@ import { fit, graphemesOf } from '../../output/text.ts'
 
 const plain = /^[\x20-\x7e]*$/
 
-/** Breaks a text without line breaks into lines of a width, at spaces where it can. The last of `most` lines ends in an ellipsis if there is more. */
+/**
+ * Wraps a text without line breaks, at spaces where possible. The last of `maxLines` lines ends in an ellipsis if
+ * there is more.
+ */
 export function wrap(text: string, width: number, maxLines = Infinity): string[] {
   const lines: string[] = []
   for (let rest: string | undefined = text; rest !== undefined;) {
@@ -21,7 +24,7 @@ function endOfLine(text: string, width: number): number {
   return space > end / 3 ? space : end
 }
 
-/** How much of a text fits, in code units; at least one grapheme. */
+/** The length of the prefix that fits, in code units; at least one grapheme. */
 function fitting(text: string, width: number): number {
   if (plain.test(text.slice(0, width + 1))) return Math.min(text.length, Math.max(1, width))
   let end = 0

@@ -1,17 +1,17 @@
 import { harmless, graphemesOf } from '../../output/text.ts'
 
-/** A piece of text and how it looks: the parameters of the terminal's SGR sequence, `1;36`. */
+/** A piece of text and its style: the parameters of an SGR sequence, `1;36`. */
 export interface Span {
   text: string
   style?: string
 }
-/** A line of the screen; `style` lies under all of it, also where it has no text. */
+/** A line of the screen; `style` is its background style, also behind blanks. */
 export interface Line {
   spans: readonly Span[]
   style?: string
 }
 
-/** One line in cells. A grapheme of two cells is followed by an empty one. */
+/** A line as cells. A wide grapheme is followed by an empty cell. */
 export interface Row {
   graphemes: string[]
   styles: string[]
@@ -22,12 +22,12 @@ export const blankRow = (width: number): Row => ({
   styles: Array<string>(width).fill(''),
 })
 
-/** Puts styles over each other; the later ones win. */
+/** Combines styles; later ones win. */
 export const styled = (...styles: readonly (string | undefined)[]): string => styles.filter(Boolean).join(';')
 
 const plain = /^[\x20-\x7e]*$/
 
-/** A line in exactly `width` cells. Control characters become visible here, so no text steers the terminal. */
+/** Lays a line out in exactly `width` cells. Control characters become visible, so no text controls the terminal. */
 export function rowOf({ spans, style: under = '' }: Line, width: number): Row {
   const row = blankRow(width)
   if (under !== '') row.styles.fill(under)

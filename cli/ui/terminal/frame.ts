@@ -1,6 +1,6 @@
 import type { Row } from './cells.ts'
 
-/** Everything that the screen shows. The caret stands where text is typed. */
+/** The contents of the screen. The caret is shown in a text field. */
 export interface Frame {
   width: number
   height: number
@@ -8,14 +8,14 @@ export interface Frame {
   caret?: { x: number; y: number }
 }
 
-/** Unchanged cells between two changes cost less than going over them by a sequence. */
+/** Redrawing up to this many unchanged cells is shorter than a cursor sequence. */
 const shortGap = 6
 const begin = '\u001b[?2026h'
 const end = '\u001b[?2026l'
 
 /**
- * What makes a terminal that shows `before` show `after`: the changed cells only, as one synchronized update, so that nobody
- * sees half of it. Without `before` the screen is cleared first. Empty when nothing changes.
+ * The output that turns the screen from `before` into `after`: the changed cells only, as one synchronized update,
+ * which prevents tearing. Without `before` the screen is cleared first. Empty without changes.
  */
 export function diffFrames(before: Frame | undefined, after: Frame): string {
   const known = before?.width === after.width && before.height === after.height ? before : undefined
@@ -52,14 +52,14 @@ function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void
   }
 }
 
-/** Draws cells and tells the last one. Where only blanks follow, the terminal empties the rest of the line. */
+/** Draws cells and returns the index after the last one. Trailing blanks are drawn by clearing the rest of the line. */
 function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { graphemes, styles }: Row): number {
   const isLast = to > rest
   for (let x = from; x < (isLast ? rest : to); x++) {
     if (graphemes[x] === '') continue
     const width = graphemes[x + 1] === '' ? 2 : 1
     pen.put(x, y, graphemes[x]!, width, styles[x]!)
-    // A terminal may draw more cells than the grapheme has: what follows is drawn again over that.
+    // A terminal may draw a grapheme wider than it is: the following cells are drawn again.
     to = Math.min(graphemes.length, Math.max(to, x + width + overhang(graphemes[x]!, width)))
   }
   if (!isLast) return to - 1
@@ -73,14 +73,14 @@ function endOfText({ graphemes, styles }: Row): number {
   return end
 }
 
-/** Signs of which every terminal says the same width: Latin, Greek, Cyrillic, lines and common symbols, CJK. */
+/** Characters whose width all terminals agree on: Latin, Greek, Cyrillic, lines and common symbols, CJK. */
 const sure =
   /^[\u0020-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u25ff\u2713\u2717\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]$/
 
 const overhang = (grapheme: string, width: number): number =>
   sure.test(grapheme) ? 0 : Math.max(0, [...grapheme].length * 2 - width)
 
-/** Writes cells with as few sequences as it takes. */
+/** Writes cells with as few escape sequences as possible. */
 class Pen {
   text = ''
   #x = -1
@@ -95,7 +95,7 @@ class Pen {
       this.#x += width
       return
     }
-    // Its cells are emptied, and nobody relies on where the cursor is afterwards.
+    // Clears the cells first; the cursor's position is unknown afterwards.
     this.text += ' '.repeat(width)
     this.#x = -1
     this.#goTo(x, y)

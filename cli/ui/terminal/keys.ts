@@ -1,10 +1,10 @@
 import { mouseOf, type Mouse } from './mouse.ts'
 
-/** One key as the shortcuts name it: `a`, `G`, `left`, `ctrl+d`. `text` is what it types, or what was pasted. */
+/** A key by its name in shortcuts: `a`, `G`, `left`, `ctrl+d`. `text` is its typed or pasted text. */
 export interface Key {
   name: string
   text?: string
-  /** What the mouse did, instead of a key. */
+  /** Set instead of a key for a mouse event. */
   mouse?: Mouse
 }
 
@@ -17,7 +17,10 @@ const named: Record<string, string> = {
   ' ': 'space',
   ',': 'comma',
 }
-/** The ends of sequences that begin with ESC [ or ESC O. `focus` is no key: the terminal is looked at again. */
+/**
+ * The final characters of sequences that begin with ESC [ or ESC O. `focus` is no key: the terminal regained the
+ * focus.
+ */
 const finals: Record<string, string> = {
   A: 'up',
   B: 'down',
@@ -58,13 +61,13 @@ const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
 const maxPasteLength = 1_000_000
 
-/** Takes apart what a terminal sends. Fast keys come in one piece, slow sequences in several. */
+/** Decodes the terminal's input. Fast keys arrive in one chunk, slow sequences in several. */
 export interface Decoder {
-  /** The keys that a piece completes. */
+  /** The keys completed by a chunk. */
   push(piece: string): Key[]
-  /** True while something is there that may be the beginning of more. */
+  /** Whether an incomplete sequence may be buffered. */
   readonly pending: boolean
-  /** Nothing more came: a lone ESC is the key. */
+  /** Called after a timeout: a lone ESC is the key. */
   flush(): Key[]
 }
 
@@ -81,7 +84,7 @@ export function createDecoder(): Decoder {
   }
   return {
     push: piece => {
-      // It also gets out of a paste that never ends.
+      // Ctrl-C also ends a paste without an end.
       rest = piece === '\u0003' ? piece : rest + piece
       return take(false)
     },
@@ -97,7 +100,7 @@ interface Taken {
   length: number
 }
 
-/** The first key of what came; undefined while it may still go on. */
+/** The first key of the buffer; undefined while it is incomplete. */
 function first(text: string, final: boolean): Taken | undefined {
   if (text === '') return undefined
   if (text[0] !== '\u001b') return typed(text)
@@ -132,7 +135,7 @@ function typed(text: string): Taken {
   return { key: { name: character, text: character }, length: character.length }
 }
 
-/** The modifiers are in the second number: 1 more than shift 1, alt 2, ctrl 4. What the terminal tells of itself is no key. */
+/** The second parameter holds the modifiers: 1 plus shift 1, alt 2, ctrl 4. Reports of the terminal are no keys. */
 function fromSequence(parameters: string, final: string): Key | undefined {
   const mouse = mouseOf(parameters, final)
   if (mouse) return { name: 'mouse', mouse }

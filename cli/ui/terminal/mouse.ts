@@ -1,4 +1,4 @@
-/** What the mouse did, as a terminal in SGR mode tells it. Cells count from 0. */
+/** A mouse event of SGR mode. Cells count from 0. */
 export interface Mouse {
   type: 'press' | 'release' | 'drag' | 'wheelUp' | 'wheelDown'
   button: 'left' | 'middle' | 'right'
@@ -7,13 +7,13 @@ export interface Mouse {
   ctrl: boolean
 }
 
-/** Buttons (1000), moves while one is pressed (1002), and positions as numbers, which are not bounded to 223 cells (1006). */
+/** Buttons (1000), motion while one is pressed (1002), and decimal positions (1006), which may exceed 223 cells. */
 export const mouseOn = '\u001b[?1000h\u001b[?1002h\u001b[?1006h'
 export const mouseOff = '\u001b[?1006l\u001b[?1002l\u001b[?1000l'
 
 const buttons = ['left', 'middle', 'right'] as const
 
-/** Reads `<0;10;5` and its final letter: M for a press, m for a release. Undefined for what is none of those that count. */
+/** Parses `<0;10;5` and its final letter: M for a press, m for a release. Undefined for other events. */
 export function mouseOf(parameters: string, final: string): Mouse | undefined {
   const match = /^<(\d{1,4});(\d{1,5});(\d{1,5})$/.exec(parameters)
   if (!match || (final !== 'M' && final !== 'm')) return undefined

@@ -4,14 +4,14 @@ import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
 import { diffFrames, type Frame } from './frame.ts'
 
 export interface TerminalOptions {
-  /** Shows the board on a screen of its own, and what was there before afterwards. */
+  /** Uses the alternate screen, and restores the normal one afterwards. */
   alternate: boolean
-  /** Hears of the mouse; otherwise that is the terminal's, with which one selects text. */
+  /** Enables mouse events; without, the terminal's own text selection works. */
   mouse: boolean
   onKey: (key: Key) => void
   onMouse: (mouse: Mouse) => void
   onResize: (size: Size) => void
-  /** The person looks at this terminal again. */
+  /** The terminal regained the focus. */
   onReturn: () => void
   /** The terminal was closed. */
   onGone: () => void
@@ -21,27 +21,25 @@ export interface Size {
   height: number
 }
 
-/** How long a lone ESC may be the beginning of a key that comes in pieces, as over a slow line. */
+/** The timeout of an escape sequence that arrives in pieces, as over a slow connection. */
 const escapeWithinMs = 30
-/** Terminals take no more than about 100,000 bytes of base64. */
+/** Terminals accept about 100,000 bytes of base64 at most. */
 const maxCopied = 20_000
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
-/** No wrap at the right edge; pasted text comes as one piece; the terminal tells when it is looked at. */
+/** No wrap at the right edge; bracketed paste; focus events; hidden cursor. */
 const enter = '\u001b[?7l\u001b[?2004h\u001b[?1004h\u001b[?25l'
 const leave = '\u001b[?2026l\u001b[m\u001b[?1004l\u001b[?2004l\u001b[?7h\u001b[?25h'
 
-/**
- * The terminal while the board is on it: raw keys in, frames out. Whatever ends the process, the terminal is as it was before.
- */
+/** The terminal while it shows the board: raw keys in, frames out. Restores the terminal however the process ends. */
 export class TerminalSession {
   readonly #options: TerminalOptions
   readonly #decoder = createDecoder()
-  /** What the terminal shows. */
+  /** The last frame drawn. */
   #shown: Frame | undefined
   #isOpen = false
   #isSuspended = false
   #timer: NodeJS.Timeout | undefined
-  /** The bytes of the last frame and of all of them. */
+  /** Bytes and numbers of frames written. */
   readonly written = { last: 0, all: 0, frames: 0 }
 
   constructor(options: TerminalOptions) {
@@ -62,7 +60,7 @@ export class TerminalSession {
     return { width: Math.max(1, process.stdout.columns || 80), height: Math.max(1, process.stdout.rows || 24) }
   }
 
-  /** Makes the terminal show a frame. */
+  /** Draws a frame. */
   draw(frame: Frame): void {
     if (!this.#isOpen) return
     const change = diffFrames(this.#shown, frame)
@@ -74,18 +72,18 @@ export class TerminalSession {
     process.stdout.write(change)
   }
 
-  /** Puts a text on the clipboard of the machine that the terminal is on, also over ssh (OSC 52). */
+  /** Copies a text to the clipboard of the terminal's machine, also over ssh (OSC 52). */
   copy(text: string): void {
     if (this.#isOpen)
       process.stdout.write(`\u001b]52;c;${Buffer.from(text.slice(0, maxCopied)).toString('base64')}\u0007`)
   }
 
-  /** Draws the next frame whole, whatever the terminal shows. */
+  /** Redraws the whole screen with the next frame. */
   redraw(): void {
     this.#shown = undefined
   }
 
-  /** Gives the terminal to another program until the work is done. */
+  /** Suspends the board while another program uses the terminal. */
   async suspendWhile<T>(work: () => Promise<T>): Promise<T> {
     this.#restore()
     process.stdin.off('data', this.#received)
@@ -114,7 +112,7 @@ export class TerminalSession {
     process.stdin.off('end', this.#gone)
   }
 
-  /** Stops what was started with this process as Ctrl-Z does, with the terminal as it was. */
+  /** Suspends the process group as Ctrl-Z does, with the terminal restored. */
   stop(): void {
     process.kill(0, 'SIGTSTP')
   }
@@ -132,7 +130,7 @@ export class TerminalSession {
     this.#options.onResize(this.size)
   }
 
-  /** Runs when the process ends in whatever way, so it waits for nothing. */
+  /** Synchronous, because it runs however the process ends. */
   readonly #restore = (): void => {
     if (!this.#isOpen) return
     this.#isOpen = false
@@ -141,11 +139,11 @@ export class TerminalSession {
       writeSync(1, `${this.#options.mouse ? mouseOff : ''}${leave}${bottom}`)
       process.stdin.setRawMode(false)
     } catch {
-      /* The terminal is gone. */
+      /* The terminal is closed. */
     }
   }
 
-  /** A terminal that has been closed cannot be written to. */
+  /** A closed terminal cannot be written to. */
   readonly #gone = (): void => {
     this.#isOpen = false
     this.#options.onGone()
@@ -170,7 +168,7 @@ export class TerminalSession {
     this.#options.onResize(this.size)
   }
 
-  /** The signal does what it would have done. Ctrl-C belongs to the program that has the terminal. */
+  /** Restores the terminal and repeats the signal. Ctrl-C belongs to a program that uses the terminal. */
   readonly #end = (signal: NodeJS.Signals): void => {
     if (this.#isSuspended && signal === 'SIGINT') return
     this.close()
@@ -182,7 +180,7 @@ export class TerminalSession {
     process.kill(process.pid, 'SIGSTOP')
   }
 
-  /** Who stopped the process may have used the terminal, so all is set anew. */
+  /** Another program may have used the terminal meanwhile, so everything is set again. */
   readonly #resume = (): void => {
     if (this.#isSuspended) return
     if (this.#isOpen) process.stdin.setRawMode(false)

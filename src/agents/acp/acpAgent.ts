@@ -1,10 +1,21 @@
-import type { AgentLaunch, AgentLink, AgentListener, SpawnAgent, TurnEnd, TurnUsage } from '../link/agentLink.ts'
+import {
+  AgentFailure,
+  type AgentLaunch,
+  type AgentLink,
+  type AgentListener,
+  type SpawnAgent,
+  type TurnEnd,
+  type TurnUsage,
+} from '../link/agentLink.ts'
 import { asLaunchFailure } from '../link/exitFailures.ts'
-import { checkStopReason } from '../link/failureReasons.ts'
+import { judgeTurn } from '../link/turnVerdict.ts'
 import { connectAcp, type AcpConnection } from './acpConnection.ts'
+import { newTurn } from './conversation.ts'
 import { openSession, setInitialOptions } from './acpSession.ts'
 import { initialize, type Handshake } from './handshake.ts'
-import { addUsage, usageOfTurn, usageSince } from './turnUsage.ts'
+import { createKnownCalls } from './knownCalls.ts'
+import { promptBlocks, textOnly } from './promptBlocks.ts'
+import { usageOfTurn, usageSince } from './turnUsage.ts'
 
 /** How long an agent may take to initialize, and to open a session. */
 export interface AcpTimeouts {
@@ -57,7 +68,7 @@ function createLink(
         throw await failures.explain(error, 'launch_failed')
       }
     },
-    prompt: createPrompt(launch, connection),
+    prompt: createPrompt(launch, connection, handshake),
     async cancel() {
       if (!conversation.turn || conversation.turn.cancelled) return
       conversation.turn.cancelled = true
@@ -78,8 +89,9 @@ function createLink(
 }
 
 function createPrompt(
-  { usageIsCumulative }: AgentLaunch,
+  { usageIsCumulative, toolNaming, failedTurn }: AgentLaunch,
   { conversation, permissions, failures, request }: AcpConnection,
+  { prompts }: Handshake,
 ): AgentLink['prompt'] {
   let counted: TurnUsage | null = null
   const countUsage = (given: TurnUsage | null): TurnUsage | null => {
@@ -88,30 +100,23 @@ function createPrompt(
     counted = given
     return since
   }
-  return async function prompt(text): Promise<TurnEnd> {
+  return async function prompt(text, files = []): Promise<TurnEnd> {
     if (conversation.turn) throw new Error('The agent is in the middle of a turn.')
-    const turn = (conversation.turn = {
-      cancelled: false,
-      usage: null as TurnUsage | null,
-      text: '',
-      usedTools: false,
-      tools: new Map(),
-    })
+    const turn = (conversation.turn = newTurn(createKnownCalls(toolNaming)))
     try {
-      const response = await request('session/prompt', {
-        sessionId: conversation.sessionId,
-        prompt: [{ type: 'text', text }],
-      })
-      const usage = countUsage(usageOfTurn(response)) ?? addUsage(turn.usage, null)
-      return {
-        stopReason: turn.cancelled
-          ? 'cancelled'
-          : checkStopReason((response as { stopReason?: unknown } | null)?.stopReason, turn.usedTools ? '' : turn.text),
-        usage,
-      }
+      // Without files at once: a cancellation that follows must come after the prompt.
+      const blocks = files.length === 0 ? [textOnly(text)] : await promptBlocks(text, files, prompts)
+      if (turn.cancelled) return { stopReason: 'cancelled', usage: null }
+      const response = await request('session/prompt', { sessionId: conversation.sessionId, prompt: blocks })
+      const told = usageOfTurn(response)
+      const usage = countUsage(told) ?? turn.usage
+      if (turn.cancelled) return { stopReason: 'cancelled', usage }
+      const { stopReason } = (response ?? {}) as { stopReason?: unknown }
+      return judgeTurn(stopReason, { ...turn, usage, responseHasUsage: told !== null }, failedTurn)
     } catch (error) {
       if (turn.cancelled) return { stopReason: 'cancelled', usage: turn.usage }
-      throw await failures.explain(error, 'crashed')
+      const failure = await failures.explain(error, 'crashed')
+      throw error instanceof AgentFailure ? failure.after(error.usage) : failure.after(turn.usage)
     } finally {
       conversation.turn = null
       permissions.cancelAll()

@@ -22,7 +22,7 @@ export interface AcpConnection {
 export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: AgentProcess): AcpConnection {
   const tail = createStderrTail(launch.secrets)
   const conversation = createConversation(listener)
-  const permissions = createPermissionRequests(listener, conversation)
+  const permissions = createPermissionRequests(listener, conversation, launch.toolNaming)
   let unparsedLines = 0
   const { stream, reader } = createJsonRpcStream(child.stdin, child.stdout, {
     ...conversation.rawListener,

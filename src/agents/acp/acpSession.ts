@@ -1,9 +1,11 @@
-import { AgentFailure, type AgentLaunch, type StartedSession } from '../link/agentLink.ts'
+import { AgentFailure, type AgentLaunch, type SessionOption, type StartedSession } from '../link/agentLink.ts'
 import { isAuthRequired, notSignedIn } from '../link/failureReasons.ts'
 import type { AcpConnection } from './acpConnection.ts'
 import type { Handshake } from './handshake.ts'
-import { readOptions } from './sessionOptions.ts'
+import { readOptions, type SessionOptions } from './sessionOptions.ts'
 import { boardServer } from './toolCalls.ts'
+
+const maxNamed = 20
 
 /** Resumes a session, or opens a new one. An agent may refuse a resume method that it announced (Qwen Code 0.15), so each is tried. */
 export async function openSession(
@@ -32,7 +34,9 @@ export async function openSession(
   for (const method of resume === null ? [] : resumeMethods) {
     connection.conversation.setSession(resume)
     try {
-      return { session: await send(method, { sessionId: resume }), resumed: true }
+      const session = await send(method, { sessionId: resume })
+      if (method === 'session/load') await connection.conversation.replayed()
+      return { session, resumed: true }
     } catch (error) {
       if (typeof (error as { code?: unknown }).code !== 'number') throw error
       connection.conversation.setSession(null)
@@ -63,25 +67,70 @@ async function withSignIn(
   }
 }
 
-/** Sets the mode and the model of the launch where the agent offers them. */
+/**
+ * Sets the model, mode and effort that were chosen, and without a chosen mode the first one of the launch that the agent offers.
+ * @throws AgentFailure launch_failed for a choice that the agent does not offer, with those that it does
+ */
 export async function setInitialOptions(
   launch: AgentLaunch,
   { request, conversation }: AcpConnection,
   session: unknown,
   timeoutMs: number,
 ): Promise<Omit<StartedSession, 'sessionId' | 'resumed'> & { setMode: (id: string) => Promise<unknown> }> {
-  const [modes, models] = [readOptions(session, 'mode'), readOptions(session, 'model')]
+  const offers = {
+    mode: readOptions(session, 'mode'),
+    model: readOptions(session, 'model'),
+    effort: readOptions(session, 'effort'),
+  }
   const send = ({ method, params }: { method: string; params: object }) =>
     request(method, { sessionId: conversation.sessionId, ...params }, timeoutMs)
-  const mode = launch.modes?.find(id => modes.offered.some(each => each.id === id))
-  if (mode !== undefined && mode !== modes.current) await send(modes.request(mode))
-  const model = models.offered.find(({ id }) => id === launch.model)?.id
-  if (model !== undefined && model !== models.current) await send(models.request(model))
-  return {
-    mode: mode ?? modes.current,
-    model: model ?? models.current,
-    modes: modes.offered,
-    models: models.offered,
-    setMode: id => send(modes.request(id)),
+  const set = async (what: 'mode' | 'model' | 'effort'): Promise<string | null> => {
+    const [{ current, offered, request }, id] = [offers[what], launch.choice?.[what] ?? null]
+    if (id === null || id === current) return current
+    if (!offered.some(each => each.id === id)) {
+      if (what === 'model' && launch.modelIsKnown) return id
+      throw notOffered(what, id, offered)
+    }
+    await send(request(id))
+    return id
   }
+  const model = await set('model')
+  const mode = launch.choice?.mode ? await set('mode') : await setPreferredMode(launch.modes ?? [], offers.mode, send)
+  return {
+    model,
+    mode,
+    effort: await set('effort'),
+    modes: offers.mode.offered,
+    models: offers.model.offered,
+    efforts: offers.effort.offered,
+    setMode: id => send(offers.mode.request(id)),
+  }
+}
+
+/** Sets the first mode that the agent offers. One that it refuses, as Gemini CLI does in folders it does not trust, is left. */
+async function setPreferredMode(
+  wanted: readonly string[],
+  { current, offered, request }: SessionOptions,
+  send: (message: ReturnType<SessionOptions['request']>) => Promise<unknown>,
+): Promise<string | null> {
+  const mode = wanted.find(id => offered.some(each => each.id === id))
+  if (mode === undefined || mode === current) return current
+  try {
+    await send(request(mode))
+    return mode
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code === 'number') return current
+    throw error
+  }
+}
+
+function notOffered(what: string, id: string, offered: readonly SessionOption[]): AgentFailure {
+  const names = offered.slice(0, maxNamed).map(each => each.id)
+  const others = offered.length > names.length ? `, and ${offered.length - names.length} more` : ''
+  return new AgentFailure(
+    'launch_failed',
+    names.length === 0
+      ? `The agent offers no choice of ${what}, so it cannot be given ${id}.`
+      : `The agent does not offer the ${what} ${id}. It offers: ${names.join(', ')}${others}.`,
+  )
 }

@@ -1,13 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AgentFailure, type AgentListener, type RawUpdate, type TurnUsage } from '../link/agentLink.ts'
 import type { RawListener } from './jsonRpcStream.ts'
-import { toolNames } from './toolCalls.ts'
+import type { KnownCalls } from './knownCalls.ts'
 import { addUsage, usageOfUpdate } from './turnUsage.ts'
 
 const maxEarlyUpdates = 1000
 const maxEarlyBytes = 8 * 1024 * 1024
-const maxTextLength = 500
-const maxCalls = 500
-const maxNamesPerCall = 10
+const maxTextLength = 2000
+const maxStates = 20
+/** Between two updates of a replay there is less. */
+const replayPauseMs = 100
+const maxReplayMs = 5000
 /** Kinds that an agent replays when it loads a session. The board has them already. */
 const replayedKinds = new Set([
   'user_message_chunk',
@@ -18,13 +21,17 @@ const replayedKinds = new Set([
   'plan',
 ])
 
-/** The turn that is running. `tools` are the tool names of its newest calls, by call id. */
-interface Turn {
+/** The turn that is running. */
+export interface Turn {
   cancelled: boolean
   usage: TurnUsage | null
-  text: string
+  /** The agent's words after its last tool call, and the last piece of them. */
+  lastMessage: string
+  lastChunk: string
+  /** The `_meta` of the newest updates of the session's state. */
+  states: unknown[]
   usedTools: boolean
-  tools: Map<string, readonly string[]>
+  calls: KnownCalls
 }
 
 /** The session of a connection. Decides which updates reach the listener. */
@@ -36,6 +43,8 @@ export interface Conversation {
   turn: Turn | null
   /** Sets the session whose updates count; null: the one that the agent will name in its response. */
   setSession(sessionId: string | null): void
+  /** Resolves when an agent has replayed a loaded session's history: some still replay after their response. At most 5 s. */
+  replayed(): Promise<void>
   /** Drops all later updates. */
   stop(): void
 }
@@ -45,13 +54,15 @@ type Json = Record<string, unknown>
 interface State {
   sessionId: string | null
   replaying: boolean
+  /** When an update was last dropped because the agent replayed it. */
+  replayedAt: number
   begun: boolean
   stopped: boolean
   turn: Turn | null
 }
 
 export function createConversation(listener: AgentListener): Conversation {
-  const state: State = { sessionId: null, replaying: false, begun: false, stopped: false, turn: null }
+  const state: State = { sessionId: null, replaying: false, replayedAt: 0, begun: false, stopped: false, turn: null }
   return {
     rawListener: createRawListener(state, listener),
     get sessionId() {
@@ -64,9 +75,15 @@ export function createConversation(listener: AgentListener): Conversation {
       return state.turn
     },
     set turn(turn) {
+      state.replaying = false
       state.turn = turn
     },
     setSession: sessionId => Object.assign(state, { sessionId, replaying: sessionId !== null }),
+    async replayed() {
+      const since = (state.replayedAt = performance.now())
+      while (performance.now() - state.replayedAt < replayPauseMs && performance.now() - since < maxReplayMs)
+        await delay(replayPauseMs / 4)
+    },
     stop: () => {
       state.stopped = true
     },
@@ -76,7 +93,11 @@ export function createConversation(listener: AgentListener): Conversation {
 function createRawListener(state: State, listener: AgentListener): Conversation['rawListener'] {
   const early = createEarlyUpdates()
   const deliver = (update: RawUpdate): void | Promise<void> => {
-    if (state.stopped || (state.replaying && replayedKinds.has(update.sessionUpdate))) return
+    if (state.stopped) return
+    if (state.replaying && replayedKinds.has(update.sessionUpdate)) {
+      state.replayedAt = performance.now()
+      return
+    }
     if (state.turn) recordUpdate(state.turn, update)
     return listener.update(update)
   }
@@ -103,7 +124,6 @@ function createRawListener(state: State, listener: AgentListener): Conversation[
     },
     response(method, result) {
       state.begun = true
-      state.replaying = false
       return method === 'session/new' ? begin((result as Json | null)?.sessionId) : undefined
     },
   }
@@ -129,18 +149,27 @@ function createEarlyUpdates() {
 }
 
 function recordUpdate(turn: Turn, update: RawUpdate): void {
+  const { _meta: state, sessionUpdate } = update
   turn.usage = addUsage(turn.usage, usageOfUpdate(update))
-  if (update.sessionUpdate.startsWith('tool_call')) recordToolCall(turn, update)
-  if (update.sessionUpdate !== 'agent_message_chunk' || turn.text.length > maxTextLength) return
+  if (update.sessionUpdate.startsWith('tool_call')) {
+    turn.usedTools = true
+    if (update.sessionUpdate === 'tool_call') turn.lastMessage = ''
+    turn.calls.record(update)
+  }
+  if (sessionUpdate === 'session_info_update') turn.states = [...turn.states, state].slice(-maxStates)
+  if (update.sessionUpdate !== 'agent_message_chunk') return
   const text = (update.content as Json | null | undefined)?.text
-  if (typeof text === 'string') turn.text += text.slice(0, maxTextLength + 1)
+  if (typeof text !== 'string') return
+  turn.lastChunk = text.slice(0, maxTextLength)
+  if (turn.lastMessage.length <= maxTextLength) turn.lastMessage += text.slice(0, maxTextLength)
 }
 
-function recordToolCall(turn: Turn, update: RawUpdate): void {
-  turn.usedTools = true
-  const { toolCallId } = update
-  if (typeof toolCallId !== 'string' || toolCallId.length > maxTextLength) return
-  const known = turn.tools.get(toolCallId) ?? []
-  turn.tools.set(toolCallId, [...new Set([...known, ...toolNames(update)])].slice(0, maxNamesPerCall))
-  if (turn.tools.size > maxCalls) turn.tools.delete(turn.tools.keys().next().value!)
-}
+export const newTurn = (calls: KnownCalls): Turn => ({
+  cancelled: false,
+  usage: null,
+  lastMessage: '',
+  lastChunk: '',
+  states: [],
+  usedTools: false,
+  calls,
+})

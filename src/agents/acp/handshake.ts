@@ -1,6 +1,7 @@
 import { version } from '../../config/version.ts'
 import { AgentFailure, type AgentCapabilities, type AgentLink } from '../link/agentLink.ts'
 import type { AcpConnection } from './acpConnection.ts'
+import type { PromptCapabilities } from './promptBlocks.ts'
 
 const protocolVersion = 1
 
@@ -11,6 +12,7 @@ export interface Handshake {
   /** The methods by which it resumes a session, best first. */
   resumeMethods: readonly string[]
   authMethods: readonly string[]
+  prompts: PromptCapabilities
 }
 type Json = Record<string, unknown>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
@@ -47,6 +49,10 @@ export async function initialize({ request }: AcpConnection, timeoutMs: number):
       followUps: true,
     },
     resumeMethods,
+    prompts: {
+      image: record(offered.promptCapabilities).image === true,
+      embeddedContext: record(offered.promptCapabilities).embeddedContext === true,
+    },
     authMethods: (Array.isArray(response.authMethods) ? response.authMethods : []).flatMap(method =>
       typeof record(method).id === 'string' ? [record(method).id as string] : [],
     ),

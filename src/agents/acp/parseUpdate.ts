@@ -1,6 +1,7 @@
 import type { TranscriptRole } from '../../store/transcripts.ts'
 import type { ToolPiece } from '../../views/agents.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
+import { readTerminalOutput } from '../link/terminalOutput.ts'
 import { titleOf, toolNames } from './toolCalls.ts'
 
 /** An update in the terms of the transcript and the session's row. */
@@ -66,6 +67,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
   const { kind, status, rawInput, rawOutput, content, locations } = update
   const [name, [program]] = [plain(titleOf(update), 500), toolNames(update)]
   const blocks = Array.isArray(content) ? content.map(record) : undefined
+  const terminal = terminalText(update)
   const diffs = blocks?.filter(({ type }) => type === 'diff')
   return {
     ...(name && { name }),
@@ -75,6 +77,7 @@ function toolPiece(update: RawUpdate): ToolPiece {
       status,
     }),
     ...(rawInput !== undefined && { input: bounded(rawInput, maxMessageLength) }),
+    ...(terminal !== undefined && { terminal }),
     ...(rawOutput !== undefined
       ? { output: bounded(rawOutput, maxMessageLength) }
       : diffs && diffs.length > 0 && { output: bounded(diffs, maxMessageLength) }),
@@ -94,6 +97,13 @@ function toolPiece(update: RawUpdate): ToolPiece {
         .map(({ path, line }) => ({ path: plain(path, 4096), line: count(line) })),
     }),
   }
+}
+
+/** A command's new output, with a failing exit code. */
+function terminalText(update: RawUpdate): string | undefined {
+  const { text, exitCode } = readTerminalOutput(update)
+  const exit = exitCode === null || exitCode === 0 ? '' : `\n[exit code ${exitCode}]`
+  return text === undefined && exit === '' ? undefined : (text ?? '').replaceAll('\0', '') + exit
 }
 
 /** The text of a content block, or a placeholder for a block without text. */

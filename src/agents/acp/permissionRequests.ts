@@ -1,13 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import type { AgentListener, PermissionOption } from '../link/agentLink.ts'
+import { traitsOf } from '../../contract/boardTools.ts'
+import type { AgentListener, PermissionOption, PermissionRequest, ToolNaming } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
+import { awaitsName, boardToolOf } from './boardTool.ts'
 import type { Conversation } from './conversation.ts'
-import { needsNoPermission, requestTitle } from './toolCalls.ts'
+import type { KnownCall, KnownCalls } from './knownCalls.ts'
+import { requestTitle } from './toolCalls.ts'
 
 const maxOpenRequests = 50
 const maxOptions = 20
 const maxIdLength = 1000
+/** Claude Code names its tools within milliseconds; a person waits for nothing longer than that. */
+const namingTimeoutMs = 2000
 
 type Answer = (outcome: RequestPermissionOutcome) => void
 
@@ -16,11 +21,11 @@ interface RawOption {
   name: string
   kind: string
 }
-type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; kind?: string | null }
+type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; title?: string | null; kind?: string | null }
 
 /** The open permission requests of one agent. */
 export interface PermissionRequests {
-  /** Passes a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
+  /** Forwards a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
   ask(
     params: { toolCall: ToolCall; options: readonly RawOption[] },
     withdrawn: AbortSignal,
@@ -35,61 +40,109 @@ export interface PermissionRequests {
 export function createPermissionRequests(
   listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>,
   conversation: Pick<Conversation, 'turn'>,
+  naming?: ToolNaming,
 ): PermissionRequests {
-  const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
+  const waiting = createWaiting(listener)
   let hasBoardTools = false
-  const close = (id: string, outcome: RequestPermissionOutcome) => {
-    const request = open.get(id)
-    open.delete(id)
-    request?.answer(outcome)
-  }
   return {
     async ask({ toolCall, options }, withdrawn) {
       const choices = parseOptions(options)
       const { turn } = conversation
-      if (!turn || turn.cancelled || choices.length === 0 || open.size >= maxOpenRequests || withdrawn.aborted)
-        return { outcome: { outcome: 'cancelled' } }
-      const names = turn.tools.get(toolCall.toolCallId) ?? []
-      const allowed = hasBoardTools && needsNoPermission(names) ? optionToAllow(choices) : undefined
+      const isPointless = () =>
+        !turn || conversation.turn !== turn || turn.cancelled || waiting.isFull() || withdrawn.aborted
+      if (isPointless() || choices.length === 0) return cancelled
+      const call = await findCall(toolCall, turn!.calls)
+      if (isPointless()) return cancelled
+      const boardTool = hasBoardTools ? boardToolOf(toolCall, call, naming) : undefined
+      const isHarmless = boardTool !== undefined && !traitsOf(boardTool).runsCommands
+      const allowed = isHarmless ? optionToAllow(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
-      // Random, so that an answer to a request of an earlier run matches none of this one.
-      const id = randomBytes(6).toString('hex')
-      const answered = new Promise<RequestPermissionOutcome>(answer => open.set(id, { options: choices, answer }))
-      withdrawn.addEventListener(
-        'abort',
-        () => {
-          if (open.has(id)) {
-            close(id, { outcome: 'cancelled' })
-            listener.permissionWithdrawn(id)
-          }
-        },
-        { once: true },
-      )
-      listener.permission({
-        id,
+      const request: Omit<PermissionRequest, 'id'> = {
         toolCallId: toolCall.toolCallId,
-        title: requestTitle(toolCall, names, choices),
+        title: titleFor(toolCall, call, choices, naming),
         kind: toolCall.kind ?? 'other',
         options: choices,
-      })
-      return { outcome: await answered }
+        ...call.subject,
+        about: aboutOf(toolCall, call, boardTool !== undefined),
+      }
+      return { outcome: await waiting.add(request, withdrawn) }
     },
     allowBoardTools: () => {
       hasBoardTools = true
     },
-    answer(id, optionId) {
+    answer: waiting.answer,
+    cancelAll: waiting.cancelAll,
+  }
+}
+
+/** The requests that wait for an answer. */
+function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>) {
+  const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
+  const close = (id: string, outcome: RequestPermissionOutcome): boolean => {
+    const request = open.get(id)
+    request?.answer(outcome)
+    return open.delete(id)
+  }
+  const withdraw = (id: string) => {
+    if (close(id, { outcome: 'cancelled' })) listener.permissionWithdrawn(id)
+  }
+  return {
+    isFull: () => open.size >= maxOpenRequests,
+    add(request: Omit<PermissionRequest, 'id'>, withdrawn: AbortSignal): Promise<RequestPermissionOutcome> {
+      // Random, so that an answer to a request of an earlier run matches none of this one.
+      const id = randomBytes(6).toString('hex')
+      const answered = new Promise<RequestPermissionOutcome>(answer =>
+        open.set(id, { options: request.options, answer }),
+      )
+      withdrawn.addEventListener('abort', () => withdraw(id), { once: true })
+      listener.permission({ id, ...request })
+      return answered
+    },
+    answer(id: string, optionId: string | null): boolean {
       const request = open.get(id)
       if (!request || (optionId !== null && !request.options.some(option => option.id === optionId))) return false
-      close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
-      return true
+      return close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
     },
-    cancelAll: () => {
-      for (const id of open.keys()) {
-        close(id, { outcome: 'cancelled' })
-        listener.permissionWithdrawn(id)
-      }
-    },
+    cancelAll: () => [...open.keys()].forEach(withdraw),
   }
+}
+
+const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
+
+/** The call that a request is about. The request itself is a piece of it, and was recorded before. */
+const findCall = (toolCall: ToolCall, calls: KnownCalls): KnownCall | Promise<KnownCall> => {
+  const call = calls.find(toolCall.toolCallId)
+  return awaitsName(toolCall, call) ? calls.named(toolCall.toolCallId, namingTimeoutMs) : call
+}
+
+/** Gemini CLI gives a server's tool the command in its input as the title: the function in its id says which tool it is. */
+function titleFor(
+  toolCall: ToolCall,
+  { names }: KnownCall,
+  choices: readonly PermissionOption[],
+  naming: ToolNaming | undefined,
+): string {
+  const title = requestTitle(toolCall, names, choices)
+  const [name, call] = toolCall.toolCallId.split('__')
+  const isHidden =
+    naming === 'call_id' && toolCall.kind === 'other' && call !== undefined && !title.endsWith(' MCP Server)')
+  return isHidden ? toPlainLine(`${name}: ${title}`) : title
+}
+
+/**
+ * What a request is about, as far as the agent's program says so by the kind of the call. A tool of a server that is not the board
+ * may do anything, whatever its input looks like.
+ */
+function aboutOf(
+  { kind }: ToolCall,
+  { names, isServerTool, isOver, subject }: KnownCall,
+  isBoardTool: boolean,
+): PermissionRequest['about'] {
+  if (isBoardTool) return subject.command === null ? 'other' : 'command'
+  if (kind === 'switch_mode') return 'plan'
+  if (isOver || isServerTool || names.some(name => name.startsWith('mcp'))) return 'other'
+  if (kind === 'execute') return subject.command === null ? 'other' : 'command'
+  return (kind === 'edit' || kind === 'read') && subject.command === null && subject.paths.length > 0 ? kind : 'other'
 }
 
 /** Only `allow_once`: `allow_always` may cover every tool of the board, those that run commands included. */

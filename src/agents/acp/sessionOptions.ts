@@ -23,10 +23,13 @@ const parseOptions = (items: Json[], key: string): SessionOption[] =>
     return id ? [{ id, name: shortText(item.name) ?? id }] : []
   })
 
-/** The modes or models that an agent offers with a session: as configuration options, or in the fields of older agents. */
-export function readOptions(session: unknown, category: 'mode' | 'model'): SessionOptions {
+/** The protocol's name of what the board calls effort is thought level. */
+const categories = { mode: 'mode', model: 'model', effort: 'thought_level' } as const
+
+/** The modes, models or efforts that an agent offers with a session: as configuration options, or in the fields of older agents. */
+export function readOptions(session: unknown, what: keyof typeof categories): SessionOptions {
   const answer = record(session)
-  const option = list(answer.configOptions).find(each => each.category === category && each.type === 'select')
+  const option = list(answer.configOptions).find(each => each.category === categories[what] && each.type === 'select')
   if (option) {
     const options = list(option.options).flatMap(each => (Array.isArray(each.options) ? list(each.options) : [each]))
     return {
@@ -35,7 +38,7 @@ export function readOptions(session: unknown, category: 'mode' | 'model'): Sessi
       request: value => ({ method: 'session/set_config_option', params: { configId: option.id, value } }),
     }
   }
-  if (category === 'mode') {
+  if (what === 'mode') {
     const modes = record(answer.modes)
     return {
       current: shortText(modes.currentModeId),
@@ -43,6 +46,7 @@ export function readOptions(session: unknown, category: 'mode' | 'model'): Sessi
       request: modeId => ({ method: 'session/set_mode', params: { modeId } }),
     }
   }
+  if (what === 'effort') return { current: null, offered: [], request: () => ({ method: '', params: {} }) }
   const models = record(answer.models)
   return {
     current: shortText(models.currentModelId),

@@ -1,4 +1,3 @@
-import { unaskedTools } from '../../contract/boardTools.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 
 /** The name under which agents get the board's MCP server. */
@@ -7,10 +6,6 @@ export const boardServer = 'board'
 const maxNameLength = 200
 const maxValueLength = 60
 const maxValues = 4
-/** The tools that need no permission of a person, in the naming of Claude Code and Qwen Code, and of Codex. */
-const unaskedNames: ReadonlySet<string> = new Set(
-  unaskedTools.flatMap(name => [`mcp__${boardServer}__${name}`, `mcp.${boardServer}.${name}`]),
-)
 
 type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
@@ -36,10 +31,6 @@ export function toolNames({ name, title, _meta }: Json): string[] {
     ),
   ]
 }
-
-/** Whether every name is one of the board's own tools that need no permission. */
-export const needsNoPermission = (names: readonly string[]): boolean =>
-  names.length > 0 && names.every(name => unaskedNames.has(name))
 
 /** The title of a tool call; '' where it is missing, or is the call's input as JSON. */
 export const titleOf = ({ title }: Json): string =>

@@ -1,21 +1,41 @@
 import type { Writable } from 'node:stream'
 import type { StatusReason } from '../../contract/agents.ts'
 import type { Child, Exit } from '../../process/spawn.ts'
+import type { FailedTurnRule } from './turnVerdict.ts'
 
 /** Why a session failed. */
 export type FailureReason = Extract<
   StatusReason,
-  'launch_failed' | 'usage_limit' | 'refused' | 'protocol_violation' | 'crashed' | 'timeout'
+  | 'launch_failed'
+  | 'usage_limit'
+  | 'model_error'
+  | 'refused'
+  | 'protocol_violation'
+  | 'crashed'
+  | 'timeout'
+  | 'memory_limit'
+  | 'process_limit'
+  | 'time_limit'
+  | 'file_limit'
+  | 'unclear'
 >
 
 /** A failure of an agent. The message is for people and holds no secret of the launch. */
 export class AgentFailure extends Error {
   readonly reason: FailureReason
+  /** What the turn used before it failed. */
+  usage: TurnUsage | null = null
 
   constructor(reason: FailureReason, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'AgentFailure'
     this.reason = reason
+  }
+
+  /** The same failure, after a turn that used tokens. */
+  after(usage: TurnUsage | null): this {
+    this.usage = usage
+    return this
   }
 }
 
@@ -35,6 +55,12 @@ interface BoardTools {
   token: string
 }
 
+/**
+ * call_id: the id of a call begins with the name of its function, as of Gemini CLI. title: the title of a call that is neither a
+ * command nor a file is the name of its tool, as of GitHub Copilot CLI.
+ */
+export type ToolNaming = 'call_id' | 'title'
+
 /** Everything needed to start an agent. */
 export interface AgentLaunch {
   /** acp: the protocol over stdin and stdout. command: one process a prompt, its output is the answer. terminal: the prompt is a shell command. */
@@ -42,6 +68,8 @@ export interface AgentLaunch {
   /** The program and its arguments. With `command`, the prompt replaces `{prompt}`; where there is none, the prompt is written to stdin. */
   argv: readonly string[]
   cwd: string
+  /** The session's folder for files that go with prompts, which the agent may read. */
+  filesFolder?: string
   /** The whole environment of the process. */
   env: Readonly<Record<string, string>>
   /** Redacted from every message and log: the credential and the token. */
@@ -50,11 +78,17 @@ export interface AgentLaunch {
   authMethods: readonly string[]
   /** Whether the agent reports the usage of the whole session instead of the turn's. */
   usageIsCumulative: boolean
+  /** Where the agent's program names the tool of a call, beside the fields that are made for it. */
+  toolNaming?: ToolNaming
+  /** Knows the turns that failed although the agent ended them well. */
+  failedTurn?: FailedTurnRule
   tools: BoardTools | null
   /** Session modes, best first. The first one that the agent offers is set. */
   modes?: readonly string[]
-  /** Set where the agent offers it. */
-  model?: string | null
+  /** What was chosen of what the agent offers: it is set, or the session does not start. */
+  choice?: { model: string | null; mode: string | null; effort: string | null }
+  /** The agent was told the chosen model by its environment, and need not offer it. */
+  modelIsKnown?: boolean
 }
 
 /** One session update as the agent sent it, unknown kinds included. Untrusted. */
@@ -71,6 +105,14 @@ export interface PermissionRequest {
   title: string
   kind: string
   options: readonly PermissionOption[]
+  /** What would run, as the agent's program tells it. */
+  command: string | null
+  /** The files that it is about. */
+  paths: readonly string[]
+  /** The plan to approve, as Markdown. */
+  plan: string | null
+  /** What a rule may decide it by: a shell command, changes to files, reading files, a plan; other: a person must see. */
+  about: 'command' | 'edit' | 'read' | 'plan' | 'other'
 }
 
 /** Receives an agent's output, one item at a time and in order. */
@@ -110,8 +152,19 @@ export interface StartedSession {
   resumed: boolean
   model: string | null
   mode: string | null
+  effort: string | null
   modes: readonly SessionOption[]
   models: readonly SessionOption[]
+  efforts: readonly SessionOption[]
+}
+
+/** A file that goes with a prompt: a copy that the agent can read. `isLink`: it is named, and not shown whatever the agent takes. */
+export interface PromptFile {
+  filename: string
+  contentType: string
+  size: number
+  path: string
+  isLink: boolean
 }
 
 /** A running agent. Every method rejects with AgentFailure. */
@@ -121,7 +174,7 @@ export interface AgentLink {
   /** Opens a session, or resumes `resume` where the agent can and still knows it; replayed updates are dropped. May be called once. */
   start(resume?: string | null): Promise<StartedSession>
   /** Runs one turn. Only one may run at a time. */
-  prompt(text: string): Promise<TurnEnd>
+  prompt(text: string, files?: readonly PromptFile[]): Promise<TurnEnd>
   /**
    * Asks the agent to end the turn. The turn counts as cancelled from here on, however it ends; a plain command ends only with its
    * process. Cancels open permission requests. Does nothing between turns.

@@ -7,7 +7,9 @@ import {
   type AgentLink,
   type AgentListener,
   type AgentProcess,
+  type PromptFile,
   type SpawnAgent,
+  type StartedSession,
   type TurnEnd,
 } from './agentLink.ts'
 import { createOutputReader, drainOutput, handleChunk } from './drainOutput.ts'
@@ -49,6 +51,27 @@ export const openCommand = (launch: AgentLaunch, listener: AgentListener, spawn:
     }
   })
 
+/** A plain command has no models, modes and efforts to choose from. @throws AgentFailure launch_failed when one was chosen */
+function startedWithoutOptions({ choice }: AgentLaunch): StartedSession {
+  for (const [what, id] of Object.entries(choice ?? {}))
+    if (id !== null)
+      throw new AgentFailure('launch_failed', `The agent is a plain command: it cannot be given the ${what} ${id}.`)
+  return {
+    sessionId: null,
+    resumed: false,
+    model: null,
+    mode: null,
+    effort: null,
+    modes: [],
+    models: [],
+    efforts: [],
+  }
+}
+
+/** A prompt that says where its files are. */
+const withPaths = (text: string, files: readonly PromptFile[]): string =>
+  files.length === 0 ? text : `${text}\n\nAttached files:\n${files.map(({ path }) => path).join('\n')}`
+
 /** An agent without a conversation: each turn is a process. */
 export function openProcessPerTurn(
   launch: AgentLaunch,
@@ -61,14 +84,14 @@ export function openProcessPerTurn(
   return {
     info: { name: null, version: null },
     capabilities: { resume: false, tools: false, followUps: true },
-    start: async () => ({ sessionId: null, resumed: false, model: null, mode: null, modes: [], models: [] }),
-    async prompt(text): Promise<TurnEnd> {
+    start: async () => startedWithoutOptions(launch),
+    async prompt(text, files = []): Promise<TurnEnd> {
       if (turn) throw new Error('The agent is in the middle of a turn.')
       const running: RunningTurn = { cancelled: false }
       turn = running
       tail = createStderrTail(launch.secrets)
       try {
-        const { command, stdin, mergeStderr } = toCommand(text.replaceAll('\0', ''))
+        const { command, stdin, mergeStderr } = toCommand(withPaths(text, files).replaceAll('\0', ''))
         const child = (running.child = await spawn(command).catch(error => {
           throw asLaunchFailure(error)
         }))

@@ -7,7 +7,7 @@ const authRequired = -32000
 /** Error messages of agents and of the services behind them. The first pattern that matches decides. */
 const reasonPatterns: readonly [FailureReason, RegExp][] = [
   ['usage_limit', /usage[ _-]?limit|usagelimitexceeded|sessionbudgetexceeded/],
-  ['usage_limit', /\b(hit|reached|exceeded|over) (your|the|its) [\w' -]{0,30}(limit|quota)\b/],
+  ['usage_limit', /\b(hit|reached|exceeded|exhausted|over) (your|the|its) [\w' -]{0,30}(limit|quota)\b/],
   ['usage_limit', /rate[ _-]?limit|ratelimitexceeded|too many requests|\b429\b/],
   [
     'usage_limit',
@@ -27,13 +27,17 @@ const reasonPatterns: readonly [FailureReason, RegExp][] = [
   ],
   [
     'launch_failed',
-    /model[ _](was )?not[ _]found|model .{1,80} (does not exist|is not (available|supported))|unknown model/,
+    /model[ _](was )?not[ _]found|model \S{1,80} not found|model .{1,80} (does not exist|is not (available|supported))|unknown model/,
   ],
   [
     'refused',
     /content[ _](policy|filter)|usage polic(y|ies)|responsible ?ai|blocked by .{0,20}safety|cyberpolicy|misalignmentpolicyviolation|policy_denied/,
   ],
 ]
+
+/** Error texts of agents and API clients when the model was unreachable or answered with an error. */
+const modelError =
+  /internal server error|server[ _]error|api ?error|overloaded|high demand|(service|temporarily|model) (is )?unavailable|bad gateway|gateway time-?out|fetch failed|failed to get response|econn(refused|reset|aborted)|etimedout|enotfound|socket hang up|connection (error|refused|reset|closed)|stream disconnected|unexpected eof|\bterminated\b|\b(http|status|error|code)\W{1,4}5\d\d\b|\b5\d\d (internal|bad|service|gateway|the server|status)/
 
 /** The failure that a stop reason means; `null` is success. Other stop reasons violate the protocol. */
 const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | null>> = {
@@ -46,7 +50,7 @@ const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | nu
 
 /** Some agents report a limit as an ordinary answer: it is the whole message of the turn. */
 const limitMessage =
-  /^\W{0,3}(you've hit your [\w' -]{0,30}limit|claude ai usage limit reached|you've reached your [\w' -]{0,30}limit|you have (hit|reached|exceeded) your [\w' -]{0,30}(limit|quota)|(error: )?rate limit (reached|exceeded))/i
+  /^\W{0,3}(you've hit your [\w' -]{0,30}limit|claude ai usage limit reached|you've reached your [\w' -]{0,30}limit|you have (hit|reached|exceeded|exhausted) your [\w' -]{0,30}(limit|quota)|(error: )?rate limit (reached|exceeded))/i
 const maxLimitMessageLength = 400
 
 /** The reason that an agent's error text names; undefined where no pattern matches. */
@@ -55,8 +59,24 @@ export function reasonIn(text: string): FailureReason | undefined {
   return reasonPatterns.find(([, pattern]) => pattern.test(lower))?.[0]
 }
 
-/** Checks how a turn ended. `lastMessage` is the turn's whole text, or '' when it used tools. @throws AgentFailure where the stop reason, or the text, means a failure */
-export function checkStopReason(stopReason: unknown, lastMessage: string): 'end_turn' | 'cancelled' {
+/** The same for the error of a turn, in which the model may not have been reached. */
+export const reasonOfError = (text: string): FailureReason | undefined =>
+  reasonIn(text) ?? (modelError.test(text.slice(0, 20_000).toLowerCase()) ? 'model_error' : undefined)
+
+/** The reason that a status of HTTP names; undefined for one that says nothing alone. */
+export function reasonOfStatus(status: unknown): FailureReason | undefined {
+  if (typeof status !== 'number') return undefined
+  if (status === 401 || status === 403) return 'launch_failed'
+  if (status === 402 || status === 429) return 'usage_limit'
+  return status >= 500 && status <= 599 ? 'model_error' : undefined
+}
+
+/** Whether a text is an ordinary answer that reports a limit. */
+export const limitIn = (text: string): boolean =>
+  text.length <= maxLimitMessageLength && limitMessage.test(text.replaceAll('’', "'"))
+
+/** Checks the reason with which a turn ended. @throws AgentFailure where it means a failure */
+export function checkStopReason(stopReason: unknown): 'end_turn' | 'cancelled' {
   const found =
     typeof stopReason === 'string' && Object.hasOwn(stopReasons, stopReason) ? stopReasons[stopReason] : undefined
   if (found === undefined)
@@ -65,8 +85,6 @@ export function checkStopReason(stopReason: unknown, lastMessage: string): 'end_
       `The agent ended its turn with an unknown reason${typeof stopReason === 'string' ? ` (${toPlainLine(stopReason).slice(0, 80)})` : ''}.`,
     )
   if (found) throw new AgentFailure(...found)
-  if (lastMessage.length <= maxLimitMessageLength && limitMessage.test(lastMessage.replaceAll('’', "'")))
-    throw new AgentFailure('usage_limit', toPlainLine(lastMessage))
   return stopReason as 'end_turn' | 'cancelled'
 }
 
@@ -86,7 +104,8 @@ export function failureOf(error: AgentError, fallback: FailureReason): AgentFail
   const message = typeof error.message === 'string' ? error.message : ''
   const data = error.data === undefined ? '' : typeof error.data === 'string' ? error.data : JSON.stringify(error.data)
   if (isAuthRequired(error)) return new AgentFailure('launch_failed', `${notSignedIn} It says: ${toPlainLine(message)}`)
-  const reason = reasonIn(`${message}\n${data}`) ?? fallback
+  // Gemini CLI answers with the status of its model service as the code.
+  const reason = reasonOfError(`${message}\n${data}`) ?? reasonOfStatus(error.code) ?? fallback
   return new AgentFailure(
     reason,
     `The agent answered with an error: ${toPlainLine(message) || 'no message'}${data ? ` (${toPlainLine(data)})` : ''}`,

@@ -1,11 +1,42 @@
 const minSecretLength = 6
+const mark = '***'
 
-/** Replaces secrets by asterisks, also in the forms that they have within JSON and URLs. */
-export function redactSecrets(text: string, secrets: readonly string[]): string {
-  const forms = secrets
-    .filter(secret => secret.length >= minSecretLength)
-    .flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
-  return [...new Set(forms)]
-    .sort((a, b) => b.length - a.length)
-    .reduce((redacted, form) => redacted.replaceAll(form, '***'), text)
+/** Replaces the secrets of one launch. */
+export interface Redactor {
+  text(text: string): string
+  /** A JSON value with all its texts redacted, names of fields included. */
+  value<T>(value: T): T
+  /** How many characters at the end of a text may be the beginning of a secret. */
+  lengthOfBegun(text: string): number
 }
+
+/** Secrets are found also in the forms that they have within JSON and URLs. Shorter ones than six characters are left: they are words. */
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const forms = [
+    ...new Set(
+      secrets
+        .filter(secret => secret.length >= minSecretLength)
+        .flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
+    ),
+  ].sort((a, b) => b.length - a.length)
+  const text = (given: string): string => forms.reduce((redacted, form) => redacted.replaceAll(form, mark), given)
+  const redacted = (given: unknown): unknown => {
+    if (typeof given === 'string') return text(given)
+    if (Array.isArray(given)) return given.map(redacted)
+    if (typeof given !== 'object' || given === null) return given
+    return Object.fromEntries(Object.entries(given).map(([name, each]) => [text(name), redacted(each)]))
+  }
+  const begunLength = (given: string, form: string): number => {
+    for (let length = Math.min(form.length - 1, given.length); length > 0; length--)
+      if (given.endsWith(form.slice(0, length))) return length
+    return 0
+  }
+  return {
+    text,
+    value: given => (forms.length === 0 ? given : (redacted(given) as typeof given)),
+    lengthOfBegun: given => forms.reduce((longest, form) => Math.max(longest, begunLength(given, form)), 0),
+  }
+}
+
+/** Replaces secrets in one text. */
+export const redactSecrets = (text: string, secrets: readonly string[]): string => createRedactor(secrets).text(text)

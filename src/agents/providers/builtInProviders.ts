@@ -1,6 +1,30 @@
 import { unaskedTools } from '../../contract/boardTools.ts'
 import { boardServer } from '../acp/toolCalls.ts'
-import { anthropic, codex, gooseOpenai, keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
+import type { ToolNaming } from '../link/agentLink.ts'
+import type { FailedTurnRule } from '../link/turnVerdict.ts'
+import {
+  claude,
+  codex,
+  copilotOwnProvider,
+  gemini,
+  goose,
+  gooseOpenai,
+  keyVariables,
+  opencode,
+  qwen,
+  type CredentialMappings,
+} from './credentialEnvironment.ts'
+import {
+  claudeTelemetryOff,
+  codexTelemetryOff,
+  geminiTelemetryOff,
+  gooseTelemetryOff,
+  opencodeTelemetryOff,
+  qwenTelemetryOff,
+  type TelemetryOff,
+} from './telemetryOff.ts'
+import { triedVersions } from './triedVersions.ts'
+import { codexFailedTurn, copilotFailedTurn } from './failedTurns.ts'
 
 /** A kind of agent: how to start it, and how to pass it a credential. */
 export interface AgentProvider {
@@ -20,14 +44,26 @@ export interface AgentProvider {
   pass: readonly string[]
   /** The initial files of its home folder, by relative path. Existing files stay. */
   homeFiles: Readonly<Record<string, string>>
+  /** Folders and files of the account's home that hold its sign-in and its state, which a sandbox leaves it. */
+  state: readonly string[]
+  /** Whether it keeps its commands apart itself, which fails within another sandbox. */
+  hasOwnSandbox?: boolean
   /** Ids of authentication methods that use its environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
   toolArgs: readonly string[]
+  /** Where it names the tool that it asks for, if in no field of its own. */
+  toolNaming?: ToolNaming
   /** Session modes, best first: for work in its own folder, and for planning without changes. */
   modes: { work: readonly string[]; plan: readonly string[] }
   model: string | null
+  /** The version that this board is tried with. */
+  tried: string | null
   usageIsCumulative: boolean
+  /** Knows its turns that failed although it ended them well. */
+  failedTurn?: FailedTurnRule
+  /** Without it, the operator has turned telemetry on, or none is known of. */
+  telemetryOff?: TelemetryOff
 }
 
 const openaiAccount = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL']
@@ -43,6 +79,18 @@ const googleAccount = [
   'GOOGLE_APPLICATION_CREDENTIALS',
 ]
 const githubAccount = ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN', 'GH_HOST']
+const copilotProvider = [
+  'BASE_URL',
+  'TYPE',
+  'API_KEY',
+  'BEARER_TOKEN',
+  'HEADERS',
+  'WIRE_API',
+  'MODEL_ID',
+  'WIRE_MODEL',
+  'MAX_PROMPT_TOKENS',
+  'MAX_OUTPUT_TOKENS',
+].map(name => `COPILOT_PROVIDER_${name}`)
 /** No telemetry without consent, and no program that updates itself on a server. */
 const qwenSettings = `${JSON.stringify({ privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }, null, 2)}\n`
 const plan = ['plan', 'https://agentclientprotocol.com/protocol/session-modes#plan', 'read-only', 'ask', 'chat']
@@ -57,9 +105,11 @@ export const defineProvider = (given: BuiltIn): AgentProvider => ({
   account: [],
   pass: [],
   homeFiles: {},
+  state: [],
   authMethods: [],
   toolArgs: [],
   model: null,
+  tried: triedVersions[given.id] ?? null,
   usageIsCumulative: false,
   ...given,
   modes: { work: [], plan, ...given.modes },
@@ -72,7 +122,7 @@ export const builtIn: readonly AgentProvider[] = [
     name: 'Claude Code',
     command: ['claude-agent-acp'],
     install: 'npm install -g @agentclientprotocol/claude-agent-acp',
-    credentials: { anthropic },
+    credentials: { anthropic: claude },
     account: [
       ...anthropicAccount,
       'CLAUDE_CODE_OAUTH_TOKEN',
@@ -83,6 +133,8 @@ export const builtIn: readonly AgentProvider[] = [
     ],
     env: { DISABLE_AUTOUPDATER: '1' },
     modes: { work: ['acceptEdits'], plan },
+    state: ['.claude', '.claude.json'],
+    telemetryOff: claudeTelemetryOff,
   }),
   defineProvider({
     id: 'codex',
@@ -92,26 +144,45 @@ export const builtIn: readonly AgentProvider[] = [
     credentials: { openai: codex, custom: codex },
     account: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'CODEX_HOME', 'CODEX_PATH', 'CODEX_CONFIG', 'MODEL_PROVIDER'],
     authMethods: ['api-key', 'codex-api-key', 'openai-api-key'],
-    modes: { work: ['agent', 'workspace-write', 'auto'], plan: ['read-only'] },
+    // In the mode agent a second model decides what the person would be asked.
+    modes: { work: ['workspace-write', 'agent', 'auto'], plan: ['read-only'] },
+    state: ['.codex'],
+    hasOwnSandbox: true,
+    failedTurn: codexFailedTurn,
+    telemetryOff: codexTelemetryOff,
   }),
   defineProvider({
     id: 'gemini',
     name: 'Gemini CLI',
     command: ['gemini', '--acp'],
     install: 'npm install -g @google/gemini-cli',
-    credentials: { google: keyVariables('GEMINI_API_KEY', 'GOOGLE_GEMINI_BASE_URL') },
+    credentials: { google: gemini },
     account: googleAccount,
     authMethods: ['gemini-api-key'],
+    // In a folder that it does not trust it takes no mode but its default.
+    env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    toolNaming: 'call_id',
     modes: { work: ['autoEdit', 'auto_edit'], plan },
+    state: ['.gemini'],
+    telemetryOff: geminiTelemetryOff,
   }),
   defineProvider({
     id: 'copilot',
     name: 'GitHub Copilot CLI',
     command: ['copilot', '--acp'],
     install: 'npm install -g @github/copilot',
-    credentials: { github: keyVariables('COPILOT_GITHUB_TOKEN') },
-    account: [...githubAccount, 'COPILOT_HOME', 'COPILOT_MODEL'],
+    credentials: {
+      github: keyVariables({ key: 'COPILOT_GITHUB_TOKEN' }),
+      anthropic: copilotOwnProvider('anthropic'),
+      openai: copilotOwnProvider('openai'),
+      openrouter: copilotOwnProvider('openai'),
+      custom: copilotOwnProvider('openai'),
+    },
+    account: [...githubAccount, ...copilotProvider, 'COPILOT_HOME', 'COPILOT_MODEL'],
     env: { COPILOT_AUTO_UPDATE: 'false' },
+    toolNaming: 'title',
+    state: ['.copilot'],
+    failedTurn: copilotFailedTurn,
   }),
   defineProvider({
     id: 'opencode',
@@ -119,10 +190,11 @@ export const builtIn: readonly AgentProvider[] = [
     command: ['opencode', 'acp'],
     install: 'npm install -g opencode-ai',
     credentials: {
-      anthropic: keyVariables('ANTHROPIC_API_KEY'),
-      openai: keyVariables('OPENAI_API_KEY'),
-      google: keyVariables('GOOGLE_GENERATIVE_AI_API_KEY'),
-      openrouter: keyVariables('OPENROUTER_API_KEY'),
+      anthropic: opencode('anthropic'),
+      openai: opencode('openai'),
+      google: opencode('google'),
+      openrouter: opencode('openrouter'),
+      custom: opencode(null),
     },
     account: [
       'ANTHROPIC_API_KEY',
@@ -134,18 +206,15 @@ export const builtIn: readonly AgentProvider[] = [
     ],
     env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
     modes: { work: ['build'], plan },
+    state: ['.config/opencode', '.local/share/opencode', '.local/state/opencode'],
+    telemetryOff: opencodeTelemetryOff,
   }),
   defineProvider({
     id: 'qwen',
     name: 'Qwen Code',
     command: ['qwen', '--acp'],
     install: 'npm install -g @qwen-code/qwen-code',
-    credentials: Object.fromEntries(
-      (['openai', 'openrouter', 'custom'] as const).map(each => [
-        each,
-        { ...keyVariables('OPENAI_API_KEY', 'OPENAI_BASE_URL'), args: ['--auth-type', 'openai'] },
-      ]),
-    ),
+    credentials: { openai: qwen, openrouter: qwen, custom: qwen },
     account: openaiAccount,
     pass: ['OPENAI_MODEL'],
     homeFiles: { '.qwen/settings.json': qwenSettings },
@@ -153,6 +222,8 @@ export const builtIn: readonly AgentProvider[] = [
     // Allowing the server by its name alone would allow all of its tools.
     toolArgs: [`--allowed-tools=${unaskedTools.map(name => `mcp__${boardServer}__${name}`).join(',')}`],
     modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
+    state: ['.qwen'],
+    telemetryOff: qwenTelemetryOff,
   }),
   defineProvider({
     id: 'goose',
@@ -160,11 +231,11 @@ export const builtIn: readonly AgentProvider[] = [
     command: ['goose', 'acp'],
     install: 'https://block.github.io/goose/docs/getting-started/installation',
     credentials: {
-      anthropic: keyVariables('ANTHROPIC_API_KEY', 'ANTHROPIC_HOST', { GOOSE_PROVIDER: 'anthropic' }),
+      anthropic: goose('anthropic', 'ANTHROPIC_API_KEY', 'ANTHROPIC_HOST'),
       openai: gooseOpenai,
       custom: gooseOpenai,
-      google: keyVariables('GOOGLE_API_KEY', undefined, { GOOSE_PROVIDER: 'google' }),
-      openrouter: keyVariables('OPENROUTER_API_KEY', undefined, { GOOSE_PROVIDER: 'openrouter' }),
+      google: goose('google', 'GOOGLE_API_KEY'),
+      openrouter: goose('openrouter', 'OPENROUTER_API_KEY'),
     },
     account: [
       'GOOSE_PROVIDER',
@@ -177,6 +248,8 @@ export const builtIn: readonly AgentProvider[] = [
     ],
     pass: ['GOOSE_MODEL'],
     modes: { work: ['smart_approve', 'auto'], plan },
+    state: ['.config/goose', '.local/share/goose', '.local/state/goose'],
+    telemetryOff: gooseTelemetryOff,
   }),
   defineProvider({
     id: 'cursor',
@@ -185,6 +258,7 @@ export const builtIn: readonly AgentProvider[] = [
     install: 'https://cursor.com/docs/cli/installation',
     credentials: {},
     account: ['CURSOR_API_KEY'],
+    state: ['.cursor', '.config/cursor'],
     authMethods: ['cursor_login'],
     modes: { work: ['agent'], plan },
   }),

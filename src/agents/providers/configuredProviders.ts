@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { CredentialProvider } from '../../contract/credentials.ts'
-import { AgentId, text } from '../../contract/fields.ts'
+import { AgentId, text, VariableName } from '../../contract/fields.ts'
 import { builtIn, defineProvider, type AgentProvider } from './builtInProviders.ts'
 import { keyVariables, type CredentialMappings } from './credentialEnvironment.ts'
 
@@ -15,44 +15,46 @@ export class InvalidConfig extends Error {
 }
 
 const maxBytes = 1024 * 1024
-const Variable = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z_]\w{0,199}$/, 'must be the name of an environment variable'),
-  v.check(name => !/^BOARD_/i.test(name), 'must not begin with BOARD_'),
-)
 const Strings = v.pipe(v.array(text(1, 1000)), v.maxLength(50))
-const CredentialVariables = v.strictObject({ key: Variable, baseUrl: v.optional(Variable), args: v.optional(Strings) })
+const CredentialVariables = v.strictObject({
+  key: VariableName,
+  baseUrl: v.optional(VariableName),
+  model: v.optional(VariableName),
+  args: v.optional(Strings),
+})
 const Agent = v.strictObject({
   name: v.optional(text(1, 200)),
   protocol: v.optional(v.picklist(['acp', 'command'], 'must be acp or command')),
   command: v.optional(v.pipe(v.array(text(1, 4096)), v.minLength(1, 'must name a program'), v.maxLength(200))),
   install: v.optional(text(1, 1000)),
-  env: v.optional(v.record(Variable, text(0, 32_768))),
-  pass: v.optional(v.pipe(v.array(Variable), v.maxLength(200))),
+  env: v.optional(v.record(VariableName, text(0, 32_768))),
+  pass: v.optional(v.pipe(v.array(VariableName), v.maxLength(200))),
   credentials: v.optional(v.record(CredentialProvider, CredentialVariables)),
   authMethods: v.optional(Strings),
   modes: v.optional(v.strictObject({ work: v.optional(Strings), plan: v.optional(Strings) })),
   model: v.optional(v.nullable(text(1, 1000))),
   usageIsCumulative: v.optional(v.boolean()),
+  state: v.optional(Strings),
 })
-const Config = v.looseObject({ agents: v.optional(v.record(AgentId, Agent)) })
+const Config = v.looseObject({ agentTelemetry: v.optional(v.boolean()), agents: v.optional(v.record(AgentId, Agent)) })
 type ConfiguredAgent = v.InferOutput<typeof Agent>
 
 /**
  * The built-in agents merged with `agents` in config.json. An entry with the id of a built-in agent overrides the fields that it
- * has; any other entry must have a command.
+ * has; any other entry must have a command. With `agentTelemetry` the agents' telemetry is left as they have it.
  * @throws InvalidConfig
  */
 export async function readAgents(dataDir: string): Promise<AgentProvider[]> {
-  const configured = await readConfig(dataDir)
+  const { agents: configured = {}, agentTelemetry = false } = await readConfig(dataDir)
   const known = builtIn.map(each => (configured[each.id] ? change(each, configured[each.id]!) : each))
   const own = Object.entries(configured)
     .filter(([id]) => !builtIn.some(each => each.id === id))
     .map(([id, agent]) => create(id, agent))
-  return [...known, ...own]
+  const all = [...known, ...own]
+  return agentTelemetry ? all.map(each => ({ ...each, telemetryOff: undefined })) : all
 }
 
-async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAgent>> {
+async function readConfig(dataDir: string): Promise<v.InferOutput<typeof Config>> {
   const content = await readFile(join(dataDir, 'config.json')).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw new InvalidConfig(`it cannot be read (${error.code}).`, error)
@@ -67,7 +69,7 @@ async function readConfig(dataDir: string): Promise<Record<string, ConfiguredAge
         .map(issue => `${v.getDotPath(issue) ?? 'it'} ${describeIssue(issue)}`)
         .join('; ') + '.',
     )
-  return output.agents ?? {}
+  return output
 }
 
 /** Describes an issue without the value, which may be a secret. */
@@ -94,9 +96,9 @@ function create(id: string, agent: ConfiguredAgent): AgentProvider {
 
 function change(before: AgentProvider, { credentials, modes, env, pass, ...given }: ConfiguredAgent): AgentProvider {
   const mappings = Object.fromEntries(
-    Object.entries(credentials ?? {}).map(([name, { key, baseUrl, args }]) => [
+    Object.entries(credentials ?? {}).map(([name, { args, ...variables }]) => [
       name,
-      { ...keyVariables(key, baseUrl), ...(args && { args }) },
+      { ...keyVariables(variables), ...(args && { args }) },
     ]),
   ) as CredentialMappings
   return {

@@ -7,67 +7,213 @@ export interface AgentCredential {
   kind: 'api_key' | 'oauth'
   token: string
   baseUrl: string | null
+  /** Are sent with each request to the provider. */
+  headers: Readonly<Record<string, string>>
+  /** The models that its endpoint has, the usual one first; empty where the agent knows them. */
+  models: readonly string[]
 }
 
 /** How an agent takes a credential. */
 export interface CredentialMapping {
-  env(credential: AgentCredential): Record<string, string>
+  /** @param model the one that was chosen of the credential's models, else its first one; null where it names none */
+  env(credential: AgentCredential, model: string | null): Record<string, string>
   /** Extra arguments of the agent's command. */
   args?: readonly string[]
+  /** Whether the agent can send headers. */
+  headers?: boolean
+  /** Whether the agent can be told a model that it does not know. */
+  model?: 'taken' | 'needed'
 }
 
 /** How an agent takes credentials, by the credential's provider. */
 export type CredentialMappings = Readonly<Partial<Record<CredentialProvider, CredentialMapping>>>
 
-/** The key in one environment variable, and the base URL, if any, in another. */
-export const keyVariables = (key: string, baseUrl?: string, rest: Record<string, string> = {}): CredentialMapping => ({
-  env(credential) {
+/** Why an agent cannot work with a credential that it takes in principle; undefined when it can. */
+export function credentialProblem(
+  { name, credentials }: { name: string; credentials: CredentialMappings },
+  { provider, headers, models }: Pick<AgentCredential, 'provider' | 'headers' | 'models'>,
+): string | undefined {
+  const mapping = credentials[provider]
+  if (!mapping?.headers && Object.keys(headers).length > 0)
+    return `${name} cannot send the headers of the credential, so it is not started with it.`
+  if (!mapping?.model && models.length > 0)
+    return `${name} cannot be told the models of the credential, so it is not started with it.`
+  if (mapping?.model === 'needed' && models.length === 0)
+    return `${name} needs to know a model of the credential: board credentials edit <credential> --model <model>`
+  return undefined
+}
+
+/** The variables by which an agent takes a key, the base URL and a model. */
+interface Variables {
+  key: string
+  baseUrl?: string
+  model?: string
+  /** More variables that it needs. */
+  rest?: Record<string, string>
+}
+
+/** A credential whose parts have a variable each. */
+export const keyVariables = ({ key, baseUrl, model, rest }: Variables): CredentialMapping => ({
+  ...(model && { model: 'taken' }),
+  env(credential, chosen) {
     const url = apiUrl(credential)
-    return { [key]: credential.token, ...(baseUrl !== undefined && url !== null && { [baseUrl]: url }), ...rest }
+    return {
+      [key]: credential.token,
+      ...(baseUrl !== undefined && url !== null && { [baseUrl]: url }),
+      ...(model !== undefined && chosen !== null && { [model]: chosen }),
+      ...rest,
+    }
   },
 })
 
-/** The base URL as clients expect it. The board stores OpenAI's without the version. */
-function apiUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
+const version = /\/v\d+(beta)?$/
+const withoutVersion = (url: string) => url.replace(version, '')
+const withVersion = (url: string, path: string) => (version.test(url) ? url : url + path)
+/** Where each provider's API is, and the version that a client's base URL ends with. */
+const apis = {
+  anthropic: { url: 'https://api.anthropic.com', path: '/v1' },
+  openai: { url: 'https://api.openai.com', path: '/v1' },
+  google: { url: 'https://generativelanguage.googleapis.com', path: '/v1beta' },
+  openrouter: { url: 'https://openrouter.ai', path: '/api/v1' },
+} as const
+
+/** The base URL with its version, also where the credential names none; null for providers that are no model's. */
+function fullUrl({ provider, baseUrl }: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null {
   const url = baseUrl?.replace(/\/+$/, '') ?? null
-  if (provider === 'openrouter') return `${url ?? 'https://openrouter.ai'}/api/v1`
-  if (provider === 'openai' && url !== null) return /\/v\d+$/.test(url) ? url : `${url}/v1`
-  return url
+  if (!Object.hasOwn(apis, provider)) return url
+  const api = apis[provider as keyof typeof apis]
+  return withVersion(url ?? api.url, api.path)
 }
+
+/** The base URL as clients of OpenAI's API expect it; null where the credential names none and the client knows it. */
+const apiUrl = (credential: Pick<AgentCredential, 'provider' | 'baseUrl'>): string | null =>
+  credential.baseUrl === null && credential.provider !== 'openrouter'
+    ? null
+    : credential.provider === 'anthropic' || credential.provider === 'google'
+      ? withoutVersion(credential.baseUrl!.replace(/\/+$/, ''))
+      : fullUrl(credential)
+
+const headerLines = (headers: AgentCredential['headers'], between: string) =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(between)
+const hasHeaders = ({ headers }: AgentCredential) => Object.keys(headers).length > 0
 
 /** An API key, a token of `claude setup-token` and an OAuth token each have their own variable. */
-export const anthropic: CredentialMapping = {
-  env: credential =>
-    keyVariables(
-      credential.token.startsWith('sk-ant-oat')
-        ? 'CLAUDE_CODE_OAUTH_TOKEN'
-        : credential.kind === 'oauth'
-          ? 'ANTHROPIC_AUTH_TOKEN'
-          : 'ANTHROPIC_API_KEY',
-      'ANTHROPIC_BASE_URL',
-    ).env(credential),
+export const claude: CredentialMapping = {
+  headers: true,
+  model: 'taken',
+  env(credential, model) {
+    const { token, kind } = credential
+    const key = token.startsWith('sk-ant-oat')
+      ? 'CLAUDE_CODE_OAUTH_TOKEN'
+      : kind === 'oauth'
+        ? 'ANTHROPIC_AUTH_TOKEN'
+        : 'ANTHROPIC_API_KEY'
+    return {
+      ...keyVariables({ key, baseUrl: 'ANTHROPIC_BASE_URL' }).env(credential, model),
+      ...(hasHeaders(credential) && { ANTHROPIC_CUSTOM_HEADERS: headerLines(credential.headers, '\n') }),
+      // It asks a small model for titles and the like; an endpoint of somebody's own may have one model only.
+      ...(model !== null && { ANTHROPIC_MODEL: model, ANTHROPIC_SMALL_FAST_MODEL: credential.models.at(-1)! }),
+    }
+  },
 }
 
-/** Codex takes a base URL only in its configuration, which its adapter reads from the environment. The key stays in its own variable. */
+/** Codex takes all but the key in its configuration, which its adapter reads from the environment. */
 export const codex: CredentialMapping = {
-  env(credential) {
-    const url = apiUrl(credential)
-    const config = {
-      model_provider: 'board',
-      model_providers: { board: { name: 'board', base_url: url, env_key: 'CODEX_API_KEY', wire_api: 'responses' } },
+  headers: true,
+  model: 'taken',
+  env(credential, model) {
+    const { token, baseUrl, headers } = credential
+    const provider = {
+      name: 'board',
+      base_url: fullUrl(credential),
+      env_key: 'CODEX_API_KEY',
+      wire_api: 'responses',
+      ...(hasHeaders(credential) && { http_headers: headers }),
     }
-    return { CODEX_API_KEY: credential.token, ...(url !== null && { CODEX_CONFIG: JSON.stringify(config) }) }
+    const config = {
+      ...(model !== null && { model }),
+      ...((baseUrl !== null || hasHeaders(credential)) && {
+        model_provider: 'board',
+        model_providers: { board: provider },
+      }),
+    }
+    return { CODEX_API_KEY: token, ...(Object.keys(config).length > 0 && { CODEX_CONFIG: JSON.stringify(config) }) }
   },
+}
+
+export const gemini: CredentialMapping = {
+  headers: true,
+  model: 'taken',
+  env: (credential, model) => ({
+    ...keyVariables({ key: 'GEMINI_API_KEY', baseUrl: 'GOOGLE_GEMINI_BASE_URL', model: 'GEMINI_MODEL' }).env(
+      credential,
+      model,
+    ),
+    ...(hasHeaders(credential) && { GEMINI_CLI_CUSTOM_HEADERS: headerLines(credential.headers, ', ') }),
+  }),
+}
+
+/** Copilot with a model provider of one's own. It knows no default model there. */
+export const copilotOwnProvider = (type: 'openai' | 'anthropic'): CredentialMapping => ({
+  headers: true,
+  model: 'needed',
+  env: (credential, model) => ({
+    COPILOT_PROVIDER_TYPE: type,
+    COPILOT_PROVIDER_BASE_URL: type === 'anthropic' ? withoutVersion(fullUrl(credential)!) : fullUrl(credential)!,
+    [credential.kind === 'oauth' ? 'COPILOT_PROVIDER_BEARER_TOKEN' : 'COPILOT_PROVIDER_API_KEY']: credential.token,
+    ...(hasHeaders(credential) && { COPILOT_PROVIDER_HEADERS: headerLines(credential.headers, '\n') }),
+    ...(model !== null && { COPILOT_MODEL: model }),
+  }),
+})
+
+/**
+ * OpenCode takes all in its configuration. It is allowed the credential's provider only: of several it may take another one's
+ * models, a third party's among them.
+ * @param id the provider's name in OpenCode; null for an endpoint of somebody's own, of which it must be told a model
+ */
+export const opencode = (id: string | null): CredentialMapping => ({
+  headers: true,
+  model: id === null ? 'needed' : 'taken',
+  env(credential, model) {
+    const name = id ?? 'board'
+    const provider = {
+      ...(id === null && { npm: '@ai-sdk/openai-compatible', name: 'board' }),
+      options: {
+        apiKey: '{env:OPENCODE_API_KEY}',
+        ...(credential.baseUrl !== null && { baseURL: fullUrl(credential) }),
+        ...(hasHeaders(credential) && { headers: credential.headers }),
+      },
+      ...(credential.models.length > 0 && {
+        models: Object.fromEntries(credential.models.map(each => [each, { name: each }])),
+      }),
+    }
+    const config = {
+      enabled_providers: [name],
+      provider: { [name]: provider },
+      ...(model !== null && { model: `${name}/${model}`, small_model: `${name}/${credential.models.at(-1)}` }),
+      share: 'disabled',
+    }
+    return { OPENCODE_API_KEY: credential.token, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) }
+  },
+})
+
+export const qwen: CredentialMapping = {
+  ...keyVariables({ key: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL', model: 'OPENAI_MODEL' }),
+  args: ['--auth-type', 'openai'],
 }
 
 /** Goose takes the host and the path of the base URL separately. */
 export const gooseOpenai: CredentialMapping = {
-  env(credential) {
+  model: 'taken',
+  env(credential, model) {
     const url = apiUrl(credential)
     const parts = url === null ? undefined : new URL(url)
     return {
       GOOSE_PROVIDER: 'openai',
       OPENAI_API_KEY: credential.token,
+      ...(model !== null && { GOOSE_MODEL: model }),
       ...(parts && {
         OPENAI_HOST: parts.origin,
         OPENAI_BASE_PATH: `${parts.pathname.replace(/^\/|\/$/g, '')}/chat/completions`.replace(/^\//, ''),
@@ -75,3 +221,5 @@ export const gooseOpenai: CredentialMapping = {
     }
   },
 }
+export const goose = (provider: string, key: string, baseUrl?: string): CredentialMapping =>
+  keyVariables({ key, baseUrl, model: 'GOOSE_MODEL', rest: { GOOSE_PROVIDER: provider } })

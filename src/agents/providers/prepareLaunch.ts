@@ -5,16 +5,26 @@ import { accountFolders, baseEnvironment, boardVariables, pick } from '../../pro
 import type { AgentLaunch } from '../link/agentLink.ts'
 import type { AgentProvider } from './builtInProviders.ts'
 import type { AgentCredential } from './credentialEnvironment.ts'
+import { switchTelemetryOff } from './telemetryOff.ts'
 
 export interface LaunchRequest {
   /** null for a terminal card, whose prompt is a shell command. */
   provider: AgentProvider | null
-  /** The card's credential. Not passed to an agent that does not take its provider. */
+  /** A named configuration, its environment open. `command` replaces the agent's own. */
+  profile: {
+    name: string
+    command: readonly string[] | null
+    args: readonly string[]
+    env: Record<string, string>
+  } | null
+  /** What was chosen of what the agent offers; null leaves it to the agent. */
+  choice: { model: string | null; mode: string | null; effort: string | null }
+  /** The card's credential, which the agent takes. */
   credential: AgentCredential | null
   cwd: string
   dataDir: string
-  /** The board's address and the agent's token. Without a token the agent has no tools of the board. */
-  board: { url: string; token: string | null; projectId: number; cardId: number }
+  /** The board's address and the agent's token; null for an agent on trial. Without a token the agent has no tools of the board. */
+  board: { url: string; token: string | null; projectId: number; cardId: number } | null
   /** The author of its commits. null: the agent itself. */
   author: { name: string; email: string } | null
   mode: 'work' | 'plan'
@@ -22,57 +32,94 @@ export interface LaunchRequest {
 
 /**
  * Prepares an agent's folders and its environment. The environment holds only the variables of the server that are listed here.
- * With a credential the home and temporary folders are that credential's own; without one the agent uses the account's home, where
- * it may be signed in.
+ * With a credential, or a profile that holds a sign-in, the home and temporary folders are its own; else the agent uses the
+ * account's home, where it may be signed in, and the account's variables.
  */
 export async function prepareLaunch(
   request: LaunchRequest,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<AgentLaunch> {
-  const { provider, cwd, board, mode } = request
-  const mapping = request.credential ? provider?.credentials[request.credential.provider] : undefined
-  const credential = mapping ? request.credential : null
+  const { provider, profile, choice, credential, cwd, board, mode } = request
+  const mapping = credential ? provider?.credentials[credential.provider] : undefined
   const tools =
-    board.token && provider?.protocol === 'acp'
+    board?.token && provider?.protocol === 'acp'
       ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
       : null
-  const folders = await makeFolders(request.dataDir, credential && String(credential.id))
+  const folders = await makeFolders(request.dataDir, ownFolder(request))
   if (folders.home !== null) await addFiles(folders.home, provider?.homeFiles ?? {})
-  const account = credential ? [] : [...accountFolders, ...(provider?.account ?? [])]
+  const account = folders.home === null ? pick(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
+  const decided = { ...baseEnvironment(env), ...account, ...provider?.env, ...profile?.env }
+  const telemetry = provider ? await switchTelemetryOff(provider, request.dataDir, decided) : {}
+  const passed = { ...account, ...pick(env, provider?.pass ?? []), ...telemetry, ...provider?.env, ...profile?.env }
   return {
     protocol: provider?.protocol ?? 'terminal',
-    argv: [...(provider?.command ?? []), ...(mapping?.args ?? []), ...(tools ? (provider?.toolArgs ?? []) : [])],
+    argv: [
+      ...(profile?.command ?? provider?.command ?? []),
+      ...(profile?.args ?? []),
+      ...(mapping?.args ?? []),
+      ...(tools ? (provider?.toolArgs ?? []) : []),
+    ],
     cwd,
     env: {
       ...baseEnvironment(env),
-      ...pick(env, [...account, ...(provider?.pass ?? [])]),
-      ...provider?.env,
+      ...passed,
       HOME: folders.home ?? env.HOME ?? homedir(),
       TMPDIR: folders.tmp,
       TMP: folders.tmp,
       TEMP: folders.tmp,
       ...commitAuthor(request),
-      ...boardVariables(board),
-      ...(board.token && { BOARD_TOKEN: board.token }),
-      ...(credential && mapping?.env(credential)),
+      ...(board && boardVariables(board)),
+      ...(board?.token && { BOARD_TOKEN: board.token }),
+      ...(credential && mapping?.env(credential, modelOf(credential, choice.model))),
     },
-    secrets: [credential?.token ?? [], board.token ?? []].flat(),
+    secrets: [
+      credential?.token ?? [],
+      Object.values(credential?.headers ?? {}),
+      board?.token ?? [],
+      secretsOf(passed),
+    ].flat(),
     authMethods: provider?.authMethods ?? [],
     usageIsCumulative: provider?.usageIsCumulative ?? false,
+    toolNaming: provider?.toolNaming,
+    failedTurn: provider?.failedTurn,
     tools,
     modes: provider?.modes[mode] ?? [],
-    model: provider?.model ?? null,
+    choice: {
+      model: choice.model ?? provider?.model ?? null,
+      // Planning changes nothing, whatever mode was chosen for work.
+      mode: mode === 'plan' ? null : choice.mode,
+      effort: choice.effort,
+    },
+    modelIsKnown: credential !== null && choice.model !== null && credential.models.includes(choice.model),
   }
 }
 
-async function makeFolders(dataDir: string, credential: string | null): Promise<{ home: string | null; tmp: string }> {
-  const root = join(dataDir, 'agents', credential ?? 'none')
+/** The model of a credential that names some: the chosen one, else the first. */
+const modelOf = ({ models }: AgentCredential, chosen: string | null): string | null =>
+  chosen !== null && models.includes(chosen) ? chosen : (models[0] ?? null)
+
+/** The name of the folder that holds the home of a credential, or of a profile that signs in by variables. */
+function ownFolder({ credential, profile, provider }: LaunchRequest): string | null {
+  if (credential) return String(credential.id)
+  const signsIn = profile !== null && provider?.account.some(name => Object.hasOwn(profile.env, name))
+  return signsIn ? `profile-${profile.name}` : null
+}
+
+const secretName = /key|token|secret|passw|credential|auth|header|cookie/i
+/** The values of variables whose names say that they are secret. */
+const secretsOf = (env: Readonly<Record<string, string>>): string[] =>
+  Object.entries(env)
+    .filter(([name, value]) => secretName.test(name) && value !== '')
+    .map(([, value]) => value)
+
+async function makeFolders(dataDir: string, own: string | null): Promise<{ home: string | null; tmp: string }> {
+  const root = join(dataDir, 'agents', own ?? 'none')
   const [home, tmp] = [join(root, 'home'), join(root, 'tmp')]
-  for (const folder of [join(dataDir, 'agents'), root, ...(credential ? [home] : []), tmp]) {
+  for (const folder of [join(dataDir, 'agents'), root, ...(own === null ? [] : [home]), tmp]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await chmod(folder, 0o700)
   }
-  return { home: credential ? home : null, tmp }
+  return { home: own === null ? null : home, tmp }
 }
 
 /** Writes the missing files only. A file or folder in the way stays: the home is the agent's own. */

@@ -1,8 +1,6 @@
-import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { findProgram } from '../../process/findProgram.ts'
 import type { CredentialProvider } from '../../contract/credentials.ts'
-import { searchPath } from '../../process/environment.ts'
+import { invalid } from '../../contract/errors.ts'
 import type { AgentProvider } from './builtInProviders.ts'
 import { readAgents } from './configuredProviders.ts'
 
@@ -12,26 +10,30 @@ const cacheMs = 5000
 interface CatalogueEntry {
   provider: AgentProvider
   installed: boolean
+  /** Where its program is; null where it is not installed. */
+  path: string | null
 }
-/** The agent ids of card, column and project, in order of precedence, and the provider of the credential. */
+/** What is decided for a card: null where nobody has decided. `program` is what a profile runs instead of the agent's own. */
 interface AgentPreference {
-  card?: string | null
-  column?: string | null
-  project?: string | null
-  credential?: CredentialProvider | null
+  agent: string | null
+  program?: string | null
+  credential: CredentialProvider | null
 }
 /** The chosen agent, or what is missing, as a message for people. */
 export type AgentChoice = { provider: AgentProvider; missing?: undefined } | { provider?: undefined; missing: string }
 
 /** The agents that can be started here. */
 export interface Catalogue {
-  /** All agents, built-in ones first. Cached for five seconds. @throws ConfigBroken */
+  /** All agents, built-in ones first. Cached for five seconds. @throws InvalidConfig */
   list(): Promise<CatalogueEntry[]>
   /**
-   * The agent for a card: the first id that is set; else the first installed agent that takes the credential; else the first installed one.
-   * @throws ConfigBroken
+   * The agent for a card: the named one; else the first installed agent that takes the credential; else, without a credential, the
+   * first installed one. A credential goes to no agent that does not take it, and no agent starts without the one that was chosen.
+   * @throws InvalidConfig
    */
   choose(preference: AgentPreference): Promise<AgentChoice>
+  /** @throws Problem VALIDATION_FAILED naming `field`, InvalidConfig */
+  requireAgent(id: string, field?: string): Promise<AgentProvider>
 }
 
 export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = process.env): Catalogue {
@@ -41,50 +43,58 @@ export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = proces
       cached = { entries: read(dataDir, env.PATH ?? ''), until: performance.now() + cacheMs }
     return cached.entries
   }
-  return { list, choose: async preference => choose(await list(), preference) }
+  return {
+    list,
+    choose: async preference =>
+      choose(await list(), preference, async program => (await findProgram(program, env.PATH ?? '')) !== null),
+    requireAgent: async (id, field = 'agent') => {
+      const entries = await list()
+      const entry = entries.find(({ provider }) => provider.id === id)
+      if (entry) return entry.provider
+      throw invalid(field, `must be one of ${entries.map(({ provider }) => provider.id).join(', ')}`)
+    },
+  }
 }
 
 const read = async (dataDir: string, path: string): Promise<CatalogueEntry[]> =>
   Promise.all(
-    (await readAgents(dataDir)).map(async provider => ({
-      provider,
-      installed: await isInstalled(provider.command[0]!, path),
-    })),
+    (await readAgents(dataDir)).map(async provider => {
+      const found = await findProgram(provider.command[0]!, path)
+      return { provider, installed: found !== null, path: found }
+    }),
   )
 
-/** Whether a program is on the PATH and executable. */
-async function isInstalled(program: string, path: string): Promise<boolean> {
-  if (program.includes('/')) return isAbsolute(program) && isProgram(program)
-  const names = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'].map(ending => program + ending) : [program]
-  for (const folder of searchPath(path).split(delimiter))
-    for (const name of names) if (folder && (await isProgram(join(folder, name)))) return true
-  return false
+async function choose(
+  entries: readonly CatalogueEntry[],
+  { agent, program, credential }: AgentPreference,
+  isThere: (program: string) => Promise<boolean>,
+): Promise<AgentChoice> {
+  if (agent !== null) {
+    const entry = entries.find(({ provider }) => provider.id === agent)
+    if (!entry) return { missing: `There is no agent ${agent}.` }
+    const { provider } = entry
+    if (program ? !(await isThere(program)) : !entry.installed)
+      return { missing: program ? `${program} is not installed on the server.` : notInstalled(provider) }
+    if (credential !== null && !provider.credentials[credential])
+      return { missing: doesNotTake(provider, credential, entries) }
+    return { provider }
+  }
+  const fitting = credential === null ? entries : entries.filter(({ provider }) => provider.credentials[credential])
+  const installed = fitting.find(entry => entry.installed)
+  if (installed) return { provider: installed.provider }
+  if (credential === null) return { missing: noneInstalled(entries) }
+  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : `No agent takes a credential of ${credential}.` }
 }
 
-const isProgram = async (file: string) =>
-  (await stat(file).then(
-    found => found.isFile(),
-    () => false,
-  )) &&
-  access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
-
-function choose(
+/** Why an agent is not started with a credential, and which agents take it. */
+export function doesNotTake(
+  { name }: AgentProvider,
+  credential: CredentialProvider,
   entries: readonly CatalogueEntry[],
-  { card, column, project, credential }: AgentPreference,
-): AgentChoice {
-  const named = card ?? column ?? project ?? null
-  if (named !== null) {
-    const entry = entries.find(({ provider }) => provider.id === named)
-    if (!entry) return { missing: `There is no agent ${named}.` }
-    return entry.installed ? { provider: entry.provider } : { missing: notInstalled(entry.provider) }
-  }
-  const fitting = credential ? entries.filter(({ provider }) => provider.credentials[credential]) : []
-  const installed = fitting.find(entry => entry.installed) ?? entries.find(entry => entry.installed)
-  if (installed) return { provider: installed.provider }
-  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : noneInstalled(entries) }
+): string {
+  const takers = entries.filter(({ provider }) => provider.credentials[credential]).map(({ provider }) => provider.id)
+  const others = takers.length > 0 ? `These agents do: ${takers.join(', ')}.` : 'No agent does.'
+  return `${name} takes no credential of ${credential}. ${others}`
 }
 
 /** Names the first built-in agent and how to install it. */

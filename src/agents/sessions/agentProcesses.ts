@@ -1,35 +1,52 @@
 import type { Log } from '../../config/log.ts'
-import { spawnTree, type Child } from '../../process/spawn.ts'
-import { stopTree } from '../../process/stop.ts'
-import type { Database } from '../../store/database.ts'
+import type { Child, ProcessTrees, ProcessUsage } from '../../process/spawn.ts'
 import type { SpawnAgent } from '../link/agentLink.ts'
 import { RunStopped } from './sessionEndings.ts'
+import type { Walls } from './walls.ts'
 
 /** The process trees of one run. Each is on record in the database until it is gone. */
 export interface AgentProcesses {
-  /** @throws RunStopped once the run is stopped */
-  spawner(kind: 'agent' | 'terminal'): SpawnAgent
+  /** Starts processes, in walls where there are some. @throws RunStopped once the run is stopped */
+  spawner(kind: 'agent' | 'terminal', walls: Walls | null): SpawnAgent
+  /** How many processes the run has, and how much memory they use together. */
+  usage(): Promise<ProcessUsage>
   /** Ends every process tree that was started. Asks first, and kills after `graceMs`. */
   terminate(graceMs?: number): Promise<void>
 }
 
 export function createAgentProcesses(
-  { db, log }: { db: Database; log: Log },
+  { processTrees, log }: { processTrees: ProcessTrees; log: Log },
   sessionId: number,
   stopped: AbortSignal,
 ): AgentProcesses {
   const children: Child[] = []
   return {
     spawner:
-      kind =>
+      (kind, walls) =>
       async ({ argv, cwd, env }) => {
+        const command = walls ? await walls.wrap({ argv, cwd, env }) : argv
         if (stopped.aborted) throw new RunStopped()
-        const child = await spawnTree({ command: argv, cwd, env, stdin: 'pipe', kind }, db)
+        const child = await processTrees.spawn({
+          command,
+          cwd,
+          env,
+          stdin: 'pipe',
+          kind,
+          hasNamespace: walls?.hasNamespace ?? false,
+          withChannel: walls?.attach,
+        })
         children.push(child)
         return child
       },
+    usage: async () => {
+      const all = await Promise.all(children.map(child => child.usage()))
+      return {
+        processes: all.reduce((sum, { processes }) => sum + processes, 0),
+        memoryBytes: all.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+      }
+    },
     async terminate(graceMs) {
-      const gone = await Promise.all(children.map(child => stopTree(child, { graceMs })))
+      const gone = await Promise.all(children.map(child => child.stop({ graceMs })))
       if (gone.includes(false)) log('error', 'A process of an agent did not end.', { sessionId })
     },
   }

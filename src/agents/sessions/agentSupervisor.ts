@@ -1,13 +1,9 @@
-import { credentialFor } from '../../domain/credentials.ts'
 import type { Agents } from '../../domain/sessions.ts'
 import { revokeAgentTokens } from '../../identity/agentTokens.ts'
 import type { Revocations } from '../../identity/revocations.ts'
-import type { CardRow } from '../../store/cards.ts'
-import { readColumn } from '../../store/columns.ts'
-import type { Database, Reader } from '../../store/database.ts'
-import { readProject } from '../../store/projects.ts'
-import { InvalidConfig } from '../providers/configuredProviders.ts'
-import type { Catalogue, AgentChoice } from '../providers/providerCatalogue.ts'
+import type { Database } from '../../store/database.ts'
+import { doesNotTake } from '../providers/providerCatalogue.ts'
+import { chooseAgent } from './chooseAgent.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
 
@@ -17,11 +13,21 @@ export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'i
   refresh(): Promise<void>
 }
 
-type Dependencies = Pick<RunDependencies, 'config' | 'db' | 'catalogue' | 'deviceGrants'> & { revocations: Revocations }
+type Dependencies = Pick<
+  RunDependencies,
+  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'connect' | 'deviceGrants' | 'seal'
+> & {
+  revocations: Revocations
+}
 
 export function createSupervisor({ revocations, ...dependencies }: Dependencies): Supervisor {
   const agents: Agents = {
-    choose: (db, card) => chooseAgent(dependencies.catalogue, db, card),
+    choose: (db, card) => chooseAgent(dependencies.catalogue, db, card, dependencies.config.clock().toISOString()),
+    credentialProblem: async (agent, provider) => {
+      const entries = await dependencies.catalogue.list()
+      const entry = entries.find(each => each.provider.id === agent)
+      return entry && !entry.provider.credentials[provider] ? doesNotTake(entry.provider, provider, entries) : undefined
+    },
     revokeTokens: (tx, of) => revokeAgentTokens(revocations, tx, of),
     reconcile: tx => tx.afterCommit(() => reconciler.wake()),
     terminate: (tx, id) =>
@@ -33,7 +39,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
   const reconciler = createSessionReconciler({ ...dependencies, agents })
   const refresh = async () => {
     await dependencies.catalogue.list().catch(() => {
-      /* Whoever chooses an agent gets the error. */
+      /* The error is thrown again where an agent is chosen. */
     })
   }
   return {
@@ -48,32 +54,8 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
 }
 
 /**
- * Interrupts the open sessions of an earlier server. On a shared database queued sessions stay: other daemons may have queued them
- * while none ran on this machine.
+ * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit. On a shared database all
+ * queued sessions stay: other daemons may have queued them while none ran on this machine.
  */
 export const recover = (db: Database, agents: Agents): Promise<void> =>
   interruptOpen(db, agents, ({ status }) => !db.isShared || status !== 'queued')
-
-/** The agent for a card: the card's, its column's or its project's, else the one that fits the credential, else the first installed. */
-async function chooseAgent(
-  catalogue: Catalogue,
-  db: Reader,
-  card: CardRow,
-): Promise<{ agent: string } | { missing: string }> {
-  const [column, project, credential] = [
-    await readColumn(db, card.columnId),
-    await readProject(db, card.projectId),
-    await credentialFor(db, card),
-  ]
-  const preference = {
-    card: card.agent,
-    column: column?.agent,
-    project: project?.agent,
-    credential: credential?.provider,
-  }
-  const { provider, missing } = await catalogue.choose(preference).catch((error): AgentChoice => {
-    if (error instanceof InvalidConfig) return { missing: error.message }
-    throw error
-  })
-  return provider ? { agent: provider.id } : { missing }
-}

@@ -23,7 +23,7 @@ export const handoffRequest = ({ maxSummaryTokens }: HandoffSettings): string =>
 const handoffPrompt = (task: string, handoff: string, { maxSummaryTokens }: HandoffSettings): string =>
   `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * charsPerToken).toWellFormed()}\n\nGo on with the task. It is:\n\n${task}`
 
-/** Completes a session and begins one that takes over its task and its waiting messages. Undefined when it has ended meanwhile. */
+/** Completes a session and begins one that takes over its task and its waiting messages. Undefined if the session has ended meanwhile. */
 export async function completeWithHandoff(
   tx: Transaction,
   agents: Agents,

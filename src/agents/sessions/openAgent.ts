@@ -7,6 +7,7 @@ import {
   type SpawnAgent,
 } from '../link/agentLink.ts'
 import { openCommand } from '../link/commandAgent.ts'
+import { redactAgent } from '../link/redactAgent.ts'
 import { openTerminal } from '../link/terminalAgent.ts'
 
 /**
@@ -19,16 +20,25 @@ export async function openAgent(
   spawn: SpawnAgent,
   timeouts?: AcpTimeouts,
 ): Promise<AgentLink> {
-  const failing = failOnListenerError(listener)
+  const redaction = redactAgent(launch.secrets, failOnListenerError(listener))
+  return redaction.link(await open(launch, redaction.listener, spawn, timeouts))
+}
+
+async function open(
+  launch: AgentLaunch,
+  listener: AgentListener,
+  spawn: SpawnAgent,
+  timeouts?: AcpTimeouts,
+): Promise<AgentLink> {
   if (launch.protocol === 'acp') {
     // Loaded on demand: the protocol's package slows down the start of the server.
     const { acpTimeouts, openAcp } = await import('../acp/acpAgent.ts')
-    return openAcp(launch, failing, spawn, timeouts ?? acpTimeouts)
+    return openAcp(launch, listener, spawn, timeouts ?? acpTimeouts)
   }
-  return launch.protocol === 'terminal' ? openTerminal(launch, failing, spawn) : openCommand(launch, failing, spawn)
+  return launch.protocol === 'terminal' ? openTerminal(launch, listener, spawn) : openCommand(launch, listener, spawn)
 }
 
-/** An error of the listener fails the agent: one whose output cannot be stored must not go on. */
+/** An error of the listener fails the agent: it must not continue if its output cannot be stored. */
 function failOnListenerError(listener: AgentListener): AgentListener {
   const asFailure = (cause: unknown) =>
     new AgentFailure('crashed', 'The output of the agent could not be stored.', cause)

@@ -1,9 +1,11 @@
-import { Problem } from '../../contract/errors.ts'
-import type { AgentLink, PermissionOption, PermissionRequest } from '../link/agentLink.ts'
+import { createSerialQueue } from '../../async/serialQueue.ts'
+import { invalid, Problem } from '../../contract/errors.ts'
+import type { AgentLink, PermissionRequest } from '../link/agentLink.ts'
 
 /** The permission requests of an agent that wait for a person, oldest first. */
 export interface OpenQuestions {
-  add(request: PermissionRequest): void
+  /** Adds a request that the project's policy leaves to a person. `decide` says what the policy answers, and answers it. */
+  add(request: PermissionRequest, decide: () => Promise<boolean>): Promise<void>
   remove(id: string): void
   open(): PermissionRequest[]
   /**
@@ -11,17 +13,24 @@ export interface OpenQuestions {
    * @throws Problem NOTHING_TO_APPROVE when it is not open, CONFLICT when several are and none is named
    */
   find(id: string | undefined): PermissionRequest
-  /** Answers a request. False when it is not open any more. */
-  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, approved: boolean): boolean
+  /** Answers a request by one of its options. False when it is not open any more. */
+  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, optionId: string | null): boolean
 }
 
 export function createOpenQuestions(): OpenQuestions {
   const open = new Map<string, PermissionRequest>()
+  const undecided = new Set<string>()
+  const inOrder = createSerialQueue()
   return {
-    add: request => {
-      open.set(request.id, request)
+    add(request, decide) {
+      undecided.add(request.id)
+      return inOrder(async () => {
+        const isDecided = undecided.has(request.id) && (await decide())
+        if (undecided.delete(request.id) && !isDecided) open.set(request.id, request)
+      })
     },
     remove: id => {
+      undecided.delete(id)
       open.delete(id)
     },
     open: () => [...open.values()],
@@ -33,12 +42,7 @@ export function createOpenQuestions(): OpenQuestions {
         ? new Problem('NOTHING_TO_APPROVE')
         : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named([...open.values()])}.`)
     },
-    answer(link, id, approved) {
-      const request = open.get(id)
-      if (!request) return false
-      open.delete(id)
-      return link.answerPermission(id, optionFor(request, approved))
-    },
+    answer: (link, id, optionId) => open.delete(id) && link.answerPermission(id, optionId),
   }
 }
 
@@ -50,16 +54,30 @@ const ambiguous = (requests: readonly PermissionRequest[]): Problem =>
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
 
-/** The option to choose. An approved plan is allowed for all its steps, any other permission once. null where no option fits. */
-function optionFor({ kind, options }: PermissionRequest, approved: boolean): string | null {
-  const wanted = !approved
-    ? ['reject_once', 'reject_always']
-    : kind === 'switch_mode'
-      ? ['allow_always', 'allow_once']
-      : ['allow_once', 'allow_always']
-  return (
-    wanted
-      .map(each => options.find(option => option.kind === each))
-      .find((option): option is PermissionOption => option !== undefined)?.id ?? null
-  )
+/**
+ * The option to choose: the one that is named, else one that counts once. null refuses where the agent offers no option for that.
+ * @throws Problem VALIDATION_FAILED with what is offered
+ */
+export function optionFor(request: PermissionRequest, approved: boolean, optionId: string | undefined): string | null {
+  const { options } = request
+  const found =
+    optionId === undefined
+      ? (approved ? ['allow_once'] : ['reject_once', 'reject_always'])
+          .map(kind => options.find(option => option.kind === kind))
+          .find(option => option !== undefined)
+      : options.find(({ id }) => id === optionId)
+  if (!found && (approved || optionId !== undefined))
+    throw notOffered(
+      optionId === undefined ? 'must be given, for this can be allowed for good only' : 'is not offered',
+      request,
+    )
+  if (found && found.kind.startsWith('reject') === approved)
+    throw notOffered(approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
+  return found?.id ?? null
 }
+
+const notOffered = (problem: string, { options }: PermissionRequest): Problem =>
+  invalid(
+    'optionId',
+    `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`,
+  )

@@ -1,21 +1,42 @@
+import { mkdir } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
+import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
+import type { SandboxLimits } from '../../contract/sandbox.ts'
+import type { AgentChoice } from '../../contract/agentChoice.ts'
+import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
 import { credentialFor } from '../../domain/credentials.ts'
-import { ensureWorktree } from '../../domain/worktrees.ts'
+import { ensureWorktree, type Workplace } from '../../domain/worktrees.ts'
+import { openGitView } from '../../git/sandboxView.ts'
+import { environmentOf } from '../../identity/agentProfiles.ts'
+import { headersOf } from '../../identity/credentials.ts'
+import type { Seal } from '../../identity/seal.ts'
 import { mintAgentToken, maxTokenSecs } from '../../identity/agentTokens.ts'
+import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
+import { readProfileNamed, type ProfileRow } from '../../store/agentProfiles.ts'
 import { readCard, type CardRow } from '../../store/cards.ts'
-import { readProject, type ProjectRow } from '../../store/projects.ts'
+import { readCredential as findCredential, type CredentialRow } from '../../store/credentials.ts'
+import type { Reader } from '../../store/database.ts'
+import { readProject, sandboxOf, type ProjectRow } from '../../store/projects.ts'
 import { retryWhileBusy } from '../../store/retry.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import type { AgentProvider } from '../providers/builtInProviders.ts'
-import type { AgentCredential } from '../providers/credentialEnvironment.ts'
-import { prepareLaunch } from '../providers/prepareLaunch.ts'
+import { credentialProblem, type AgentCredential } from '../providers/credentialEnvironment.ts'
+import { doesNotTake } from '../providers/providerCatalogue.ts'
+import { modelHosts } from '../providers/modelHosts.ts'
+import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { SessionRecord } from './sessionRecord.ts'
+import { makeFilesFolder } from './promptFiles.ts'
+import { raiseWalls, type NetworkParts, type WalledPlace, type Walls } from './walls.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {
   launch: AgentLaunch
+  /** What its agent is kept apart by; null: nothing. */
+  walls: Walls | null
+  limits: SandboxLimits
   remark: string | null
 }
 
@@ -30,6 +51,7 @@ export async function prepareSession(
   dependencies: RunDependencies,
   record: SessionRecord,
   session: SessionRow,
+  onAsked: (asked: AskedHost) => void,
 ): Promise<PreparedSession> {
   const { db, config, url } = dependencies
   const [card, project] = await Promise.all([
@@ -37,11 +59,9 @@ export async function prepareSession(
     readProject(db, session.projectId),
   ])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
-  const provider = session.purpose === 'terminal' ? null : await findProvider(dependencies, session.agent)
-  const [{ cwd, remark }, credential] = [
-    await retryWhileBusy(() => prepareFolder(dependencies, session, card, project)),
-    await readCredential(dependencies, card, provider),
-  ]
+  const chosen = session.purpose === 'terminal' ? null : await readChosen(dependencies, session, card)
+  const { place, remark } = await retryWhileBusy(() => prepareFolder(dependencies, session, card, project))
+  const credential = chosen ? await readCredential(dependencies, session, card, chosen) : null
   const { token } = await retryWhileBusy(() =>
     db.transaction(async tx => {
       await record.requireOwnRow(tx)
@@ -49,25 +69,141 @@ export async function prepareSession(
       return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: maxTokenSecs })
     }),
   )
-  const launch = await prepareLaunch({
-    provider,
+  const prepared = await prepareLaunch({
+    provider: chosen?.provider ?? null,
+    profile: chosen?.profile ?? null,
+    choice: chosen?.choice ?? nothingChosen,
     credential,
-    cwd,
+    cwd: place.cwd,
     dataDir: config.dataDir,
     board: { url, token, projectId: project.id, cardId: card.id },
     author: null,
     mode: session.purpose === 'pre' ? 'plan' : 'work',
   })
-  return { launch, remark }
+  const settings = sandboxOf(project)
+  const filesFolder = await makeFilesFolder(prepared.env.TMPDIR!)
+  const launch = { ...prepared, filesFolder }
+  const walls = await raiseWalls(
+    dependencies.sandbox,
+    settings,
+    launch,
+    {
+      dataDir: config.dataDir,
+      projectPath: project.path,
+      worktreePath: place.worktreePath,
+      openGit: () => openGitAt(place, project),
+      state: await stateOf(chosen?.provider ?? null, credential, launch),
+      hasOwnSandbox: chosen?.provider.hasOwnSandbox ?? false,
+      models: modelsOf(config, chosen?.provider ?? null, credential, launch),
+    },
+    networkParts(dependencies, project.id, onAsked),
+  )
+  return { launch: walls?.launch ?? launch, walls, limits: settings, remark }
 }
 
-async function findProvider({ catalogue }: RunDependencies, id: string): Promise<AgentProvider> {
+/** What the agent sees of Git. @throws AgentFailure launch_failed */
+const openGitAt = ({ worktreePath, branch }: Workplace, { path }: ProjectRow) =>
+  openGitView(worktreePath ?? path, branch).catch(error => {
+    throw refusalAsLaunchFailure(error)
+  })
+
+const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
+
+/** Where an agent's model is. Addresses that the operator has chosen may lead into the server's network, as without a sandbox. */
+function modelsOf(
+  config: ServerConfig,
+  provider: AgentProvider | null,
+  credential: AgentCredential | null,
+  { env }: AgentLaunch,
+): WalledPlace['models'] {
+  if (!provider) return { hosts: [], endpoints: [] }
+  const urls = Object.entries(env).flatMap(([name, value]) =>
+    baseUrlVariable.test(name) && /^https?:/.test(value) ? [value] : [],
+  )
+  const mayBePrivate = !credential || isLocalOnly(config) || config.allowPrivateWebhooks
+  return {
+    hosts: [...modelHosts(provider.id, credential?.provider ?? null), ...(mayBePrivate ? [] : urls.flatMap(hostOf))],
+    endpoints: mayBePrivate ? urls : [],
+  }
+}
+
+const hostOf = (url: string): string[] => (URL.canParse(url) ? [new URL(url).host] : [])
+
+/** What a restricted network asks of this server. */
+const networkParts = (
+  { connect, acceptForBoard, url }: Pick<RunDependencies, 'connect' | 'acceptForBoard' | 'url'>,
+  projectId: number,
+  onAsked?: (asked: AskedHost) => void,
+): NetworkParts => ({
+  connect,
+  acceptForBoard,
+  boardUrl: url,
+  howToAllow: entry => `To allow it: board projects sandbox ${projectId} --allow ${entry}`,
+  onAsked,
+})
+
+/** What of the account's home an agent without a home of its own may change, and the folders that its variables lead to. */
+export async function stateOf(
+  provider: AgentProvider | null,
+  credential: AgentCredential | null,
+  { env }: AgentLaunch,
+): Promise<string[]> {
+  if (!provider || credential) return []
+  const own = provider.state.map(path => resolve(env.HOME!, path))
+  const named = provider.account.filter(name => /_(HOME|DIR)$/.test(name)).flatMap(name => env[name] ?? [])
+  for (const folder of own)
+    if (!folder.endsWith('.json'))
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {
+        /* It is not there, then. */
+      })
+  return [...own, ...named.filter(isAbsolute)]
+}
+
+/** What was decided for a session: its agent and profile when it was queued, how the agent works now. */
+interface Chosen {
+  entries: Awaited<ReturnType<RunDependencies['catalogue']['list']>>
+  provider: AgentProvider
+  row: ProfileRow | null
+  profile: LaunchRequest['profile']
+  choice: LaunchRequest['choice']
+}
+const nothingChosen = { model: null, mode: null, effort: null }
+
+async function readChosen(
+  { db, catalogue, seal }: RunDependencies,
+  session: SessionRow,
+  card: CardRow,
+): Promise<Chosen> {
   const entries = await catalogue.list().catch((error: Error) => {
     throw new AgentFailure('launch_failed', error.message)
   })
-  const entry = entries.find(({ provider }) => provider.id === id)
-  if (!entry) throw new AgentFailure('launch_failed', `There is no agent ${id} any more.`)
-  return entry.provider
+  const entry = entries.find(({ provider }) => provider.id === session.agent)
+  if (!entry) throw new AgentFailure('launch_failed', `There is no agent ${session.agent} any more.`)
+  const row = session.profile === null ? null : await readProfileNamed(db, session.profile)
+  if (row === undefined) throw new AgentFailure('launch_failed', `There is no profile ${session.profile} any more.`)
+  try {
+    return {
+      entries,
+      provider: entry.provider,
+      row,
+      profile: row && {
+        name: row.name,
+        command: row.command === null ? null : (JSON.parse(row.command) as string[]),
+        args: JSON.parse(row.args) as string[],
+        env: environmentOf(seal, row),
+      },
+      choice: await resolveChoice(db, await levelsOf(db, session, card), session.agent),
+    }
+  } catch (error) {
+    throw refusalAsLaunchFailure(error)
+  }
+}
+
+/** A session whose profile is not the one that the card's levels choose works as its own profile says first. */
+async function levelsOf(db: Reader, { agent, profile }: SessionRow, card: CardRow): Promise<AgentChoice[]> {
+  const levels = await cardLevels(db, card)
+  const chosen = await resolveChoice(db, levels, agent)
+  return profile === null || chosen.profile?.name === profile ? levels : [{ ...noChoice, agent, profile }, ...levels]
 }
 
 async function prepareFolder(
@@ -75,29 +211,47 @@ async function prepareFolder(
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
-): Promise<{ cwd: string; remark: string | null }> {
-  const { cwd, worktreePath, branch, baseCommit } = await ensureWorktree(db, card, project, config.dataDir).catch(
-    error => {
-      throw refusalAsLaunchFailure(error)
-    },
-  )
-  await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
-  const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
-  return { cwd, remark: lacksWorktree ? withoutWorktree : null }
-}
-
-/** Only a credential that the agent takes is decrypted. */
-async function readCredential(
-  { db, deviceGrants }: RunDependencies,
-  card: CardRow,
-  provider: AgentProvider | null,
-): Promise<AgentCredential | null> {
-  const row = provider ? await credentialFor(db, card) : undefined
-  if (!row || !provider?.credentials[row.provider]) return null
-  const { kind, token } = await deviceGrants.secretOf(row).catch(error => {
+): Promise<{ place: Workplace; remark: string | null }> {
+  const place = await ensureWorktree(db, card, project, config.dataDir).catch(error => {
     throw refusalAsLaunchFailure(error)
   })
-  return { id: row.id, provider: row.provider, kind, token, baseUrl: row.baseUrl }
+  const { cwd, worktreePath, branch, baseCommit } = place
+  await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
+  const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
+  return { place, remark: lacksWorktree ? withoutWorktree : null }
+}
+
+/** The credential that the session was to use, else the card's, decrypted. An agent is not started with another one instead. */
+async function readCredential(
+  { db, deviceGrants, seal }: RunDependencies,
+  { askedCredentialId }: SessionRow,
+  card: CardRow,
+  { provider, row: profile, entries }: Chosen,
+): Promise<AgentCredential | null> {
+  const row =
+    askedCredentialId === null ? await credentialFor(db, card, profile) : await findCredential(db, askedCredentialId)
+  if (!row && askedCredentialId !== null)
+    throw new AgentFailure('launch_failed', `There is no credential ${askedCredentialId} any more.`)
+  if (!row) return null
+  if (!provider.credentials[row.provider])
+    throw new AgentFailure('launch_failed', doesNotTake(provider, row.provider, entries))
+  const credential = await openCredential(deviceGrants, seal, row).catch(error => {
+    throw refusalAsLaunchFailure(error)
+  })
+  const problem = credentialProblem(provider, credential)
+  if (problem) throw new AgentFailure('launch_failed', problem)
+  return credential
+}
+
+/** A credential as an agent takes it. @throws Problem CONFLICT before there is a secret, SEALED_WITH_OTHER_KEY */
+export async function openCredential(
+  deviceGrants: RunDependencies['deviceGrants'],
+  seal: Seal,
+  row: CredentialRow,
+): Promise<AgentCredential> {
+  const { id, provider, baseUrl, models } = row
+  const { kind, token } = await deviceGrants.secretOf(row)
+  return { id, provider, kind, token, baseUrl, headers: headersOf(seal, row), models: JSON.parse(models) as string[] }
 }
 
 /** A refusal that a person can mend fails the launch with its own message. */

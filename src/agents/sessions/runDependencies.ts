@@ -1,7 +1,12 @@
+import type { Socket } from 'node:net'
 import type { Log } from '../../config/log.ts'
 import type { ServerConfig } from '../../config/server.ts'
 import type { Agents } from '../../domain/sessions.ts'
+import type { GuardedConnect } from '../../egress/guardedConnect.ts'
 import type { DeviceGrants } from '../../identity/deviceGrants.ts'
+import type { ProcessTrees } from '../../process/spawn.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Seal } from '../../identity/seal.ts'
 import type { Database } from '../../store/database.ts'
 import type { Catalogue } from '../providers/providerCatalogue.ts'
 
@@ -9,9 +14,16 @@ import type { Catalogue } from '../providers/providerCatalogue.ts'
 export interface RunDependencies {
   config: ServerConfig
   db: Database
+  processTrees: ProcessTrees
   agents: Agents
   catalogue: Catalogue
+  sandbox: Sandbox
   deviceGrants: Pick<DeviceGrants, 'secretOf'>
+  seal: Seal
+  /** Connects an agent whose network is listed. */
+  connect: GuardedConnect
+  /** Takes a connection to the board that comes out of a sandbox. */
+  acceptForBoard(socket: Socket): void
   /** The address at which agents reach this server. */
   url: string
   log: Log

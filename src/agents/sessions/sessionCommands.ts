@@ -1,17 +1,23 @@
+import type { MessageInput } from '../../contract/agentMessages.ts'
 import { Problem } from '../../contract/errors.ts'
 import type { Caller } from '../../domain/caller.ts'
 import * as cards from '../../domain/cards.ts'
 import { begin, cancelled, end, findOpen, reopen, requireStartable, start } from '../../domain/sessions.ts'
+import { startNow } from '../../domain/sessionWaits.ts'
+import { requireMayStart } from '../../domain/starting.ts'
 import { firstPrompt } from '../../domain/steps.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { readLatestSession, type SessionRow } from '../../store/sessions.ts'
 import { insertWaitingMessage, moveWaitingMessages } from '../../store/waitingMessages.ts'
+import type { SentAttachment } from '../../store/transcripts.ts'
 import type { MessageView } from '../../views/agents.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage, withResumePrompt } from '../transcript/resumePrompt.ts'
 import { addMessage } from '../transcript/transcriptWriter.ts'
 import type { Supervisor } from './agentSupervisor.ts'
+import { optionFor } from './openQuestions.ts'
+import { findGiven } from './promptFiles.ts'
 import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
@@ -21,23 +27,29 @@ const summaryRequest =
 /**
  * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
  * agent can resume it; otherwise a new one begins.
- * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
+ * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
  */
 export async function send(
   tx: Transaction,
   supervisor: Supervisor,
   ref: cards.StartRef,
-  content: string,
+  { content, attachmentIds }: MessageInput,
 ): Promise<MessageView> {
   const card = await findForWork(tx, ref)
   if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
+  const given = await findGiven(tx, attachmentIds, { projectId: card.projectId, cardId: card.id })
   const session = (await findOpen(tx, card.id)) ?? (await reopenOrBegin(tx, supervisor, card, ref.caller))
-  return queueMessage(tx, session, content)
+  return queueMessage(tx, session, content, given)
 }
 
 /** Adds a message to a session's transcript and queues it for the agent. */
-export async function queueMessage(tx: Transaction, session: SessionRow, content: string): Promise<MessageView> {
-  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content)
+export async function queueMessage(
+  tx: Transaction,
+  session: SessionRow,
+  content: string,
+  given: readonly SentAttachment[] = [],
+): Promise<MessageView> {
+  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, given)
   await insertWaitingMessage(tx, { sessionId: session.id, content, messageId: Number(view.id) })
   return view
 }
@@ -48,9 +60,12 @@ export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards
   if (!open || !(await end(tx, supervisor, open.id, cancelled))) throw new Problem('AGENT_NOT_RUNNING')
 }
 
-/** Reopens a card's latest session; begins a new one where the agent cannot resume. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
+/** Reopens a card's latest session; begins a new one where the agent cannot resume. One that waits for the end of a usage limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
 export async function retry(tx: Transaction, supervisor: Supervisor, ref: cards.StartRef): Promise<void> {
   const card = await findForWork(tx, ref)
+  requireMayStart(ref.caller, card.kind)
+  const open = await findOpen(tx, card.id)
+  if (open && (await startNow(tx, supervisor, open))) return
   await requireNoneOpen(tx, card)
   await reopenOrBegin(tx, supervisor, card, ref.caller)
 }
@@ -71,24 +86,33 @@ export async function requestHandoff(db: Database, supervisor: Supervisor, ref: 
 }
 
 /**
- * Answers an open plan or permission request of a card's agent: the one that `requestId` names, else the only one. Returns its title.
- * Feedback becomes the agent's next message.
- * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named
+ * Answers an open plan or permission request of a card's agent: the one that `requestId` names, else the only one, by the option
+ * that `optionId` names, else once. Returns what was asked, and the option. Feedback becomes the agent's next message.
+ * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named,
+ * VALIDATION_FAILED for an option that is not offered
  */
 export async function approvePlan(
   db: Database,
   supervisor: Supervisor,
   ref: cards.CardRef,
-  { approved, feedback, requestId }: { approved: boolean; feedback?: string; requestId?: string },
-): Promise<{ waitingFor: string }> {
+  { approved, feedback, requestId, optionId }: Answer,
+): Promise<{ waitingFor: string; command: string | null; option: string | null }> {
   const card = await cards.find(db, ref)
   const open = await findOpen(db, card.id)
   const run = open && supervisor.runOf(open.id)
   if (!run || open.waitingFor === null) throw new Problem('NOTHING_TO_APPROVE')
   const question = run.question(requestId)
+  const option = optionFor(question, approved, optionId)
   if (feedback?.trim()) await db.transaction(tx => queueMessage(tx, open, feedback))
-  if (!(await run.answer(question.id, approved))) throw new Problem('NOTHING_TO_APPROVE')
-  return { waitingFor: question.title }
+  if (!(await run.answer(question.id, option))) throw new Problem('NOTHING_TO_APPROVE')
+  return { waitingFor: question.title, command: question.command, option }
+}
+
+interface Answer {
+  approved: boolean
+  feedback?: string
+  requestId?: string
+  optionId?: string
 }
 
 /** A summary of the work on a card: by its agent while one runs, else the agent's last message. Empty when there is none. @throws Problem CARD_NOT_FOUND */

@@ -1,7 +1,8 @@
 import { Problem } from '../../contract/errors.ts'
 import type { Ending } from '../../domain/sessions.ts'
-import { AgentFailure } from '../link/agentLink.ts'
+import { AgentFailure, type AgentLink } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
+import { limitEndIn } from '../link/limitEnd.ts'
 
 /** Thrown inside a run whose session was ended from outside: its rows are no longer the run's to write. */
 export class RunStopped extends Error {}
@@ -20,6 +21,16 @@ export const lost: Ending = {
   status: 'failed',
   statusReason: 'crashed',
   detail: 'The server lost the agent. Its log has the details.',
+}
+
+/** When the usage limit ends that ended a run: null where the agent does not say so; undefined where it was no usage limit. */
+export function limitEndOf(
+  error: unknown,
+  link: Pick<AgentLink, 'stderrTail'> | undefined,
+  now: Date,
+): string | null | undefined {
+  if (!(error instanceof AgentFailure) || error.reason !== 'usage_limit') return undefined
+  return limitEndIn(error.message, now) ?? limitEndIn(link?.stderrTail() ?? '', now) ?? null
 }
 
 /** The ending of a session whose run failed. */

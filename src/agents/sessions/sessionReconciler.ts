@@ -11,6 +11,9 @@ import { SessionRun } from './sessionRun.ts'
 /** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
 
+/** A timer stops while the machine sleeps and ignores changes of the clock, so longer waits are checked again. */
+const maxSleepMs = 60_000
+
 /** Keeps the runs on this machine in step with the open sessions in the database. */
 export interface SessionReconciler {
   /** The run of a session, if it is on this machine. */
@@ -19,15 +22,18 @@ export interface SessionReconciler {
   isAtWork(cardId: number): boolean
   /** Starts a reconciliation; one that is running is followed by another. */
   wake(): void
-  /** Begins to reconcile. Agents reach the server at this address. */
-  start(url: string, log: Log): void
-  /** Ends every run; open sessions become interrupted. Takes at most 9 s. */
+  /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
+  /** Ends every run; open sessions become interrupted, but those that wait for the end of a usage limit. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
-export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url' | 'log'>): SessionReconciler {
+export function createSessionReconciler(
+  dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>,
+): SessionReconciler {
   const { db, agents, config } = dependencies
   const runs = new Map<number, SessionRun>()
+  let acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
   const queue = createSessionQueue(config.agentSlots)
   const reconcile = async () => {
     const open = await listOpen(db)
@@ -36,12 +42,23 @@ export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url
     for (const { id, status } of open)
       if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
         await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
-    queue.replace(open.filter(({ status }) => status === 'queued'))
+    const now = config.clock().toISOString()
+    queue.replace(
+      open.filter(({ status, notBefore }) => status === 'queued' && (notBefore === null || notBefore <= now)),
+    )
+    wakeLater(open, now)
     if (!reconciler.isOver)
       for (const { id } of queue.takeStartable([...runs.values()])) launch(open.find(row => row.id === id)!)
   }
+  let later: NodeJS.Timeout | undefined
+  const wakeLater = (open: readonly OpenSession[], now: string) => {
+    clearTimeout(later)
+    const next = open.flatMap(({ notBefore }) => (notBefore !== null && notBefore > now ? Date.parse(notBefore) : []))
+    if (next.length > 0 && !reconciler.isOver)
+      later = setTimeout(reconciler.wake, Math.min(Math.min(...next) - Date.parse(now), maxSleepMs)).unref()
+  }
   const launch = (row: OpenSession) => {
-    const run = new SessionRun({ ...dependencies, ...reconciler.at! }, row)
+    const run = new SessionRun({ ...dependencies, ...reconciler.at!, acceptForBoard }, row)
     logRun(db, reconciler.at!.log, run)
     runs.set(row.id, run)
     void run.over.finally(() => {
@@ -53,9 +70,13 @@ export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url
   return {
     runOf: id => runs.get(id),
     wake: reconciler.wake,
-    start: reconciler.start,
+    start: (url, log, accept) => {
+      acceptForBoard = accept
+      reconciler.start(url, log)
+    },
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     stop: async () => {
+      clearTimeout(later)
       await reconciler.end()
       // What cannot be written now (full disk) is interrupted at the server's next start.
       await interruptOpen(db, agents).catch(
@@ -67,6 +88,8 @@ export function createSessionReconciler(dependencies: Omit<RunDependencies, 'url
     },
   }
 }
+
+const isPutOff = ({ status, notBefore }: OpenSession) => status === 'queued' && notBefore !== null
 
 /** Logs a run's start and, with what became of its session, its end. */
 function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
@@ -90,13 +113,16 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
     )
 }
 
-/** Ends open sessions as interrupted, in batches: all of them, or those that `filter` takes. */
+/**
+ * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit stay, for
+ * they wait in the database.
+ */
 export async function interruptOpen(
   db: Database,
   agents: Agents,
   filter: (session: OpenSession) => boolean = () => true,
 ): Promise<void> {
-  const open = (await listOpen(db)).filter(filter)
+  const open = (await listOpen(db)).filter(session => !isPutOff(session) && filter(session))
   for (let from = 0; from < open.length; from += maxEndedPerCommit)
     await db.transaction(async tx => {
       for (const { id } of open.slice(from, from + maxEndedPerCommit)) await end(tx, agents, id, interrupted, true)

@@ -1,7 +1,9 @@
+import type { SessionSandbox } from '../../contract/sandbox.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../../async/serialQueue.ts'
 import { diffOf } from '../../domain/changes.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
+import { noteModelWait } from '../../domain/sessionWaits.ts'
 import { append } from '../../events/outbox.ts'
 import { readCard } from '../../store/cards.ts'
 import { addUsage } from '../../store/credentials.ts'
@@ -9,20 +11,23 @@ import type { Transaction } from '../../store/database.ts'
 import { readProject } from '../../store/projects.ts'
 import { writeWithRetry } from '../../store/retry.ts'
 import { addSessionTokens, readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
-import { takeWaitingMessage } from '../../store/waitingMessages.ts'
-import { agentSession, permission } from '../../views/agents.ts'
+import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/waitingMessages.ts'
+import { agentSession, permission, question } from '../../views/agents.ts'
 import type { PermissionRequest, StartedSession, TurnUsage } from '../link/agentLink.ts'
 import { summarize } from '../transcript/lastMessage.ts'
-import { withResumePrompt } from '../transcript/resumePrompt.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { advancePipeline } from './advancePipeline.ts'
+import { continueAfterLimit, type ReachedLimit } from './continueAfterLimit.ts'
 import { completeWithHandoff, type HandoffSettings } from './handoff.ts'
+import { keepOffers } from './keepOffers.ts'
 import { parseRefinedPrompt } from './refinedPrompt.ts'
+import { firstTurnPrompt, givenOf } from './firstTurnPrompt.ts'
+import type { SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunStopped } from './sessionEndings.ts'
+import { describeWait, type ModelWait } from './silenceWatch.ts'
 
 const countFilesTimeoutMs = 3000
-const resumeRequest = 'Go on with your task where you left off.'
 
 /**
  * The database rows of one session, as its run writes them. A write waits for the writes before it, is retried while the database is
@@ -36,12 +41,19 @@ export class SessionRecord {
   readonly #announced = new Set<string>()
   /** What of the session's cost is on its credential's account already, in US dollars. */
   #countedUsd = 0
+  /** The messages of people in the latest prompt: a turn that reached a usage limit has not answered them. */
+  #taken: readonly WaitingMessage[] = []
   readonly #inOrder = createSerialQueue()
 
   constructor(dependencies: RunDependencies, id: number, stopped: AbortSignal) {
     this.#dependencies = dependencies
     this.id = id
     this.#stopped = stopped
+  }
+
+  /** Whether the session was ended from outside. */
+  isStopped(): boolean {
+    return this.#stopped.aborted
   }
 
   /** The queued session becomes running. `isFirst`: no run of it was before this one. @throws RunStopped when it has ended meanwhile */
@@ -65,19 +77,38 @@ export class SessionRecord {
   /** The agent has opened its session. Returns the first prompt. @throws RunStopped */
   open(
     session: SessionRow,
-    { sessionId, model, resumed }: StartedSession,
-    { canResume, isFirst, remark }: { canResume: boolean; isFirst: boolean; remark: string | null },
-  ): Promise<string> {
+    started: StartedSession,
+    {
+      canResume,
+      isFirst,
+      remark,
+      version,
+    }: { canResume: boolean; isFirst: boolean; remark: string | null; version: string | null },
+  ): Promise<SessionPrompt> {
+    const { sessionId, model, mode, effort, resumed } = started
     return this.#write(async tx => {
       await this.requireOwnRow(tx)
       await updateSession(tx, this.id, {
         agentSessionId: sessionId,
         resumable: canResume && sessionId !== null,
+        mode,
+        effort,
         ...(model !== null && { model }),
       })
-      if (remark && isFirst) await addMessage(tx, transcriptOf(session), 'system', remark)
-      return firstTurnPrompt(tx, session, resumed, isFirst)
+      await keepOffers(tx, session, started, version)
+      for (const text of isFirst ? [session.detail, remark] : [])
+        if (text) await addMessage(tx, transcriptOf(session), 'system', text)
+      const { prompt, taken } = await firstTurnPrompt(tx, session, resumed, isFirst)
+      tx.afterCommit(() => {
+        this.#taken = taken
+      })
+      return prompt
     })
+  }
+
+  /** A turn has ended well: the messages in its prompt are answered. */
+  messagesAnswered(): void {
+    this.#taken = []
   }
 
   /** Adds a turn's tokens to the session and to its credential's account. */
@@ -95,19 +126,46 @@ export class SessionRecord {
     })
   }
 
+  /** Writes what the agent waits for by itself, which no turn depends on. */
+  readonly noteModelWait = (wait: ModelWait): void => {
+    const write = async (tx: Transaction) => {
+      const row = await this.#ownRow(tx)
+      if (row) await noteModelWait(tx, row, wait, describeWait(wait))
+    }
+    void this.#inOrder(() => this.#write(write)).catch(() => {
+      /* The session was deleted, or the server stops. */
+    })
+  }
+
+  /** Adds a message of the board's to the transcript, after what `before` writes. @throws RunStopped */
+  async note(text: string, before: () => Promise<void>): Promise<void> {
+    await this.#inOrder(async () => {
+      await before()
+      await this.#write(async tx => addMessage(tx, transcriptOf(await this.requireOwnRow(tx)), 'system', text))
+    })
+  }
+
+  /** Writes what keeps the agent apart. */
+  async noteSandbox(sandbox: SessionSandbox): Promise<void> {
+    await this.#write(tx => updateSession(tx, this.id, { sandbox: JSON.stringify(sandbox) }))
+  }
+
   /** Resolves when all that was asked to be written is written. */
   async settle(): Promise<void> {
     await this.#inOrder(async () => {})
   }
 
   /** The message that waits for the agent; without one the session is completed. @throws RunStopped */
-  async takeMessageOrComplete(lastMessage: string): Promise<string | undefined> {
+  async takeMessageOrComplete(lastMessage: string): Promise<SessionPrompt | undefined> {
     const filesChanged = await this.#countFiles()
     return this.#inOrder(() =>
       this.#write(async tx => {
         const row = await this.requireOwnRow(tx)
         const waiting = await takeWaitingMessage(tx, this.id)
-        if (waiting) return waiting.content
+        tx.afterCommit(() => {
+          this.#taken = waiting ? [waiting] : []
+        })
+        if (waiting) return { text: waiting.content, attachments: givenOf([waiting]) }
         const { agents } = this.#dependencies
         const summary = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
         await end(tx, agents, row.id, { status: 'completed', summary: summary || row.summary, filesChanged }, true)
@@ -127,13 +185,18 @@ export class SessionRecord {
     )
   }
 
-  /** Ends the session as the failure of its run. */
-  async fail(ending: Ending): Promise<void> {
+  /** Ends the session as the failure of its run; at a usage limit it may go on instead. */
+  async fail(ending: Ending, limit?: ReachedLimit): Promise<void> {
     await this.#inOrder(() =>
       this.#write(async tx => {
         const row = await this.#ownRow(tx)
         if (!row) return
         if (ending.detail) await addMessage(tx, transcriptOf(row), 'system', ending.detail)
+        if (limit) {
+          for (const { content, messageId } of this.#taken)
+            await insertWaitingMessage(tx, { sessionId: row.id, content, messageId })
+          if (await continueAfterLimit(tx, this.#dependencies, row, limit)) return
+        }
         await end(tx, this.#dependencies.agents, this.id, ending, ending.status !== 'cancelled')
       }),
     )
@@ -183,7 +246,7 @@ export class SessionRecord {
       if (row.waitingFor !== null) await markRunning(tx, this.id)
       return
     }
-    const waitingFor = JSON.stringify(open.map(({ id, title, kind }) => ({ requestId: id, title, kind })))
+    const waitingFor = JSON.stringify(open.map(question))
     if (row.waitingFor !== waitingFor) await markWaiting(tx, this.id, waitingFor, oldest.title)
     for (const request of open.filter(({ id }) => !this.#announced.has(id))) {
       await append(tx, 'agent.permission', row.projectId, permission(row, request))
@@ -215,21 +278,4 @@ export class SessionRecord {
       log('warn', 'The state of a session could not be written; retrying.', { sessionId: this.id, code }),
     )
   }
-}
-
-/** A fresh session gets its prompt and the messages that wait; a resumed one the messages only. */
-async function firstTurnPrompt(
-  tx: Transaction,
-  session: SessionRow,
-  resumed: boolean,
-  isFirst: boolean,
-): Promise<string> {
-  const messages: string[] = []
-  for (let each = await takeWaitingMessage(tx, session.id); each; each = await takeWaitingMessage(tx, session.id))
-    messages.push(each.content)
-  if (session.purpose === 'terminal') return session.prompt
-  if (resumed) return messages.join('\n\n') || resumeRequest
-  if (isFirst) await addMessage(tx, transcriptOf(session), 'user', session.prompt)
-  const prompt = isFirst ? session.prompt : await withResumePrompt(tx, session.prompt, session)
-  return [prompt, ...messages].join('\n\n')
 }

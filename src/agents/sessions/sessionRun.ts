@@ -3,8 +3,8 @@ import { logFailure } from '../../config/log.ts'
 import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
 import { readContextRelay } from '../../domain/settings.ts'
 import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
-import { listWaitingMessages } from '../../store/waitingMessages.ts'
-import { AgentFailure, type AgentLink, type AgentListener, type PermissionRequest } from '../link/agentLink.ts'
+import { hasWaitingMessage } from '../../store/waitingMessages.ts'
+import { AgentFailure, type AgentListener, type PermissionRequest } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -12,29 +12,19 @@ import { createAgentProcesses, type AgentProcesses } from './agentProcesses.ts'
 import { createContextWatch } from './contextWatch.ts'
 import { handoffRequest } from './handoff.ts'
 import { openAgent } from './openAgent.ts'
-import { createOpenQuestions } from './openQuestions.ts'
 import { prepareSession } from './prepareSession.ts'
+import { createPromptFiles, type PromptFiles, type SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
-import { CancelledByAgent, endingOf, RunStopped } from './sessionEndings.ts'
+import { RunQuestions } from './runQuestions.ts'
+import type { RunState, SideQuestion } from './runState.ts'
+import { CancelledByAgent, endingOf, limitEndOf, RunStopped } from './sessionEndings.ts'
+import { watchLimits, type LimitWatch } from './limitWatch.ts'
+import { RunWalls } from './runWalls.ts'
 import { SessionRecord } from './sessionRecord.ts'
+import { SilenceWatch } from './silenceWatch.ts'
 
 const turnEndTimeoutMs = 1500
 const stopGraceMs = 500
-
-/** A question beside the task, which gets a turn of its own. */
-interface SideQuestion {
-  text: string
-  resolve(answer: string): void
-  reject(error: unknown): void
-}
-
-/** The run's phase with what exists in it. */
-type RunState =
-  | { phase: 'preparing'; transcript?: undefined; link?: undefined }
-  | { phase: 'opening'; transcript: Transcript; link?: AgentLink }
-  | { phase: 'ready'; transcript: Transcript; link: AgentLink }
-  | { phase: 'turn'; transcript: Transcript; link: AgentLink; ended: Promise<unknown> }
-  | { phase: 'closing'; transcript?: Transcript; link?: AgentLink }
 
 /**
  * Runs a queued session to its end, through the phases that src/domain/sessionStates.ts draws. However it ends, its row says so and its
@@ -50,15 +40,21 @@ export class SessionRun {
   #state: RunState = { phase: 'preparing' }
   /** The next turns, before the messages that wait in the database. */
   readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
-  readonly #questions = createOpenQuestions()
   readonly #lastMessage = createLastMessage()
   readonly #context = createContextWatch()
   /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
+  /** Whether a turn of the run ended well, or used a tool. */
+  #progressed = false
   readonly #dependencies: RunDependencies
   readonly #record: SessionRecord
   readonly #processes: AgentProcesses
+  readonly #walls: RunWalls
+  readonly #silence: SilenceWatch
+  readonly #questions: RunQuestions
+  #promptFiles: PromptFiles | undefined
+  #limits: LimitWatch | undefined
 
   constructor(dependencies: RunDependencies, { id, cardId, purpose }: OpenSession) {
     this.id = id
@@ -67,6 +63,9 @@ export class SessionRun {
     this.#dependencies = dependencies
     this.#record = new SessionRecord(dependencies, id, this.#stopped.signal)
     this.#processes = createAgentProcesses(dependencies, id, this.#stopped.signal)
+    this.#walls = new RunWalls(this.#record, dependencies.log)
+    this.#silence = new SilenceWatch(dependencies.config, this.#record.noteModelWait)
+    this.#questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state)
     this.over = this.#run()
   }
 
@@ -81,12 +80,8 @@ export class SessionRun {
   }
 
   /** Answers a permission request. False when it is not open any more. */
-  async answer(id: string, approved: boolean): Promise<boolean> {
-    const { link } = this.#state
-    if (!link || !this.#questions.answer(link, id, approved)) return false
-    this.#writeQuestions()
-    await this.#record.settle()
-    return true
+  answer(id: string, optionId: string | null): Promise<boolean> {
+    return this.#questions.answer(id, optionId)
   }
 
   /** Asks a question beside the task once the present turn has ended. Resolves to the agent's answer. */
@@ -106,8 +101,8 @@ export class SessionRun {
 
   async #run(): Promise<void> {
     try {
-      for (let prompt: string | undefined = await this.#open(); prompt !== undefined; prompt = await this.#nextPrompt())
-        await this.#turn(prompt)
+      for (let next: SessionPrompt | undefined = await this.#open(); next; next = await this.#nextPrompt())
+        await this.#turn(next)
     } catch (error) {
       await this.#fail(error).catch(cause => this.#logError('The end of a session could not be written.', cause))
     } finally {
@@ -116,60 +111,84 @@ export class SessionRun {
   }
 
   /** preparing → opening → ready. Returns the first prompt. */
-  async #open(): Promise<string> {
+  async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
-    const { launch, remark } = await prepareSession(this.#dependencies, this.#record, session)
+    const { launch, walls, limits, remark } = await prepareSession(
+      this.#dependencies,
+      this.#record,
+      session,
+      asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
+    )
+    await this.#walls.use(walls)
+    this.#limits = watchLimits(limits, this.#processes)
+    this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
     this.#requireNotStopped()
-    const transcript = openTranscript(this.#dependencies.db, transcriptOf(session), launch.secrets)
+    const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
     this.#enter({ phase: 'opening', transcript })
-    const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent')
+    const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
     const link = await openAgent(launch, this.#listener(transcript), spawn)
     this.#enter({ phase: 'opening', transcript, link })
     const started = await link.start(session.resumable === 1 ? session.agentSessionId : null)
     const canResume = link.capabilities.resume
-    const prompt = await this.#record.open(session, started, { canResume, isFirst, remark })
+    const prompt = await this.#record.open(session, started, {
+      canResume,
+      isFirst,
+      remark,
+      version: link.info.version,
+    })
     this.#enter({ phase: 'ready', transcript, link })
     return prompt
   }
 
   /** ready → turn → ready. */
-  async #turn(prompt: string, isHandoff = false): Promise<void> {
+  async #turn({ text, attachments }: SessionPrompt, isHandoff = false): Promise<void> {
     const { db } = this.#dependencies
     this.#context.configure(await readContextRelay(db))
+    const prompt = (await this.#promptFiles?.copy({ text, attachments })) ?? { text, files: [] }
     this.#requireNotStopped()
     const { transcript, link } = this.#ready()
     this.#lastMessage.beginTurn()
-    const prompted = link.prompt(prompt)
+    const prompted = link.prompt(prompt.text, prompt.files)
     this.#enter({ phase: 'turn', transcript, link, ended: prompted.catch(() => {}) })
     // The handoff was requested before the agent was ready.
     if (this.#pending.handoff && !isHandoff) void link.cancel()
     try {
-      const { stopReason, usage } = await prompted
+      // Nothing is known of a plain command while it runs.
+      const silent = link.exited && this.#silence.begin(link.stderrTail)
+      const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
+      this.#silence.end()
       await transcript.settle()
+      await this.#walls.takeCommits()
+      this.#record.messagesAnswered()
       await this.#record.addTurnUsage(usage)
+      this.#progressed = true
       this.#requireNotStopped()
-      if (stopReason === 'cancelled' && !this.#pending.handoff && (await listWaitingMessages(db, this.id)).length === 0)
+      if (stopReason === 'cancelled' && !this.#pending.handoff && !(await hasWaitingMessage(db, this.id)))
         throw new CancelledByAgent()
+    } catch (error) {
+      if (error instanceof AgentFailure) await this.#record.addTurnUsage(error.usage)
+      throw error
     } finally {
+      this.#silence.end()
       this.#enter({ phase: 'ready', transcript, link })
       if (!link.exited) await this.#processes.terminate()
     }
   }
 
   /** The prompt after a turn; undefined when the session is completed. */
-  async #nextPrompt(): Promise<string | undefined> {
+  async #nextPrompt(): Promise<SessionPrompt | undefined> {
     for (let each = this.#pending.sideQuestions.shift(); each; each = this.#pending.sideQuestions.shift())
       await this.#answerSideQuestion(each)
     if (!this.#pending.handoff) return this.#record.takeMessageOrComplete(this.#lastMessage.text())
     const settings = await readContextRelay(this.#dependencies.db)
-    await this.#turn(handoffRequest(settings), true)
+    await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
     await this.#record.handOff(this.#lastMessage.text(), settings)
     return undefined
   }
 
   async #answerSideQuestion({ text, resolve, reject }: SideQuestion): Promise<void> {
     try {
-      await this.#turn(text)
+      await this.#turn({ text, attachments: [] })
       resolve(this.#lastMessage.text())
     } catch (error) {
       reject(error)
@@ -177,7 +196,8 @@ export class SessionRun {
     }
   }
 
-  async #fail(error: unknown): Promise<void> {
+  async #fail(cause: unknown): Promise<void> {
+    const error = this.#limits?.explain(cause, this.#state.link?.stderrTail()) ?? cause
     if (this.#stopped.signal.aborted || error instanceof RunStopped) return
     const { log } = this.#dependencies
     const ending = endingOf(error)
@@ -187,18 +207,26 @@ export class SessionRun {
     await this.#state.transcript?.settle().catch(() => {
       /* The ending is written all the same. */
     })
-    await this.#record.fail(ending)
+    const limitEndsAt = limitEndOf(error, this.#state.link, this.#dependencies.config.clock())
+    await this.#record.fail(
+      ending,
+      limitEndsAt === undefined ? undefined : { limitEndsAt, progressed: this.#progressed },
+    )
   }
 
   /** Any phase but turn → closing. */
   async #close(): Promise<void> {
     const { transcript, link } = this.#state
     this.#enter({ phase: 'closing', transcript, link })
+    this.#limits?.stop()
     link?.close()
     for (const { reject } of this.#pending.sideQuestions.splice(0)) reject(new RunStopped())
     await this.#processes
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
+    await this.#promptFiles?.remove()
+    await this.#walls.takeCommits()
+    await this.#walls.note()
     await transcript?.settle().catch(() => {
       /* The session was deleted, or the server stops. */
     })
@@ -227,32 +255,16 @@ export class SessionRun {
   #listener(transcript: Transcript): AgentListener {
     return {
       update: update => {
+        this.#silence.add(update)
         this.#lastMessage.add(update)
+        if (update.sessionUpdate === 'tool_call') this.#progressed = true
         this.#context.add(update)
         if (this.#context.isFull()) this.requestHandoff()
         return transcript.add(update)
       },
-      permission: request => {
-        this.#questions.add(request)
-        this.#writeQuestions()
-      },
-      permissionWithdrawn: id => {
-        this.#questions.remove(id)
-        this.#writeQuestions()
-      },
+      permission: request => this.#questions.add(request),
+      permissionWithdrawn: id => this.#questions.remove(id),
     }
-  }
-
-  /** Writes the open questions after the transcript, so that a client finds there the tool call that a question is about. */
-  #writeQuestions(): void {
-    void this.#record
-      .writeQuestions(
-        async () => {
-          await this.#state.transcript?.settle().catch(() => {})
-        },
-        () => this.#questions.open(),
-      )
-      .catch(cause => this.#logError('The questions of an agent could not be written.', cause))
   }
 
   #enter(state: RunState): void {

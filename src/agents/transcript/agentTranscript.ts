@@ -18,8 +18,8 @@ export interface Transcript {
   settle(): Promise<void>
 }
 
-/** Opens the transcript of a session that is in the database. `secrets` are redacted. */
-export function openTranscript(db: Database, session: TranscriptSession, secrets: readonly string[] = []): Transcript {
+/** Opens the transcript of a session that is in the database. */
+export function openTranscript(db: Database, session: TranscriptSession): Transcript {
   const pending = new PendingMessages()
   let failure: { error: unknown } | undefined
   const queue = createSerialQueue()
@@ -27,7 +27,7 @@ export function openTranscript(db: Database, session: TranscriptSession, secrets
 
   const writeOnce = async (everything: boolean): Promise<void> => {
     if (!failure && !pending.isEmpty)
-      failure = await writeBatch(db, session, pending.take(performance.now(), everything), secrets).then(
+      failure = await writeBatch(db, session, pending.take(performance.now(), everything)).then(
         () => undefined,
         error => ({ error }),
       )

@@ -19,6 +19,8 @@ export interface PendingMessage {
   unwritten: string | ToolPiece | undefined
   writing: string | ToolPiece | undefined
   length: number
+  /** How much a command has written. */
+  terminalLength: number
   ended: boolean
   dueAt: number
 }
@@ -121,13 +123,25 @@ export class PendingMessages {
   #addCall({ callId, begins, piece }: ParsedUpdate & { kind: 'tool' }): void {
     this.#endText()
     const known = this.#calls.get(callId)
-    const message = known && !(begins && known.ended) ? known : newMessage('tool', { callId, mayContinue: !begins })
+    const message: PendingMessage =
+      known && !(begins && known.ended) ? known : newMessage('tool', { callId, mayContinue: !begins })
+    const before = message.unwritten as ToolPiece | undefined
     this.#calls.delete(callId)
     this.#calls.set(callId, message)
     if (this.#calls.size > maxOpenCalls) this.#calls.delete(this.#calls.keys().next().value!)
-    this.#change(message, { ...(message.unwritten as ToolPiece | undefined), ...piece })
-    message.length = lengthOf(message.unwritten)
+    this.#change(message, { ...before, ...piece, ...this.#terminalOf(message, before, piece) })
+    message.length = lengthOf(message.unwritten) + message.terminalLength
     if (piece.status === 'completed' || piece.status === 'failed') message.ended = true
+  }
+
+  /** A command's output goes on, up to the length of a message. */
+  #terminalOf(message: PendingMessage, before: ToolPiece | undefined, { terminal }: ToolPiece): ToolPiece {
+    if (terminal === undefined) return {}
+    const left = maxMessageLength - message.terminalLength
+    message.terminalLength += terminal.length
+    const more =
+      terminal.length <= left ? terminal : left > 0 ? `${terminal.slice(0, left)}\n[the rest was left out]` : ''
+    return { terminal: (before?.terminal ?? '') + more }
   }
 
   #change(message: PendingMessage, next: string | ToolPiece): void {
@@ -154,6 +168,7 @@ const newMessage = (
   unwritten: undefined,
   writing: undefined,
   length: 0,
+  terminalLength: 0,
   ended: false,
   dueAt: 0,
 })

@@ -8,9 +8,15 @@ import {
   writeAnnouncedCommands,
   type SessionRow,
 } from '../../store/sessions.ts'
-import { findCall, insertMessage, insertPiece, readMessages, type TranscriptRole } from '../../store/transcripts.ts'
+import {
+  findCall,
+  insertMessage,
+  insertPiece,
+  readMessages,
+  type SentAttachment,
+  type TranscriptRole,
+} from '../../store/transcripts.ts'
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
-import { redactSecrets } from '../link/redactSecrets.ts'
 import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 
 /** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's. */
@@ -31,14 +37,9 @@ export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionR
 })
 
 /** Writes a batch and its events in one transaction, retried while the database is busy or the disk full. Each message has one event, as it is after the batch. */
-export async function writeBatch(
-  db: Database,
-  session: TranscriptSession,
-  batch: PendingBatch,
-  secrets: readonly string[],
-): Promise<void> {
+export async function writeBatch(db: Database, session: TranscriptSession, batch: PendingBatch): Promise<void> {
   const write = async (tx: Transaction) => {
-    const written = await writeMessages(tx, session, batch.messages, secrets)
+    const written = await writeMessages(tx, session, batch.messages)
     if (batch.usage) await writeUsage(tx, session, batch.usage)
     if (batch.commands)
       await writeAnnouncedCommands(tx, session.projectId, session.agent, JSON.stringify(batch.commands.commands))
@@ -54,8 +55,9 @@ export async function addMessage(
   session: TranscriptSession,
   role: Extract<TranscriptRole, 'user' | 'system'>,
   content: string,
+  attachments: readonly SentAttachment[] = [],
 ): Promise<MessageView> {
-  const id = await insertMessage(tx, newMessage(session, role))
+  const id = await insertMessage(tx, { ...newMessage(session, role), attachments })
   await insertPiece(tx, id, JSON.stringify(content))
   await addSessionCounts(tx, session.id, { messages: 1, tools: 0 })
   const [view] = await announce(tx, session, [id])
@@ -66,7 +68,6 @@ async function writeMessages(
   tx: Transaction,
   session: TranscriptSession,
   pending: readonly PendingMessage[],
-  secrets: readonly string[],
 ): Promise<number[]> {
   const added = { messages: 0, tools: 0 }
   const ids: number[] = []
@@ -76,7 +77,7 @@ async function writeMessages(
       id = await insertMessage(tx, { ...newMessage(session, role), callId })
       added[role === 'tool' ? 'tools' : 'messages']++
     }
-    await insertPiece(tx, id, redactSecrets(JSON.stringify(writing), secrets))
+    await insertPiece(tx, id, JSON.stringify(writing))
     ids.push(id)
   }
   if (added.messages + added.tools > 0) await addSessionCounts(tx, session.id, added)

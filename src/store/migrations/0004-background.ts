@@ -1,4 +1,4 @@
-/** Work in the background: monitors, scripts, webhooks, and how far each reader of the events has come. */
+/** Background work: monitors, scripts, webhooks, and the cursors of event consumers. */
 export default /* sql */ `
 -- outcome is how the latest run ended, null before the first one and after a pause: what status says again after running.
 -- next_run_at is null while a run is going on and while the card is not active.

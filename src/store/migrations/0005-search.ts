@@ -1,4 +1,4 @@
-/** The words of cards, and what each project was like at the end of each day. */
+/** The full-text index of cards, and daily counts of each project. */
 export default /* sql */ `
 -- Words of cards by card id; scope holds p and the project's id. Cards are taken up in batches: one by one they cost nine times as much.
 CREATE VIRTUAL TABLE card_texts USING fts5(title, prompt, labels, scope, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');

@@ -1,4 +1,4 @@
-/** Several daemons on one database: who is there, who does what, and which machine has a project's folder. */
+/** Several daemons on one database: heartbeats, leases, and the machine of each project's folder. */
 export default /* sql */ `
 -- Null where the database is a file of the only machine.
 ALTER TABLE projects ADD COLUMN host TEXT;

@@ -1,4 +1,4 @@
-/** Which daemon imports a hidden project: when that is gone, nobody finishes it. */
+/** The daemon that imports a hidden project: when that is gone, the import is abandoned. */
 export default /* sql */ `
 ALTER TABLE projects ADD COLUMN importer TEXT;
 `

@@ -1,4 +1,4 @@
-/** The order of large columns in two steps: chunks count within spans of up to 32 chunks, and spans within the column. */
+/** Two levels of order for large columns: chunks count within spans of up to 32 chunks, and spans within the column. */
 export default /* sql */ `
 CREATE TABLE column_spans (
   id INTEGER PRIMARY KEY AUTOINCREMENT, column_id INTEGER NOT NULL REFERENCES columns(id) ON DELETE CASCADE, start INTEGER NOT NULL, length INTEGER NOT NULL

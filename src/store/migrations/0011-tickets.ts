@@ -1,6 +1,6 @@
 /**
- * What is kept under a secret for minutes, by kind, so that each has its own bound: of the secret a hash, and the value is sealed.
- * Those of one kind live equally long. What there was before is minutes old.
+ * Short-lived secrets, limited per kind: a hash of the secret, and the sealed value. Those of one kind live equally
+ * long. Earlier ones are minutes old and dropped.
  */
 export default /* sql */ `
 DROP TABLE tickets;

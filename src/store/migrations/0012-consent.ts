@@ -1,6 +1,6 @@
 /**
- * Invitations are accepted by a link and expire; those that are there go on for 14 days. A project counts for whoever made or
- * opened it. Sign-ins tell where they came from. Templates are their owner's, unless shared.
+ * Invitations are accepted by a link and expire; existing ones last 14 more days. A project counts for accounts that
+ * made or opened it. Sign-ins have an origin. Templates are private to their owner unless shared.
  */
 export default /* sql */ `
 ALTER TABLE invitations ADD COLUMN token_hash TEXT;

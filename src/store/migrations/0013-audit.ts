@@ -1,6 +1,6 @@
 /**
- * Who did what with which rights. Names stand here as they were then, for accounts go. `detail` is JSON text; `count` is how many
- * failures of a minute an entry stands for. Nothing refers to anything: an entry outlives what it tells of.
+ * The audit log. Names are copies, because accounts get deleted. `detail` is JSON text; `count` is the number of
+ * failures of a minute in one entry. No foreign keys: an entry outlives its subject.
  */
 export default /* sql */ `
 CREATE TABLE audit_entries (

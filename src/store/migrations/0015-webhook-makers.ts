@@ -1,6 +1,6 @@
 /**
- * Whose rights a project's webhook has: an account's, or those of one of its API keys. No references: who is gone has no rights,
- * and that is told from the older ones, which nobody made and which stay the project's.
+ * Whose rights a project's webhook has: an account's, or an API key's. No foreign keys: a deleted maker has no rights,
+ * which differs from the null of older webhooks, which stay the project's.
  */
 export default /* sql */ `
 ALTER TABLE webhooks ADD COLUMN maker_user_id INTEGER;

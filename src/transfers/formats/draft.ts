@@ -103,7 +103,7 @@ const activeNames =
   /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/i
 const archiveNames = /^(archive|archived)$/i
 
-/** What a list is for, as its name tells. A name that tells nothing is no reason to start agents there. */
+/** What a list is for, by its name. An unknown name is no reason to start agents there. */
 export function typeOf(name: string): ColumnType {
   if (doneNames.test(name.trim())) return 'done'
   if (archiveNames.test(name.trim())) return 'archive'

@@ -89,7 +89,7 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
   }
 }
 
-/** Most of a file are actions that tell nothing that stands elsewhere. */
+/** Most of a file are actions, which repeat what stands elsewhere. */
 function keepUseful(name: string, entry: Entry): Entry {
   if (name !== 'actions') return entry
   return entry.type === 'commentCard'

@@ -10,8 +10,7 @@ import {
   type PermissionRequest,
   type RawUpdate,
 } from '../../../src/agents/link/agentLink.ts'
-import { spawnTree, type Child } from '../../../src/process/spawn.ts'
-import { stopTree } from '../../../src/process/stop.ts'
+import { createProcessTrees, type Child } from '../../../src/process/spawn.ts'
 import { openDatabase } from '../../../src/store/open.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 
@@ -46,6 +45,7 @@ export async function createRoom(): Promise<AgentRoom> {
   const root = mkdtempSync(join(tmpdir(), 'board-agents-'))
   const db = openDatabase({ path: join(root, 'board.db'), clock: () => new Date() })
   await migrate(db)
+  const trees = createProcessTrees(db)
   const room: AgentRoom = {
     cwd: mkdtempSync(join(root, 'work-')),
     children: [],
@@ -61,7 +61,7 @@ export async function createRoom(): Promise<AgentRoom> {
         cwd: string
         env: Readonly<Record<string, string>>
       }) => {
-        const child = await spawnTree({ command: argv, ...rest, stdin: 'pipe', kind: 'agent' }, db)
+        const child = await trees.spawn({ command: argv, ...rest, stdin: 'pipe', kind: 'agent' })
         room.children.push(child)
         return child
       }
@@ -97,7 +97,7 @@ export async function createRoom(): Promise<AgentRoom> {
       )
     },
     async close() {
-      await Promise.all(room.children.map(child => stopTree(child, { graceMs: 0, termMs: 100 })))
+      await Promise.all(room.children.map(child => child.stop({ graceMs: 0, termMs: 100 })))
       await db.close()
       rmSync(root, { recursive: true, force: true, maxRetries: 5 })
     },

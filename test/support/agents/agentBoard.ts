@@ -19,6 +19,7 @@ export interface FixtureAgent {
   env?: Record<string, string>
   protocol?: 'acp' | 'command'
   command?: readonly string[]
+  credentials?: Record<string, { key: string; model?: string }>
 }
 
 /** A server whose agents are fixtures, and a project in a Git repository with columns Backlog, In Progress, Done. */
@@ -40,16 +41,23 @@ export interface AgentBoard extends TestBoard {
   untilNoneRuns(timeoutMs?: number): Promise<void>
 }
 
+/** Like `startAgentBoard`, with a project in a plain folder: a session there starts no git, one in a worktree some 18 processes. */
+export const startFolderBoard = (
+  agents: Record<string, FixtureAgent>,
+  config?: Partial<ServerConfig>,
+): Promise<AgentBoard> => startAgentBoard(agents, config, makeFolder)
+
 export async function startAgentBoard(
   agents: Record<string, FixtureAgent>,
   config: Partial<ServerConfig> = {},
+  makeProject: (path: string) => string = makeRepository,
 ): Promise<AgentBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-agents-'))
   const mark = randomUUID()
   const dataDir = config.dataDir ?? join(root, 'data')
   configure(dataDir, agents, mark)
   const board = await startBoard({ ...config, dataDir })
-  const path = makeRepository(join(root, 'repository'))
+  const path = makeProject(join(root, 'repository'))
   const { id: projectId } = await board.client.projects.create({ name: 'Agents', path })
   const columns = await board.client.columns.list({ projectId })
   const [backlog, active, done] = columns.map(({ id }) => id) as [string, string, string]
@@ -93,18 +101,24 @@ export async function startAgentBoard(
 /** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command }]) => [
+  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command, credentials }]) => [
     id,
     {
       command: command ?? [process.execPath, fixture(name!)],
       env: { ...env, FIXTURE_MARK: mark },
       ...(protocol && { protocol }),
+      ...(credentials && { credentials }),
     },
   ])
   writeFileSync(
     join(dataDir, 'config.json'),
     JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }),
   )
+}
+
+const makeFolder = (path: string): string => {
+  mkdirSync(path, { recursive: true })
+  return path
 }
 
 /** A Git repository with one commit. */

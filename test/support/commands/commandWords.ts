@@ -12,6 +12,7 @@ export interface Named extends Seed {
 
 /** What stands for an argument, by its name without the plural's s. */
 const placeholders: Record<string, (named: Named) => string> = {
+  'agent-profile': ({ profileId }) => profileId,
   attachment: ({ attachmentId }) => attachmentId,
   backup: ({ backup }) => backup,
   board: ({ otherBoardId }) => otherBoardId,
@@ -46,6 +47,8 @@ const account = ['--email', 'ada@example.org', '--password-stdin']
 /** What stands behind a command where one word for each argument is not all that it needs, or would do more than others can bear. */
 const whole: Record<string, (named: Named) => string[]> = {
   api: () => ['/api/auth/me'],
+  'agents profiles add': ({ projectId }) => [`new-${projectId}`, '--agent', 'claude'],
+  'agents profiles edit': ({ profileId }) => [profileId, '--model', 'small'],
   'auth accept': ({ invitation }) => ['--invitation-file', invitation],
   'auth password': () => ['--password-stdin'],
   'auth login': () => account,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { insertUser } from '../../../src/store/users.ts'
 import type { UserRole } from '../../../src/contract/fields.ts'
 import type { ErrorCode } from '../../../src/contract/errors.ts'
@@ -28,6 +29,9 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'users.resetPassword of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'users.checkDelete of a super_admin': (_, { people }) => ({ id: people.super.id }),
   'organizations.setCredential': () => ({ credentialId: null }),
+  // Of one agent one check runs at a time, and all of them ask at once.
+  'agents.check': () => ({ agent: 'nobody' }),
+  'settings.setAgents': () => ({ agent: null, model: null, mode: null, effort: null }),
   'webhooks.update': () => ({ events: undefined, url: undefined }),
   'filesystem.browse': () => ({ path: undefined }),
   'auth.login': (_, { people, password }) => ({ email: people.stranger.email, password }),
@@ -90,6 +94,9 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
     id: (await person.client.credentials.create({ name: 'Brief', provider: 'openai', apiKey: 'sk-brief-0123456789' }))
       .id,
   }),
+  'agentProfiles.create': async () => ({ name: `made-${randomUUID()}`, credentialId: null }),
+  'agentProfiles.update': newProfile,
+  'agentProfiles.delete': newProfile,
   'projects.reorder': async ({ person }) => ({ ids: (await person.client.projects.list()).map(({ id }) => id) }),
   'projects.delete': newProject,
   'organizations.addMember': async sending => ({ email: (await insert(sending, 'user')).email }),
@@ -185,12 +192,15 @@ export const landings: Record<string, ErrorCode> = {
   'oidc.test': 'OIDC_NOT_CONFIGURED',
   'oidc.login': 'OIDC_NOT_CONFIGURED',
   'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN',
+  'reviews.changedFile': 'FILE_NOT_FOUND',
+  'auth.redeemTicket': 'INVALID_CREDENTIALS',
   'oidc.exchange': 'INVALID_CREDENTIALS',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
   'credentials.oauthStatus': 'CONFLICT',
   'organizations.delete': 'ORGANIZATION_HAS_PROJECTS',
   'external.cancelAgent': 'AGENT_NOT_RUNNING',
   'scripts.cancel': 'SCRIPT_NOT_RUNNING',
+  'agents.check': 'AGENT_NOT_FOUND',
   'agents.cancel': 'AGENT_NOT_RUNNING',
   'agents.relay': 'AGENT_NOT_RUNNING',
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
@@ -220,6 +230,10 @@ function newUser(role: UserRole) {
 }
 async function newKey({ person }: Sending) {
   return { id: (await person.client.keys.create({ name: 'Brief', scope: 'server', permissions: ['cards.read'] })).id }
+}
+async function newProfile({ world }: Sending): Promise<Input> {
+  const { id } = await world.people.super.client.agentProfiles.create({ name: `made-${randomUUID()}`, agent: 'claude' })
+  return { id, credentialId: null }
 }
 async function ownCredential({ person }: Sending) {
   return { id: person.own.credentialId }

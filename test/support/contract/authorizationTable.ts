@@ -63,7 +63,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: {
-      none: 'server.health, server.ready, server.home, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, oidc.login, oidc.callback, oidc.exchange',
+      none: 'server.health, server.ready, server.home, server.asset, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, auth.redeemTicket, oidc.login, oidc.callback, oidc.exchange',
     },
   },
   {
@@ -83,7 +83,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.logout, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, notifications.get, notifications.set, agents.providers, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
+      none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, agents.check, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
         keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
     },
   },
@@ -108,7 +108,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: 'settings.setContextRelay, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
+      none: 'settings.setContextRelay, settings.setAgents, agentProfiles.create, agentProfiles.update, agentProfiles.delete, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
     },
   },
   {
@@ -158,10 +158,10 @@ export const sections: Section[] = [
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
-        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download',
+        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, reviews.list',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },
@@ -198,7 +198,8 @@ export const sections: Section[] = [
         'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
       'webhooks.read': 'webhooks.list, webhooks.deliveries',
-      'cards.update': 'projects.markAllRead, cards.update, cards.setPipeline, attachments.create, attachments.delete',
+      'cards.update':
+        'projects.markAllRead, cards.update, cards.setPipeline, attachments.create, attachments.delete, reviews.getDraft, reviews.putDraft, reviews.create',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
@@ -307,6 +308,9 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'projects.update organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
   'keys.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
   'keys.create projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'agents.check credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'agentProfiles.create credentialId': ['FORBIDDEN', 'CREDENTIAL_NOT_FOUND'],
+  'agentProfiles.update credentialId': ['FORBIDDEN', 'CREDENTIAL_NOT_FOUND'],
   'organizations.setCredential credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.choose credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.chooseForCard credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
@@ -323,6 +327,8 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'search.find projectId': ['PROJECT_NOT_FOUND', 'empty'],
+  'reviews.changedFile since': ['REVIEW_NOT_FOUND', 'REVIEW_NOT_FOUND'],
+  'agents.diff since': ['REVIEW_NOT_FOUND', 'REVIEW_NOT_FOUND'],
   'agents.messages sessionId': ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'],
   'preSessions.start cardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.setPipeline steps': ['INVALID_PIPELINE', 'INVALID_PIPELINE'],

@@ -33,15 +33,15 @@ function isDeclared(answer: { method: string; route?: string; status: number; co
   return declared !== undefined && (code === undefined || declared.description.split(', ').includes(code))
 }
 
-/** The row's path that a request's path leads to. One that stands there as it is goes before one with parameters. */
+let templates: ReadonlyArray<{ template: string; pattern: RegExp }> | undefined
+
+/** The row's path that a request's path matches. One without parameters wins over one with parameters. */
 function templateOf(path: string): string | undefined {
+  templates ??= Object.keys(openApiDocument().paths)
+    .sort((one, other) => params(one) - params(other))
+    .map(template => ({ template, pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`) }))
   const plain = path.split('?')[0]!
-  const templates = Object.keys(openApiDocument().paths)
-  return templates.includes(plain)
-    ? plain
-    : templates
-        .filter(template => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain))
-        .sort((one, other) => params(one) - params(other))[0]
+  return templates.find(({ pattern }) => pattern.test(plain))?.template
 }
 
 const params = (template: string) => template.split('{').length

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { contract, type Contract } from '../../../src/contract/index.ts'
 import { paramsOf, type Route, type Sent } from '../../../src/contract/route.ts'
 import type { RequestOptions } from '../servers/testBoard.ts'
@@ -19,6 +20,9 @@ type Examples = {
   }
 }
 
+/** A file of the built page, whose name changes with what is in it. */
+const asset = readdirSync('dist/web/assets')[0]!
+
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
   const {
@@ -34,10 +38,12 @@ export const examples = (seed: Seed): Examples => {
     archivedCardId,
     deletedCardId,
     attachmentId,
+    reviewId,
     keyId,
     templateId,
     organizationId,
     credentialId,
+    profileId,
     grantId,
     sessionId,
     monitorId,
@@ -52,13 +58,25 @@ export const examples = (seed: Seed): Examples => {
   } = seed
   const card = { projectId, cardId }
   return {
-    server: { health: {}, ready: {}, daemons: {}, metrics: {}, home: {}, openapi: {}, docs: {}, socket: {} },
+    server: {
+      health: {},
+      ready: {},
+      daemons: {},
+      metrics: {},
+      home: {},
+      asset: { filename: asset },
+      openapi: {},
+      docs: {},
+      socket: {},
+    },
     auth: {
       status: {},
       setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' },
       login: { email: 'ada@example.org', password: 'correct horse' },
       register: { email: 'bob@example.org', password: 'battery staple' },
       logout: {},
+      createTicket: {},
+      redeemTicket: { ticket: 'svc_bt_none' },
       setPassword: { currentPassword: 'not the password', newPassword: 'battery staple' },
       sessions: {},
       endSession: { id: signInId },
@@ -117,12 +135,25 @@ export const examples = (seed: Seed): Examples => {
       list: { organizationId },
       reorder: { ids: [projectId] },
       get: { id: projectId },
-      update: { id: projectId, name: 'Renamed', path: seed.path, agent: 'fixture', copiedFiles: ['.env'] },
+      update: {
+        id: projectId,
+        name: 'Renamed',
+        path: seed.path,
+        agent: 'fixture',
+        profile: null,
+        model: 'big',
+        mode: 'work',
+        effort: 'high',
+        copiedFiles: ['.env'],
+        approvalPolicy: { default: 'ask', allow: ['git status'], refuse: ['git push'] },
+        usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
+      },
       delete: { id: projectId },
       opened: { id: projectId },
       markAllRead: { id: projectId },
       stats: { id: projectId },
       history: { id: projectId, since: '2026-01-01' },
+      usage: { id: projectId, since: '2026-01-01' },
       files: { projectId },
     },
     boards: {
@@ -208,6 +239,17 @@ export const examples = (seed: Seed): Examples => {
       download: { attachmentId },
       delete: { attachmentId },
     },
+    reviews: {
+      getDraft: card,
+      putDraft: {
+        ...card,
+        body: 'So far',
+        comments: [{ path: 'README', side: 'new', startLine: 1, line: 2, body: 'Why?' }],
+      },
+      changedFile: { ...card, path: 'README', side: 'old', since: reviewId },
+      list: card,
+      create: { ...card, verdict: 'comment', body: 'Well done', comments: [] },
+    },
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
       getUser: {},
@@ -215,12 +257,15 @@ export const examples = (seed: Seed): Examples => {
         theme: 'dark',
         highContrast: true,
         sidebarExpanded: false,
+        density: 'compact',
         agentReasoning: false,
         statusLine: false,
         hiddenToolTypes: ['read'],
       },
       getShortcuts: {},
       setShortcuts: { help: '?,f1' },
+      getAgents: {},
+      setAgents: { agent: 'fixture', profile: null, model: 'big', mode: 'work', effort: 'high' },
       getContextRelay: {},
       setContextRelay: { enabled: true, thresholdPercent: 70, maxSummaryTokens: 1000 },
     },
@@ -239,6 +284,8 @@ export const examples = (seed: Seed): Examples => {
     },
     agents: {
       providers: {},
+      sandbox: {},
+      check: { agent: 'claude', profile: null, credentialId: null, greet: false },
       get: card,
       cancel: card,
       sessions: card,
@@ -254,8 +301,33 @@ export const examples = (seed: Seed): Examples => {
       slashCommands: { projectId },
       token: { ...card, ttlSecs: 60 },
       approveAuto: card,
-      diff: card,
+      diff: { ...card, since: reviewId },
       merge: { ...card, into: 'main', squash: true },
+    },
+    agentProfiles: {
+      list: {},
+      create: {
+        name: 'fast',
+        agent: 'claude',
+        command: ['fixture-agent'],
+        args: ['--fast'],
+        environment: { GATEWAY_KEY: 'sk-gateway-0123456789' },
+        model: 'small',
+        mode: 'work',
+        effort: 'low',
+        credentialId,
+      },
+      update: {
+        id: profileId,
+        command: null,
+        args: [],
+        environment: { GATEWAY_KEY: null },
+        model: null,
+        mode: null,
+        effort: null,
+        credentialId: null,
+      },
+      delete: { id: profileId },
     },
     preSessions: {
       list: { projectId, limit: 10, cursor: 999_999 },

@@ -32,10 +32,13 @@ export interface Seed {
   archivedCardId: string
   deletedCardId: string
   attachmentId: string
+  /** A review of the card, from before it changed anything. */
+  reviewId: string
   keyId: string
   templateId: string
   organizationId: string
   credentialId: string
+  profileId: string
   /** A credential whose device authorization has expired. */
   grantId: string
   /** A pre-session of the card whose agent waits for an answer. */
@@ -144,10 +147,12 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     archivedCardId: archived.id,
     deletedCardId: deleted.id,
     attachmentId: attachment.body.data.id,
+    reviewId: (await client.reviews.create({ projectId, cardId, verdict: 'comment', body: 'Seeded' })).id,
     keyId,
     templateId,
     organizationId,
     credentialId,
+    profileId: (await board.client.agentProfiles.create({ name: `seeded-${randomUUID()}`, agent: 'claude' })).id,
     grantId,
     backup: 'board-2026-01-01T00-00-00.000Z.tar.gz',
     sessionId: await refined(board, { projectId, cardId }),

@@ -55,7 +55,7 @@ export function boardProcess(
           ...args,
           ...(await databaseOptions(dataDir)),
         ],
-        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', ...env } },
+        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', BOARD_SANDBOX: 'off', ...env } },
       ))
       started.stderr!.on('data', (chunk: Buffer) => {
         board.stderr += String(chunk)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { inNamespaces } from './bubblewrap.ts'
 
 /** An account that is not the one of these tests. */
 const nobody = 65_534
@@ -34,9 +35,16 @@ export interface Answered {
 
 const source = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.url), 'utf8')
 
-/** Sends requests from a process of another account, or of the tests' own. */
-export async function askAs(account: 'other' | 'own', url: string, requests: readonly Asked[]): Promise<Answered[]> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+/** Sends requests from a process of another account, of the tests' own, or of that in a sandbox on the machine's network. */
+export async function askAs(
+  account: 'other' | 'own' | 'sandboxed',
+  url: string,
+  requests: readonly Asked[],
+): Promise<Answered[]> {
+  const client = [process.execPath, '--input-type=module', '-e', source]
+  const [program, ...args] =
+    account === 'sandboxed' ? inNamespaces(['--unshare-user', '--unshare-pid'], client) : client
+  const child = spawn(program!, args, {
     cwd: '/',
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'pipe', 'inherit'],

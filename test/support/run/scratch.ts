@@ -11,7 +11,8 @@ const restingMs = 60 * 60_000
 /** Gives all tests one folder for theirs, and removes it with all that they leave. It is in memory where it can be: on a disk that others use too, every commit of a server waits for theirs. */
 export default (): (() => void) => {
   for (const place of new Set([inMemory, tmpdir()])) sweep(place)
-  const folder = (hasRoom() && scratch(inMemory)) || newFolder(tmpdir())
+  const onDisk = process.env.BOARD_TEST_ON_DISK === '1'
+  const folder = (!onDisk && hasRoom() && scratch(inMemory)) || newFolder(tmpdir())
   process.env.TMPDIR = folder
   return () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

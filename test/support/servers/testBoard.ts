@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { builtIn } from '../../../src/agents/providers/builtInProviders.ts'
 import { createClient, type Client } from '../../../src/client/index.ts'
@@ -11,6 +11,7 @@ import { startServer, type RunningServer } from '../../../daemon/process/startSe
 import { undeclaredAnswers, type Refusal } from '../contract/declared.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
 import { eventually } from '../waiting/eventually.ts'
+import { provideDatabase } from './migratedDatabase.ts'
 import { patientClient, patientReply } from './patience.ts'
 
 /** A real server on a data folder and a port of its own. */
@@ -54,12 +55,16 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const dataDir = config.dataDir ?? join(root, 'data')
   hideAgents(dataDir)
   const shared = onLibsqlServer && config.database === undefined ? await databaseOf(dataDir) : undefined
+  if (!shared && config.database === undefined) await provideDatabase(dataDir)
   const server = await startServer(
     {
       ...serverDefaults,
+      // npm run test:sandbox runs the tests of agents in walls once more.
+      sandbox: process.env.BOARD_TEST_SANDBOX === 'on' ? 'require' : 'off',
       port: 0,
       logLevel: 'error',
       allowPrivateWebhooks: true,
+      webRoot: resolve('dist/web'),
       ...config,
       ...(shared && { database: { url: shared.url, host: 'one' } }),
       dataDir,
@@ -116,6 +121,12 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
         throw new Error(`The OpenAPI document does not name these answers:\n${undeclared.join('\n')}`)
     },
   }
+}
+
+/** The same with a project that is called work. */
+export async function startBoardWithProject(): Promise<{ board: TestBoard; projectId: string }> {
+  const board = await startBoard()
+  return { board, projectId: (await board.client.projects.create({ name: 'work', path: board.folder('work') })).id }
 }
 
 /** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */

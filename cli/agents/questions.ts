@@ -1,0 +1,67 @@
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { Failure, usage } from '../failures/failure.ts'
+
+export type Question = Output<Contract['agents']['get']>['questions'][number]
+type Option = Question['options'][number]
+
+/** An agent's question as lines: its text, then the command, the files or the plan that it is about. */
+export function questionLines({ title, command, paths, plan }: Question): string[] {
+  const files = paths.filter(path => !title.includes(path))
+  return [
+    title,
+    ...(command === null || command === title
+      ? []
+      : command.split('\n').map((line, at) => `${at === 0 ? '$ ' : '  '}${line}`)),
+    ...(plan === null ? files.map(path => `  ${path}`) : plan.split('\n')),
+  ]
+}
+
+/** The possible answers to a question: `yes (Allow), always (Always allow)`. */
+export const answersOf = ({ options }: Pick<Question, 'options'>): string =>
+  options.map(({ id, name }) => (id === name ? id : `${id} (${name})`)).join(', ')
+
+/** The options of an answer, as typed. */
+export interface AnswerOptions {
+  reject?: boolean
+  option?: string
+  always?: boolean
+}
+
+/**
+ * The answer that the options select; the question may still be unknown. @throws Failure (usage) for one that is not
+ * offered
+ */
+export function answerTo(
+  question: Question | undefined,
+  { reject = false, option: wanted, always }: AnswerOptions,
+): { approved: boolean; optionId?: string } {
+  if (wanted !== undefined && always) throw usage('--option and --always say different things')
+  if (!always && wanted === undefined) return { approved: !reject }
+  if (!question) {
+    if (wanted === undefined) throw new Failure('denied', 'what the agent offers cannot be read; name it with --option')
+    return { approved: !reject, optionId: wanted }
+  }
+  const { id, kind } = always ? onlyLasting(question, reject) : named(question, wanted!)
+  const refuses = kind.startsWith('reject')
+  if (reject && !refuses) throw usage(`${id} allows it, and --reject was given`)
+  return { approved: !refuses, optionId: id }
+}
+
+function named(question: Question, wanted: string): Option {
+  const found = question.options.find(({ id }) => id === wanted)
+  if (found) return found
+  throw usage(`the agent does not offer ${wanted}`, { hint: `it offers: ${answersOf(question)}` })
+}
+
+function onlyLasting(question: Question, reject: boolean): Option {
+  const kind = reject ? 'reject_always' : 'allow_always'
+  const [only, another] = question.options.filter(option => option.kind === kind)
+  if (only && !another) return only
+  throw usage(
+    only ? 'there is more than one answer for always; say which with --option' : 'there is no answer for always',
+    {
+      hint: `it offers: ${answersOf(question)}`,
+    },
+  )
+}

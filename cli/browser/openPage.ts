@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiFailure } from '../../src/client/failures.ts'
+import type { Connection } from '../../src/client/http.ts'
+import { createClient, type Client } from '../../src/client/index.ts'
+import type { Context } from '../context/context.ts'
+import { readRuntime } from '../context/discovery.ts'
+import { Failure } from '../failures/failure.ts'
+import type { Out } from '../output/output.ts'
+import { listenOnLoopback } from './loopbackPage.ts'
+import { openBrowser } from './openBrowser.ts'
+
+/** How long a browser may take to start. */
+const startMs = 20_000
+
+/** Places of the board's page, as fragments of its address. */
+export const pagePath = {
+  home: '/',
+  project: (projectId: string) => `/projects/${projectId}`,
+  card: (projectId: string, cardId: string) => `/projects/${projectId}/cards/${cardId}`,
+  /** @param since a review, where only what has changed since is meant */
+  changes: (projectId: string, cardId: string, since?: string) =>
+    `/projects/${projectId}/cards/${cardId}/changes${since === undefined ? '' : `/since/${since}`}`,
+}
+
+const addressOf = (url: string, path: string) => `${url.replace(/\/$/, '')}/#${path}`
+
+/**
+ * Shows a page of the web board. On a terminal it opens the browser, signed in as the caller; without a browser, it
+ * prints a single-use sign-in address that is valid for a minute. In a pipe and with `--json` it prints the plain
+ * address.
+ */
+export async function showPage(context: Context, path: string, print = false): Promise<void> {
+  const { out, client, connection } = context
+  const address = addressOf(connection.url, path)
+  if (isPrinted(context, print)) return printAddress(context, address)
+  const opened = await openPage(client, connection, path)
+  if (opened.isOpen) return out.done(`Opened ${address}`)
+  out.line(opened.address)
+  out.done(noBrowser(opened.hasTicket ? ': it signs you in once, within a minute' : ''))
+}
+
+/** Shows a document of the server's, which everybody may read, likewise. */
+export async function showDocument(context: Context, path: string, print = false): Promise<void> {
+  const { out, connection } = context
+  const address = `${connection.url.replace(/\/$/, '')}${path}`
+  if (isPrinted(context, print)) return printAddress(context, address)
+  if (await openBrowser(address)) return out.done(`Opened ${address}`)
+  out.line(address)
+  out.done(noBrowser(''))
+}
+
+const isPrinted = ({ out }: Context, print: boolean): boolean => print || out.json || !out.terminal.stdout
+
+const printAddress = async ({ out }: Context, url: string): Promise<void> =>
+  out.json ? out.record({ url }, []) : out.line(url)
+
+const noBrowser = (more: string): string =>
+  `There is no browser to open. Open that address yourself${more}. Or name a browser in BROWSER: board help environment`
+
+type Opened = { isOpen: true } | { isOpen: false; address: string; hasTicket: boolean }
+type Place = Pick<Connection, 'url' | 'token'>
+
+/**
+ * Opens a page in the browser, signed in by a ticket. Other accounts of the machine can see the arguments of programs,
+ * so the browser gets the address of a loopback page, which redirects it with the ticket.
+ * @throws ApiFailure, Unreachable, Failure where the server would refuse the page, too
+ */
+export async function openPage(client: Client, place: Place, path: string): Promise<Opened> {
+  const ticket = await issueTicket(client, place)
+  const loopback = await listenOnLoopback()
+  try {
+    const isStarted = await openBrowser(`${loopback.url}?open`)
+    const visit = isStarted && (await Promise.race([loopback.visit, after(startMs)]))
+    if (visit) {
+      await visit.sendTo(withTicket(place, path, ticket))
+      return { isOpen: true }
+    }
+  } finally {
+    loopback.close()
+  }
+  // The first ticket has lost time waiting for a browser that did not come.
+  const fresh = ticket && (await issueTicket(client, place))
+  return { isOpen: false, address: withTicket(place, path, fresh), hasTicket: fresh !== undefined }
+}
+
+const withTicket = ({ url }: Place, path: string, ticket: string | undefined): string =>
+  addressOf(url, ticket === undefined ? path : `/ticket/${ticket}${path}`)
+
+/** Undefined for an API key, which may not make tickets, and without a token: the page then asks for a sign-in. */
+async function issueTicket(client: Client, { token }: Place): Promise<string | undefined> {
+  try {
+    return (await client.auth.createTicket()).ticket
+  } catch (error) {
+    const { name, status } = error as Partial<ApiFailure>
+    if (name !== 'ApiFailure') throw error
+    if (status === 403 || (status === 401 && token === undefined)) return undefined
+    if (status === 404 || status === 405)
+      throw new Failure('failure', 'the server has no page for a browser; it may be older than this command', {
+        see: 'board version --check',
+        cause: error,
+      })
+    throw error
+  }
+}
+
+const after = (ms: number): Promise<undefined> => sleep(ms, undefined, { ref: false })
+
+/**
+ * Opens the page of a server that this account runs on a data folder, with the token that it left there. Where nobody looks at a
+ * terminal, what is said may go to a log, and then it holds no ticket.
+ */
+export async function openOwnPage(out: Out, dataDir: string | undefined): Promise<void> {
+  const place = readRuntime(dataDir === undefined ? process.env : { ...process.env, BOARD_DATA_DIR: dataDir })
+  if (!place) return
+  try {
+    const opened = await openPage(createClient(place), place, pagePath.home)
+    if (opened.isOpen) return
+    out.done(
+      out.terminal.stderr
+        ? `There is no browser to open. Open this yourself, within a minute: ${opened.address}`
+        : `There is no browser to open. Open this yourself: ${addressOf(place.url, pagePath.home)}`,
+    )
+  } catch (error) {
+    out.warn(`The page could not be opened: ${(error as Error).message}`)
+  }
+}

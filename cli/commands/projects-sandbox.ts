@@ -1,0 +1,136 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { resolveProject } from '../context/resolve.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { collect, durationSecs } from '../parsing/arguments.ts'
+
+type Sandbox = Output<Contract['projects']['get']>['sandbox']
+type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['sandbox']>
+type Status = Output<Contract['agents']['sandbox']>
+
+interface Options {
+  walls?: Sandbox['walls']
+  network?: Sandbox['network']
+  allow?: string[]
+  cache?: string[]
+  maxMemory?: number | null
+  maxProcesses?: number | null
+  maxFile?: number | null
+  maxTime?: number | null
+}
+
+const fields: Column<Sandbox>[] = [
+  { name: 'walls', value: sandbox => sandbox.walls },
+  { name: 'network', value: sandbox => sandbox.network },
+  { name: 'hosts', header: 'Hosts', value: sandbox => sandbox.hosts },
+  { name: 'caches', value: sandbox => sandbox.caches },
+  { name: 'memoryMb', header: 'Memory (MB)', value: sandbox => sandbox.memoryMb },
+  { name: 'processes', value: sandbox => sandbox.processes },
+  { name: 'fileMb', header: 'File (MB)', value: sandbox => sandbox.fileMb },
+  { name: 'minutes', value: sandbox => sandbox.minutes },
+]
+
+export function registerSandbox(projects: Command): void {
+  const sandbox = projects
+    .command('sandbox [project]')
+    .summary("Show or change what a project's agents are kept apart by")
+    .description(
+      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it. Sessions that run keep what they started with.',
+    )
+    .addOption(
+      new Option(
+        '--walls <which>',
+        'server: as the server is set; require: an agent that cannot be kept apart does not start; off: none',
+      ).choices(['server', 'require', 'off']),
+    )
+    .addOption(
+      new Option(
+        '--network <how-much>',
+        "full: the server's; listed: the model, the board and the hosts of --allow; none: the board alone",
+      ).choices(['full', 'listed', 'none']),
+    )
+    .option(
+      '--allow <host>',
+      'a host that agents reach with --network listed: example.org, *.example.org, example.org:8443 (repeat it; none for none)',
+      collect,
+    )
+    .option(
+      '--cache <folder>',
+      'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
+      collect,
+    )
+    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', megabytesOf)
+    .option('--max-processes <number>', 'the processes of a session; none for no bound', countOf)
+    .option('--max-file <size>', 'the size of each file that it writes: 2G; none for no bound', megabytesOf)
+    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', minutesOf)
+    .action(async (wanted: string | undefined, options: Options) => {
+      const context = await openUserContext(sandbox)
+      const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
+      if (Object.keys(options).length === 0) return show(context, id)
+      const { sandbox: edited } = await context.client.projects.update({ id, sandbox: changeOf(options) })
+      await context.out.did(
+        edited,
+        `Changed the sandbox of project ${id}. It holds from the next start of an agent on.`,
+      )
+    })
+  example(
+    sandbox,
+    'board projects sandbox',
+    'board projects sandbox web --walls require --network listed --allow registry.npmjs.org',
+    'board projects sandbox --cache ~/.npm --max-memory 4G --max-time 2h',
+    'board projects sandbox --json network,hosts',
+  )
+}
+
+async function show(context: Context, id: string): Promise<void> {
+  const [{ sandbox }, status] = await Promise.all([
+    context.client.projects.get({ id }),
+    context.client.agents.sandbox(),
+  ])
+  await context.out.record(sandbox, fields)
+  for (const line of statusLines(status, sandbox.walls)) context.out.done(line)
+}
+
+/** What a server's sandbox is, and what to do where there is none. */
+export function statusLines({ mode, kind, reason, advice }: Status, walls: Sandbox['walls'] = 'server'): string[] {
+  if (walls === 'off' && mode !== 'require') return ['The agents of this project run without a sandbox.']
+  if (kind !== 'none') return [`Agents run in a sandbox (${kind}).`]
+  return [`Agents run without a sandbox: ${reason}`, ...(advice === null ? [] : [advice])]
+}
+
+const changeOf = ({ allow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...rest }: Options): Change => ({
+  ...rest,
+  hosts: listOf(allow),
+  caches: listOf(cache)?.map(fromHome),
+  memoryMb: maxMemory,
+  processes: maxProcesses,
+  fileMb: maxFile,
+  minutes: maxTime,
+})
+
+const listOf = (given: readonly string[] | undefined): string[] | undefined =>
+  given?.length === 1 && given[0] === 'none' ? [] : given && [...given]
+
+/** A shell has put the home folder in the place of `~`. */
+const fromHome = (path: string): string =>
+  process.env.HOME !== undefined && path.startsWith(`${process.env.HOME}/`)
+    ? `~${path.slice(process.env.HOME.length)}`
+    : path
+
+function megabytesOf(text: string): number | null {
+  if (text === 'none') return null
+  const [, digits, unit] = /^(\d{1,7})\s*([mgt])i?b?$/i.exec(text) ?? []
+  if (digits === undefined) throw new InvalidArgumentError('it must be a size such as 512M or 4G, or none.')
+  return Number(digits) * { m: 1, g: 1024, t: 1024 ** 2 }[unit!.toLowerCase() as 'm' | 'g' | 't']
+}
+
+function countOf(text: string): number | null {
+  if (text === 'none') return null
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('it must be a number, or none.')
+  return Number(text)
+}
+
+const minutesOf = (text: string): number | null => (text === 'none' ? null : Math.ceil(durationSecs(text) / 60))

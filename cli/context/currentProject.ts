@@ -1,0 +1,77 @@
+import { realpathSync } from 'node:fs'
+import { sep } from 'node:path'
+import { usage, type Failure } from '../failures/failure.ts'
+import { ask } from '../input/prompt.ts'
+import { pickNamed, resolveProject, type LookupContext, type Named } from './resolve.ts'
+
+/** A project, and those of other owners whose folders hold the working folder too: `besides`. */
+export interface CurrentProject extends Named {
+  besides?: readonly Named[]
+}
+
+/** What may be the current project, closest first, and what else holds the working folder. */
+export interface Candidates {
+  projects: readonly CurrentProject[]
+  /** Those that others have put before the caller, who has not accepted them: none of them is meant. */
+  notAccepted: readonly Named[]
+}
+
+/**
+ * The projects that may be meant: the one that is named, else those whose folder is the closest one around the working folder.
+ * @throws Failure (usage) for an API key without a project's id, (not found) for one that does not exist
+ */
+export async function findProjects(context: LookupContext): Promise<Candidates> {
+  const wanted = context.discovery.project
+  if (wanted) return { projects: [await resolveProject(context, wanted.value)], notAccepted: [] }
+  if (context.external) throw noProject('an API key works in the project that you name: -P ID')
+  const here = workingFolder()
+  const around = (await context.client.projects.list())
+    .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
+    .sort((a, b) => b.path.length - a.path.length)
+  // A server from before there was consent does not tell.
+  const accepted = around.filter(project => project.accepted !== false)
+  const besides = (ownerId: string | null) => accepted.filter(project => project.ownerId !== ownerId)
+  return {
+    projects: accepted
+      .filter(({ path }, _, [first]) => path === first!.path)
+      .map(({ id, name, ownerId }) => ({ id, name, besides: besides(ownerId) })),
+    notAccepted: around.filter(project => project.accepted === false),
+  }
+}
+
+/** The only one of the projects that may be meant, or the one that a person names. @throws Failure (usage) if there is none, or nobody can be asked */
+export async function chooseProject(
+  context: LookupContext,
+  { projects, notAccepted }: Candidates,
+): Promise<CurrentProject> {
+  const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
+  if (closest) return closest
+  if (notAccepted.length > 0)
+    throw noProject(
+      `${listed(notAccepted)} has this folder; if that is yours to use: board projects accept ${notAccepted[0]!.id}`,
+    )
+  throw noProject('name one with -P, or run: board projects use <project>')
+}
+
+/** The one of several projects in a folder that a person names. @throws Failure (usage) where nobody can be asked */
+async function oneOf<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
+  if (!context.mayAsk)
+    throw usage('several projects have this folder', {
+      hint: `name one with -P: ${listed(projects)}`,
+      see: 'board projects list',
+    })
+  const answer = await ask(context, `Several projects have this folder: ${listed(projects)}. Which one`, '-P')
+  return pickNamed('project', projects, answer, 'board projects list')
+}
+
+const listed = (projects: readonly Named[]) => projects.map(({ id, name }) => `${id} (${name})`).join(', ')
+
+const noProject = (hint: string): Failure => usage('which project?', { hint, see: 'board projects list' })
+
+function workingFolder(): string {
+  try {
+    return realpathSync(process.cwd())
+  } catch {
+    return process.cwd()
+  }
+}

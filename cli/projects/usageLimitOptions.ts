@@ -1,0 +1,61 @@
+import { InvalidArgumentError } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { chosenAgent } from '../agents/agentOption.ts'
+import type { Context } from '../context/context.ts'
+import { resolveCredential } from '../context/resolve.ts'
+
+type Limits = Output<Contract['projects']['get']>['usageLimits']
+type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['usageLimits']>
+
+const choices = ['stop', 'wait', 'next'] as const
+/** What becomes of a card whose agent has reached a usage limit. */
+export type OnLimit = (typeof choices)[number]
+
+export function onLimitOf(text: string): OnLimit {
+  const found = choices.find(choice => choice === text)
+  if (!found) throw new InvalidArgumentError('it must be stop, wait or next.')
+  return found
+}
+
+/**
+ * The change of a project's usage limits; undefined where no option was given. What is not named stays as it is, but a list of agents
+ * means `next`.
+ * @throws Failure (not found)
+ */
+export async function changedLimits(
+  context: Context,
+  projectId: string,
+  { onLimit, next }: { onLimit?: OnLimit; next?: readonly string[] },
+): Promise<Change | undefined> {
+  if (onLimit === undefined && next === undefined) return undefined
+  const { usageLimits: before } = await context.client.projects.get({ id: projectId })
+  const isEmptied = next?.length === 1 && next[0] === 'none'
+  const entries = next === undefined ? before.next : isEmptied ? [] : await Promise.all(next.map(entry(context)))
+  const implied = next === undefined || isEmptied ? before.onLimit : 'next'
+  return { onLimit: onLimit ?? implied, next: entries }
+}
+
+/** Parses AGENT[:PROFILE][:CREDENTIAL], of which each part may be empty. */
+const entry =
+  (context: Context) =>
+  async (text: string): Promise<NonNullable<Change['next']>[number]> => {
+    const [agent, profile, ...rest] = text.split(':')
+    const credential = rest.join(':')
+    return {
+      agent: agent ? ((await chosenAgent(context, agent)) ?? null) : null,
+      profile: profile || null,
+      credentialId: credential ? (await resolveCredential(context, credential)).id : null,
+    }
+  }
+
+/** `next: codex, claude:gateway:3, then wait`; entries are written as the option takes them. */
+export function describeLimits({ onLimit, next }: Limits): string {
+  const entries = next.map(({ agent, profile, credentialId }) =>
+    [agent, profile, credentialId]
+      .map(part => part ?? '')
+      .join(':')
+      .replace(/:+$/, ''),
+  )
+  return onLimit === 'next' ? `next: ${[...entries, 'then wait'].join(', ')}` : onLimit
+}

@@ -1,0 +1,239 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { delimiter } from 'node:path'
+import { durationSecs } from '../parsing/arguments.ts'
+
+/** An option that is an environment variable, too. */
+function option(flags: string, text: string, variable: string): Option {
+  forget(variable, !flags.includes('<'))
+  return new Option(flags, text).env(variable)
+}
+
+/** Where it is, how it is reached, and what it works on. */
+export function addListening(command: Command): void {
+  command
+    .addOption(option('--host <host>', 'the address to listen on (default: 127.0.0.1)', 'BOARD_HOST'))
+    .addOption(
+      option('--port <port>', 'the port to listen on; 0 picks one (default: 4400)', 'BOARD_PORT').argParser(portOf),
+    )
+    .addOption(
+      option('--https', 'speak HTTPS, with the files of --cert and --key, which mean it by themselves', 'BOARD_HTTPS'),
+    )
+    .addOption(
+      option(
+        '--cert <file>',
+        'the certificate, with its chain, as PEM; when the file changes the new one is served',
+        'BOARD_TLS_CERT',
+      ),
+    )
+    .addOption(option('--key <file>', "the certificate's key, as PEM", 'BOARD_TLS_KEY'))
+    .addOption(option('--data-dir <folder>', 'where the database and the attachments are', 'BOARD_DATA_DIR'))
+    .addOption(
+      option(
+        '--database <url>',
+        'a libSQL server (ws:, wss:, http:, https:, libsql:) that several daemons share',
+        'BOARD_DATABASE',
+      ).argParser(databaseOf),
+    )
+    .addOption(
+      option(
+        '--machine <name>',
+        'the name of this machine among those that share it (default: its host name)',
+        'BOARD_MACHINE',
+      ).argParser(machineOf),
+    )
+    .addOption(
+      option(
+        '--advertise <url>',
+        'where their daemons reach this one (default: where it listens)',
+        'BOARD_ADVERTISE',
+      ).argParser(addressOf),
+    )
+    .addOption(
+      option('--public-url <url>', 'the address by which people reach it behind a proxy', 'BOARD_PUBLIC_URL').argParser(
+        addressOf,
+      ),
+    )
+    .addOption(
+      option('--allow-host <name>', 'another host name that it answers to (repeat it)', 'BOARD_ALLOW_HOST').argParser(
+        listOf(','),
+      ),
+    )
+    .addOption(option('--trust-proxy', 'believe the address in X-Forwarded-For', 'BOARD_TRUST_PROXY'))
+    .addOption(
+      option(
+        '--setup-code <code>',
+        'what the first user must know beyond this machine; better by its variable',
+        'BOARD_SETUP_CODE',
+      ),
+    )
+}
+
+/** What it may be used for. */
+export function addLimits(command: Command): void {
+  command
+    .addOption(
+      option(
+        '--project-root <folder>',
+        'where plain users may make projects beyond this machine (repeat it)',
+        'BOARD_PROJECT_ROOT',
+      ).argParser(listOf(delimiter)),
+    )
+    .addOption(
+      option(
+        '--browse-root <folder>',
+        'where a super_admin may look around with board fs (default: the home folder)',
+        'BOARD_BROWSE_ROOT',
+      ),
+    )
+    .addOption(
+      option(
+        '--max-attachment <size>',
+        'the largest attachment: 50M, 1G (default: 50M)',
+        'BOARD_MAX_ATTACHMENT',
+      ).argParser(bytesOf),
+    )
+    .addOption(
+      option('--max-import <size>', 'the largest file that is imported (default: 256M)', 'BOARD_MAX_IMPORT').argParser(
+        bytesOf,
+      ),
+    )
+    .addOption(
+      option(
+        '--allow-private-webhooks',
+        "let webhooks, and the base URLs of plain users' credentials, lead to this machine and into its network",
+        'BOARD_ALLOW_PRIVATE_WEBHOOKS',
+      ),
+    )
+}
+
+/** How its agents run. */
+export function addAgents(command: Command): void {
+  command
+    .addOption(
+      option(
+        '--agent-slots <number>',
+        'how many agents work at once (default: 2 a core)',
+        'BOARD_AGENT_SLOTS',
+      ).argParser(numberOf),
+    )
+    .addOption(
+      option(
+        '--sandbox <mode>',
+        'keep agents apart from everything but their work: auto (where it works), require or off (default: auto)',
+        'BOARD_SANDBOX',
+      ).choices(['auto', 'require', 'off']),
+    )
+    .addOption(
+      option(
+        '--sandbox-command <template>',
+        'a command of your own that does so, with {command} in it, and {folder} and {cwd} where it wants them',
+        'BOARD_SANDBOX_COMMAND',
+      ).argParser(templateOf),
+    )
+    .addOption(
+      option(
+        '--agent-silence <time>',
+        'how long an agent may wait for its model before its turn is ended: 10m; 0 for ever (default: 10m)',
+        'BOARD_AGENT_SILENCE',
+      ).argParser(durationSecs),
+    )
+}
+
+/** How it keeps backups and logs, and what it shows at its start. */
+export function addUpkeep(command: Command): void {
+  command
+    .addOption(
+      option(
+        '--backup-every <time>',
+        'make backups by itself: 30m, 6h, 1d, or a cron expression',
+        'BOARD_BACKUP_EVERY',
+      ),
+    )
+    .addOption(
+      option('--backup-keep <number>', 'how many of those are kept (default: 14)', 'BOARD_BACKUP_KEEP').argParser(
+        numberOf,
+      ),
+    )
+    .addOption(
+      option(
+        '--log-level <level>',
+        'how much is logged on stderr: error, warn or info (default: warn)',
+        'BOARD_LOG_LEVEL',
+      ).choices(['error', 'warn', 'info']),
+    )
+    .addOption(
+      option('--log-format <format>', 'json or pretty (default: pretty on a terminal)', 'BOARD_LOG_FORMAT').choices([
+        'json',
+        'pretty',
+      ]),
+    )
+    .addOption(option('--open', 'open its page in your browser when it answers', 'BOARD_OPEN'))
+    .addOption(option('--qr', 'draw its address as a QR code, for a telephone', 'BOARD_QR'))
+}
+
+/** An empty variable, or a switch that says no, is as if it were not there: commander takes any for a yes. */
+function forget(variable: string, isSwitch: boolean): void {
+  const value = process.env[variable]
+  if (value === '' || (isSwitch && value !== undefined && /^(0|false|no|off)$/i.test(value)))
+    delete process.env[variable]
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('it must be a number from 0 to 65535.')
+  return Number(text)
+}
+
+function numberOf(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('it must be a number from 1 to 9999.')
+  return Number(text)
+}
+
+function templateOf(text: string): string {
+  if (!text.trim().split(/\s+/).includes('{command}'))
+    throw new InvalidArgumentError('it must have {command} as a word of its own.')
+  return text
+}
+
+function addressOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('it must be an http or https address.')
+  return text
+}
+
+function bytesOf(text: string): number {
+  const match = /^(\d{1,12})\s*([kmg]?)i?b?$/i.exec(text)
+  if (!match) throw new InvalidArgumentError('it must be a size such as 50M.')
+  return (
+    Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
+  )
+}
+
+/** What an option that names a libSQL server takes. */
+export function databaseOf(text: string): string {
+  if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('it must be an address of a libSQL server, such as ws://db.example.com:8080.')
+  const { username, password, searchParams } = new URL(text)
+  if (username || password || searchParams.has('authToken'))
+    throw new InvalidArgumentError(
+      'it must hold no password or token: others can see it. Put the token in BOARD_DATABASE_TOKEN.',
+    )
+  return text
+}
+
+/** What an option that names a machine takes. */
+export function machineOf(text: string): string {
+  if (!/^[\w.-]{1,100}$/.test(text))
+    throw new InvalidArgumentError('it must be 1 to 100 letters, digits, dots, hyphens or underscores.')
+  return text
+}
+
+const listOf =
+  (separator: string) =>
+  (text: string, before: string[] | undefined): string[] => [
+    ...(before ?? []),
+    ...text
+      .split(separator)
+      .map(part => part.trim())
+      .filter(Boolean),
+  ]

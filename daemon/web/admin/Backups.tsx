@@ -1,0 +1,173 @@
+import { useRef, useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { announce, complain, say } from '../app/messages.ts'
+import { client, readAnew } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Check } from '../ui/Inputs.tsx'
+import { Menu } from '../ui/Menu.tsx'
+import { Await } from '../ui/Page.tsx'
+import { saveFile } from '../ui/saveFile.ts'
+import { dated } from '../ui/Time.tsx'
+import { Table } from '../ui/Table.tsx'
+
+type Backup = Output<Contract['backups']['list']>[number]
+
+const origins = { request: 'asked for', timetable: 'timetable', restore: 'kept by a restore', upload: 'uploaded' }
+
+/** The backups that are on the server. */
+export function Backups() {
+  const loaded = useLoad(() => client.backups.list(), [])
+  const [withKey, setWithKey] = useState(false)
+  const { work, setWork, during } = useWork(loaded.reload)
+  const make = () =>
+    during('Backing up the database and the attachments…', async () => {
+      const { filename } = await client.backups.create({ withKey })
+      say(`${filename} was made and verified.`)
+    })
+  const upload = (file: File) =>
+    during(`Uploading ${file.name}…`, async () => {
+      const onProgress = (sent: number, total: number) =>
+        setWork({ text: sent < total ? `Uploading ${file.name}…` : 'The server verifies it…', value: sent / total })
+      const { filename } = await client.backups.upload({ file: { file, filename: file.name, onProgress } })
+      say(`${filename} is on the server, and is good.`)
+    })
+  return (
+    <>
+      <Check
+        label="With the key"
+        hint="The key that opens sealed secrets. Without it a restore on another machine cannot read them; with it the file is as secret as they are."
+        value={withKey}
+        onChange={setWithKey}
+      />
+      <div className="tools">
+        <Button isMain onClick={make} disabled={work !== undefined}>
+          Back up now
+        </Button>
+        <Upload isDisabled={work !== undefined} send={file => void upload(file).catch(complain)} />
+      </div>
+      {work && (
+        <div className="notice" role="status">
+          <span>{work.text}</span>
+          <progress aria-label={work.text} value={work.value} />
+        </div>
+      )}
+      <Await of={loaded}>
+        {all =>
+          all.length === 0 ? (
+            <p>There are no backups yet.</p>
+          ) : (
+            <Table label="Backups" head={['File', 'Made', 'Size', 'Why', 'Verified', '']}>
+              {all.map(backup => (
+                <BackupRow key={backup.filename} backup={backup} during={during} />
+              ))}
+            </Table>
+          )
+        }
+      </Await>
+    </>
+  )
+}
+
+/** What is under way, and how far it is. */
+function useWork(reload: () => Promise<void>) {
+  const [work, setWork] = useState<{ text: string; value?: number }>()
+  const during = async (text: string, run: () => Promise<unknown>) => {
+    setWork({ text })
+    announce(text)
+    try {
+      await run()
+      await reload()
+    } finally {
+      setWork(undefined)
+    }
+  }
+  return { work, setWork, during }
+}
+
+function Upload({ isDisabled, send }: { isDisabled: boolean; send: (file: File) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <Button disabled={isDisabled} onClick={() => input.current!.click()}>
+        Upload a backup
+      </Button>
+      <input
+        ref={input}
+        hidden
+        type="file"
+        aria-label="Backup file"
+        accept=".gz"
+        onChange={({ target }) => {
+          const [file] = target.files ?? []
+          if (file) send(file)
+          target.value = ''
+        }}
+      />
+    </>
+  )
+}
+
+function BackupRow({
+  backup: { filename, createdAt, size, origin, verified, withKey, version, sha256 },
+  during,
+}: {
+  backup: Backup
+  during: (text: string, run: () => Promise<unknown>) => Promise<void>
+}) {
+  const restore = () =>
+    confirm({
+      title: `Restore ${filename}`,
+      text: `All projects, cards, accounts and settings become what they were on ${dated(createdAt)}. What is there now is kept as a backup of its own. Agents at work are stopped, and everybody else has to sign in again.`,
+      submit: 'Restore it',
+      typed: filename,
+      run: async () => {
+        const { keptAs } = await client.backups.restore({ filename })
+        say(`Restored. What was there before is in ${keptAs}.`)
+        readAnew()
+      },
+    })
+  const remove = () =>
+    confirm({
+      title: `Delete ${filename}`,
+      text: 'Nothing else holds what is in it.',
+      submit: 'Delete the backup',
+      run: () => during('Deleting…', () => client.backups.delete({ filename })),
+    })
+  const download = () =>
+    during(`Downloading ${filename}…`, async () =>
+      saveFile({ ...(await client.backups.download({ filename })), filename }),
+    )
+  return (
+    <tr>
+      <td>
+        <code title={`SHA-256: ${sha256}`}>{filename}</code>
+        <div className="dim">
+          board {version}
+          {withKey && ', with the key'}
+        </div>
+      </td>
+      <td>{dated(createdAt)}</td>
+      <td>{sizeOf(size)}</td>
+      <td>{origins[origin]}</td>
+      <td>{verified ? 'yes' : 'no'}</td>
+      <td>
+        <Menu
+          label={`Actions for ${filename}`}
+          items={[
+            { label: 'Download', run: download },
+            { label: 'Restore…', run: restore },
+            { label: 'Delete…', run: remove, isDanger: true },
+          ]}
+        />
+      </td>
+    </tr>
+  )
+}
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1_000_000) return `${Math.ceil(bytes / 1000)} kB`
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+}

@@ -1,0 +1,35 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Form } from '../ui/Form.tsx'
+import { Check, NumberInput, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+
+type Relay = Output<Contract['settings']['getContextRelay']>
+
+/** When agents hand over to a fresh session. */
+export function ContextRelay() {
+  const loaded = useLoad(() => client.settings.getContextRelay(), [])
+  return <Await of={loaded}>{relay => <RelayForm relay={relay} />}</Await>
+}
+
+function RelayForm({ relay }: { relay: Relay }) {
+  const { values, bind } = useFields(relay)
+  const save = async () => {
+    await client.settings.setContextRelay(values)
+    say('Saved.')
+  }
+  return (
+    <Form submit="Save" onSubmit={save}>
+      <Check
+        label="Hand over when the context fills up"
+        hint="The agent sums up what it knows, and a fresh session goes on with that."
+        {...bind('enabled')}
+      />
+      <NumberInput label="From how much of the context (%)" min={1} max={99} {...bind('thresholdPercent')} />
+      <NumberInput label="Length of the summary (tokens)" min={100} max={100_000} {...bind('maxSummaryTokens')} />
+    </Form>
+  )
+}

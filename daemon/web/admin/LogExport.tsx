@@ -1,0 +1,88 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Check, Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+import { Outcome, type Tested } from './Outcome.tsx'
+
+type Settings = Output<Contract['logs']['getExport']>
+
+const levels = [
+  ['info', 'everything'],
+  ['warn', 'warnings and errors'],
+  ['error', 'errors'],
+] as const
+const compressions = [
+  ['none', 'none'],
+  ['gzip', 'gzip'],
+] as const
+
+/** Where the log is sent. */
+export function LogExport() {
+  const loaded = useLoad(() => client.logs.getExport(), [])
+  return <Await of={loaded}>{settings => <ExportForm settings={settings} onSaved={loaded.set} />}</Await>
+}
+
+function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (settings: Settings) => void }) {
+  const [outcome, setOutcome] = useState<Tested>()
+  const { values, bind } = useFields({
+    enabled: settings.enabled,
+    endpoint: settings.endpoint ?? '',
+    headers: '',
+    minLevel: settings.minLevel,
+    compression: settings.compression,
+  })
+  const names = Object.keys(settings.headers)
+  const save = async () => {
+    const { enabled, minLevel, compression } = values
+    const lines = linesOf(values.headers)
+    const headers = Object.fromEntries(
+      lines.map(line => [line.split(':')[0]!.trim(), line.slice(line.indexOf(':') + 1).trim()]),
+    )
+    const endpoint = values.endpoint.trim() || null
+    // Left empty, the headers stay as they are: their values are never read back.
+    onSaved(
+      await client.logs.setExport({ enabled, endpoint, minLevel, compression, ...(lines.length > 0 && { headers }) }),
+    )
+    say('The log export was saved.')
+  }
+  const test = async () => {
+    const { ok, status, error } = await client.logs.testExport()
+    const answer = status === null ? '' : ` (status ${status})`
+    setOutcome({ ok, text: ok ? `One entry was sent and taken${answer}.` : `${error ?? 'It was refused'}${answer}` })
+  }
+  return (
+    <>
+      <Form submit="Save" onSubmit={save}>
+        <Check label="Send the log" hint="By OTLP over HTTP, as JSON." {...bind('enabled')} />
+        <TextInput
+          label="Endpoint"
+          type="url"
+          placeholder="https://collector.example.org/v1/logs"
+          {...bind('endpoint')}
+        />
+        <TextArea
+          label="Headers"
+          placeholder="authorization: Bearer …"
+          hint={
+            names.length === 0
+              ? 'One a line, name: value. Values are sealed.'
+              : `Kept: ${names.join(', ')}. What is written here replaces them all; left empty they stay.`
+          }
+          {...bind('headers')}
+        />
+        <Choice label="What is sent" options={levels} {...bind('minLevel')} />
+        <Choice label="Compression" options={compressions} {...bind('compression')} />
+      </Form>
+      <div className="tools">
+        <Button onClick={test}>Send one entry as a test</Button>
+      </div>
+      <Outcome of={outcome} />
+    </>
+  )
+}

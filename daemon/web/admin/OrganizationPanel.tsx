@@ -1,0 +1,239 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { complain, say } from '../app/messages.ts'
+import { projects } from '../app/projects.ts'
+import { hrefOf } from '../app/router.ts'
+import { client, session } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+import { saveFile } from '../ui/saveFile.ts'
+import { UserEmail } from '../ui/UserEmail.tsx'
+
+type Organization = Output<Contract['organizations']['list']>[number]
+type Member = Output<Contract['organizations']['listMembers']>[number]
+type Role = Member['role']
+
+const roles = [
+  ['member', 'Member'],
+  ['admin', 'Admin'],
+] as const
+
+interface OrganizationProps {
+  organization: Organization
+  /** Reads all organizations again. */
+  reload: () => Promise<void>
+}
+
+/** An organization with its members and projects, and what may be done with it. */
+export function OrganizationPanel({ organization, reload }: OrganizationProps) {
+  const { id, name, role } = organization
+  const me = useStore(session, now => (now.name === 'in' ? now.me : undefined))
+  const mayManage = role === 'admin' || me?.role !== 'user'
+  const own = (useStore(projects) ?? []).filter(({ organizationId }) => organizationId === id)
+  return (
+    <section className="panel" aria-label={name}>
+      <div className="page-head">
+        <h3>{name}</h3>
+        {mayManage && <Tools organization={organization} reload={reload} mayDelete={own.length === 0} />}
+      </div>
+      <p className="dim">
+        {own.length === 0 ? 'No projects.' : 'Projects: '}
+        {own.map(({ id: projectId, name: project }, at) => (
+          <span key={projectId}>
+            {at > 0 && ', '}
+            <a href={hrefOf({ name: 'board', projectId })}>{project}</a>
+          </span>
+        ))}
+      </p>
+      {mayManage && <DefaultCredential organization={organization} reload={reload} />}
+      <Members id={id} name={name} mayManage={mayManage} myId={me?.id} onLeft={reload} />
+    </section>
+  )
+}
+
+function Tools({ organization, reload, mayDelete }: OrganizationProps & { mayDelete: boolean }) {
+  const { id, name } = organization
+  const download = async () => saveFile(await client.transfers.exportOrganization({ organizationId: Number(id) }))
+  const remove = () =>
+    confirm({
+      title: `Delete ${name}`,
+      text: 'Its members lose nothing else. It must not have projects.',
+      submit: 'Delete the organization',
+      run: async () => {
+        await client.organizations.delete({ id })
+        await reload()
+      },
+    })
+  return (
+    <div className="tools">
+      <Rename organization={organization} reload={reload} />
+      <Button icon="down" aria-label={`Export ${name} with its projects`} onClick={download}>
+        Export
+      </Button>
+      {mayDelete && (
+        <Button isDanger aria-label={`Delete ${name}`} onClick={remove}>
+          Delete
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Which credential the agents of its projects use where nothing nearer names one. */
+function DefaultCredential({ organization: { id, defaultCredentialId }, reload }: OrganizationProps) {
+  const own = useLoad(() => client.credentials.list(), [])
+  const choose = async (value: string) => {
+    const { defaultCredentialId: chosen } = await client.organizations.setCredential({
+      orgId: id,
+      credentialId: value || null,
+    })
+    say(chosen === null ? 'Its projects use none of its own now.' : 'Its projects use that credential now.')
+    await reload()
+  }
+  const credentials = own.value ?? []
+  const isSomebodyElses = defaultCredentialId !== null && credentials.every(each => each.id !== defaultCredentialId)
+  if (credentials.length === 0 && !isSomebodyElses) return null
+  return (
+    <Choice
+      label="Credential of its projects"
+      hint="One of yours, where neither the card nor the project has one."
+      value={defaultCredentialId ?? ''}
+      options={[
+        ['', 'none'],
+        ...(isSomebodyElses ? [[defaultCredentialId, 'one of somebody else'] as const] : []),
+        ...credentials.map(each => [each.id, each.name] as const),
+      ]}
+      onChange={value => void choose(value).catch(complain)}
+    />
+  )
+}
+
+interface MembersProps {
+  id: string
+  name: string
+  mayManage: boolean
+  myId: string | null | undefined
+  onLeft: () => Promise<void>
+}
+
+function Members({ id, name, mayManage, myId, onLeft }: MembersProps) {
+  const members = useLoad(() => client.organizations.listMembers({ id }), [id])
+  return (
+    <>
+      <Await of={members}>
+        {all => (
+          <ul className="rows" aria-label={`Members of ${name}`}>
+            {all.map(member => (
+              <li key={member.userId}>
+                <MemberRow
+                  id={id}
+                  member={member}
+                  mayManage={mayManage}
+                  isMe={member.userId === myId}
+                  reload={member.userId === myId ? onLeft : members.reload}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Await>
+      {mayManage && <AddMember id={id} onAdded={members.reload} />}
+    </>
+  )
+}
+
+function Rename({ organization: { id, name }, reload }: OrganizationProps) {
+  const [text, setText] = useState<string>()
+  const save = async () => {
+    await client.organizations.update({ id, name: text! })
+    setText(undefined)
+    await reload()
+  }
+  if (text === undefined)
+    return (
+      <Button aria-label={`Rename ${name}`} onClick={() => setText(name)}>
+        Rename
+      </Button>
+    )
+  return (
+    <Form submit="Save the name" onSubmit={save} onCancel={() => setText(undefined)}>
+      <TextInput label="Name" required autoFocus value={text} onChange={setText} field="name" />
+    </Form>
+  )
+}
+
+interface MemberRowProps {
+  id: string
+  member: Member
+  mayManage: boolean
+  isMe: boolean
+  reload: () => Promise<void>
+}
+
+function MemberRow({ id, member: { userId, email, displayName, role }, mayManage, isMe, reload }: MemberRowProps) {
+  const change = async (to: Role) => {
+    await client.organizations.updateMember({ id, userId, role: to })
+    await reload()
+  }
+  const remove = () =>
+    confirm({
+      title: isMe ? 'Leave the organization' : `Remove ${email}`,
+      text: `${isMe ? 'You lose' : 'They lose'} sight of its projects.`,
+      submit: isMe ? 'Leave' : 'Remove',
+      run: async () => {
+        await client.organizations.removeMember({ id, userId })
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <span>{displayName}</span>
+        <span className="dim">{email}</span>
+      </div>
+      {mayManage ? (
+        <select
+          aria-label={`Role of ${email}`}
+          value={role}
+          onChange={({ target }) => void change(target.value as Role).catch(complain)}
+        >
+          {roles.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <span>{role}</span>
+      )}
+      {(mayManage || isMe) && (
+        <Button isDanger aria-label={isMe ? 'Leave the organization' : `Remove ${email}`} onClick={remove}>
+          {isMe ? 'Leave' : 'Remove'}
+        </Button>
+      )}
+    </>
+  )
+}
+
+function AddMember({ id, onAdded }: { id: string; onAdded: () => Promise<void> }) {
+  const { values, bind, setValues } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
+  const add = async () => {
+    await client.organizations.addMember({ id, ...values })
+    setValues({ email: '', role: 'member' })
+    await onAdded()
+  }
+  return (
+    <Form submit="Add" onSubmit={add}>
+      <div className="filters">
+        <UserEmail label="Email of a user" {...bind('email')} />
+        <Choice label="Role" options={roles} {...bind('role')} />
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,13 @@
+/** How a test of a setting came out. */
+export interface Tested {
+  ok: boolean
+  text: string
+}
+
+/** Says how a test came out, once there was one. */
+export const Outcome = ({ of }: { of: Tested | undefined }) =>
+  of && (
+    <p className={of.ok ? 'notice' : 'notice failure'} role="status">
+      {of.text}
+    </p>
+  )

@@ -1,0 +1,135 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+
+type Profile = Output<Contract['agentProfiles']['list']>[number]
+
+/** Named configurations of agents. */
+export function Profiles() {
+  const loaded = useLoad(() => client.agentProfiles.list(), [])
+  const editing = useEditing<Profile>(loaded)
+  const remove = ({ id, name }: Profile) =>
+    confirm({
+      title: `Delete the profile ${name}`,
+      text: 'What names it starts no agent until it names another.',
+      submit: 'Delete the profile',
+      run: async () => {
+        await client.agentProfiles.delete({ id })
+        await loaded.reload()
+      },
+    })
+  return (
+    <>
+      <p>
+        A profile is an agent with a command line, an environment and a model of its own. Cards, columns and projects
+        name it.
+      </p>
+      <div className="tools">
+        <Button isMain icon="add" onClick={editing.add}>
+          New profile
+        </Button>
+      </div>
+      <Rows of={loaded} label="Agent profiles" empty="No profiles.">
+        {profile => (
+          <>
+            <div className="what">
+              <strong>{profile.name}</strong>
+              <div className="dim">
+                {[profile.agent, profile.model, profile.mode, profile.effort].filter(Boolean).join(' · ')}
+                {profile.environment.length > 0 && ` · sets ${profile.environment.join(', ')}`}
+              </div>
+              {profile.command && <code>{[...profile.command, ...(profile.args ?? [])].join(' ')}</code>}
+            </div>
+            <Button aria-label={`Change ${profile.name}`} onClick={() => editing.edit(profile)}>
+              Change
+            </Button>
+            <Button isDanger aria-label={`Delete ${profile.name}`} onClick={() => remove(profile)}>
+              Delete
+            </Button>
+          </>
+        )}
+      </Rows>
+      {editing.isOpen && <ProfileDialog {...editing.dialog} profile={editing.edited} />}
+    </>
+  )
+}
+
+/** `NAME=value` a line; a name of its own takes the variable away. */
+const environmentOf = (text: string): Record<string, string | null> =>
+  Object.fromEntries(
+    linesOf(text).map(line => {
+      const at = line.indexOf('=')
+      return at < 0 ? [line, null] : [line.slice(0, at), line.slice(at + 1)]
+    }),
+  )
+
+function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Profile }) {
+  const agents = useLoad(() => client.agents.providers(), [])
+  const { values, bind } = useFields({
+    name: '',
+    agent: '',
+    command: profile?.command?.join('\n') ?? '',
+    args: profile?.args?.join('\n') ?? '',
+    environment: '',
+    model: profile?.model ?? '',
+    mode: profile?.mode ?? '',
+    effort: profile?.effort ?? '',
+  })
+  const save = async () => {
+    const { name, agent, model, mode, effort } = values
+    const command = linesOf(values.command)
+    const environment = environmentOf(values.environment)
+    const change = {
+      command: command.length === 0 ? null : command,
+      args: linesOf(values.args),
+      model: model || null,
+      mode: mode || null,
+      effort: effort || null,
+    }
+    if (profile) await client.agentProfiles.update({ id: profile.id, ...change, environment })
+    else
+      await client.agentProfiles.create({
+        name,
+        agent,
+        ...change,
+        environment: Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, value ?? ''])),
+      })
+    await onSaved()
+  }
+  const options = (agents.value ?? []).map(({ id, name }) => [id, name] as const)
+  return (
+    <FormDialog
+      title={profile ? `Profile ${profile.name}` : 'New profile'}
+      onClose={onClose}
+      submit="Save the profile"
+      onSubmit={save}
+    >
+      {!profile && (
+        <>
+          <TextInput label="Name" required placeholder="fast" {...bind('name')} />
+          <Choice label="Agent" options={[['', 'choose'], ...options]} {...bind('agent')} />
+        </>
+      )}
+      <TextArea
+        label="Command"
+        hint="The program and what comes before its arguments, one a line. Empty: the agent's usual one."
+        {...bind('command')}
+      />
+      <TextArea label="Arguments" hint="One a line." {...bind('args')} />
+      <TextArea
+        label="Environment"
+        hint={`NAME=value, one a line; sealed, and never shown.${profile && profile.environment.length > 0 ? ` Set: ${profile.environment.join(', ')}; they stay. A name without a value is removed.` : ''}`}
+        {...bind('environment')}
+      />
+      <TextInput label="Model" placeholder="the agent's own" {...bind('model')} />
+      <TextInput label="Mode" placeholder="the agent's own" {...bind('mode')} />
+      <TextInput label="Effort" placeholder="the agent's own" {...bind('effort')} />
+    </FormDialog>
+  )
+}

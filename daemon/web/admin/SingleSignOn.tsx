@@ -1,0 +1,104 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
+import { linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+import { Secret } from '../ui/Secret.tsx'
+import { Outcome, type Tested } from './Outcome.tsx'
+
+type Settings = Output<Contract['oidc']['get']>
+
+/** The identity provider by which one may sign in. */
+export function SingleSignOn() {
+  const loaded = useLoad(() => client.oidc.get(), [])
+  const [outcome, setOutcome] = useState<Tested>()
+  const test = async () => {
+    const { ok, issuer, error } = await client.oidc.test()
+    setOutcome({ ok, text: ok ? `The provider answers: ${issuer}` : (error ?? 'The provider did not answer.') })
+  }
+  const remove = () =>
+    confirm({
+      title: 'Remove single sign-on',
+      text: 'Nobody can sign in by the identity provider any more. Accounts that have no password are shut out.',
+      submit: 'Remove it',
+      run: async () => {
+        await client.oidc.delete()
+        await loaded.reload()
+      },
+    })
+  return (
+    <Await of={loaded}>
+      {settings => (
+        <>
+          <Secret
+            label="Redirect URI"
+            value={settings.redirectUri}
+            hint="Give it to the identity provider, where you register the board."
+          />
+          <OidcForm key={String(settings.configured)} settings={settings} onSaved={loaded.set} />
+          {settings.configured && (
+            <div className="tools">
+              <Button onClick={test}>Test it</Button>
+              <Button isDanger onClick={remove}>
+                Remove
+              </Button>
+            </div>
+          )}
+          <Outcome of={outcome} />
+        </>
+      )}
+    </Await>
+  )
+}
+
+function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (settings: Settings) => void }) {
+  const { values, bind } = useFields({
+    issuerUrl: settings.issuerUrl ?? '',
+    clientId: settings.clientId ?? '',
+    clientSecret: '',
+    allowedDomains: settings.allowedDomains.join('\n'),
+    allowedGroups: settings.allowedGroups.join('\n'),
+    groupsClaim: settings.groupsClaim,
+  })
+  const save = async () => {
+    const { issuerUrl, clientId, clientSecret, groupsClaim } = values
+    onSaved(
+      await client.oidc.set({
+        issuerUrl,
+        clientId,
+        clientSecret,
+        groupsClaim,
+        allowedDomains: linesOf(values.allowedDomains),
+        allowedGroups: linesOf(values.allowedGroups),
+      }),
+    )
+    say('Single sign-on was saved. Test it before you rely on it.')
+  }
+  return (
+    <Form submit="Save" onSubmit={save}>
+      <TextInput label="Issuer URL" type="url" required {...bind('issuerUrl')} />
+      <TextInput label="Client id" required {...bind('clientId')} />
+      <TextInput
+        label="Client secret"
+        type="password"
+        required
+        autoComplete="off"
+        hint="It is sealed and never shown. Each change of these settings needs it."
+        {...bind('clientSecret')}
+      />
+      <TextArea
+        label="Domains that may sign in"
+        hint="One a line, such as example.org. None: everybody whom the provider knows."
+        {...bind('allowedDomains')}
+      />
+      <TextArea label="Groups that may sign in" hint="One a line." {...bind('allowedGroups')} />
+      <TextInput label="Claim that names the groups" {...bind('groupsClaim')} />
+    </Form>
+  )
+}

@@ -1,0 +1,179 @@
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
+import { Button } from '../ui/Button.tsx'
+import { Icon, type IconName } from '../ui/Icon.tsx'
+import { Menu } from '../ui/Menu.tsx'
+import { hearPaletteKey, palette } from '../palette/commands.ts'
+import { followMine, liveState } from './live.ts'
+import { projects } from './projects.ts'
+import { hrefOf, navigate, useRoute, type Route } from './router.ts'
+import { leave, type Me } from './session.ts'
+import { changeSettings, settings } from './settings.ts'
+import { useStore } from './store.ts'
+
+const NewProjectDialog = lazy(async () => ({ default: (await import('../project/NewProject.tsx')).NewProjectDialog }))
+const Palette = lazy(async () => ({ default: (await import('../palette/Palette.tsx')).Palette }))
+
+/** What is around every page: the bar above, and the projects beside it. */
+export function Shell({ me, children }: { me: Me; children: ReactNode }) {
+  const isExpanded = useStore(settings, ({ sidebarExpanded }) => sidebarExpanded)
+  const [isOpenOnPhone, setOpenOnPhone] = useState(false)
+  const [isMaking, setMaking] = useState(false)
+  const isNarrow = useNarrow()
+  const route = useRoute()
+  const isPaletteOpen = useStore(palette, ({ isOpen }) => isOpen)
+  useEffect(() => setOpenOnPhone(false), [route])
+  useEffect(hearPaletteKey, [])
+  const isShown = isNarrow ? isOpenOnPhone : isExpanded
+  return (
+    <div className="shell">
+      <a
+        className="skip"
+        href="#main"
+        onClick={event => {
+          event.preventDefault()
+          document.getElementById('main')?.focus()
+        }}
+      >
+        Skip to the content
+      </a>
+      <header className="bar">
+        <Button
+          isPlain
+          icon="menu"
+          label={isShown ? 'Fold the projects' : 'Show the projects'}
+          aria-expanded={isShown}
+          aria-controls="sidebar"
+          onClick={() => (isNarrow ? setOpenOnPhone(!isShown) : void changeSettings({ sidebarExpanded: !isExpanded }))}
+        />
+        <a href={hrefOf({ name: 'home' })} className="home-link" aria-label="board, home">
+          board
+        </a>
+        <WhichProject route={route} />
+        <Button isPlain icon="search" label="Search and do (Ctrl-K)" onClick={() => palette.set({ isOpen: true })} />
+        <Connection />
+        <Account me={me} />
+      </header>
+      <Sidebar me={me} route={route} isFolded={!isShown} onNew={() => setMaking(true)} />
+      {isMaking && (
+        <Suspense>
+          <NewProjectDialog onClose={() => setMaking(false)} />
+        </Suspense>
+      )}
+      <div className="view">{children}</div>
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette />
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+/** The project in which one is, and the others to switch to. */
+function WhichProject({ route }: { route: Route }) {
+  const all = useStore(projects)
+  const id = 'projectId' in route ? route.projectId : undefined
+  const project = all?.find(each => each.id === id)
+  if (!project) return <span className="place" />
+  const items = () => [
+    ...(all ?? []).map(each => ({ label: each.name, run: () => navigate({ name: 'board', projectId: each.id }) })),
+    { label: 'Project settings', run: () => navigate({ name: 'project', projectId: project.id }), separator: true },
+    { label: 'Charts', run: () => navigate({ name: 'charts', projectId: project.id }) },
+  ]
+  return (
+    <div className="place">
+      <Menu label={`Project ${project.name}`} icon="folder" text={project.name} items={items} />
+    </div>
+  )
+}
+
+const narrow = matchMedia('(max-width: 700px)')
+
+/** Whether the window is as narrow as a phone. */
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches)
+  useEffect(() => {
+    const change = () => setNarrow(narrow.matches)
+    narrow.addEventListener('change', change)
+    return () => narrow.removeEventListener('change', change)
+  }, [])
+  return isNarrow
+}
+
+/** Says when what is shown may be old. */
+function Connection() {
+  const state = useStore(liveState)
+  // A page that follows no project is connected, too: what is for the person alone comes then.
+  useEffect(() => followMine(() => undefined), [])
+  if (state === 'open') return <span className="connection">live</span>
+  return (
+    <span className="connection lost" role="status">
+      {state === 'connecting' ? 'connecting…' : 'no connection; trying again…'}
+    </span>
+  )
+}
+
+function Account({ me }: { me: Me }) {
+  const name = me.displayName || me.email
+  const items = [
+    { label: 'Settings', run: () => navigate({ name: 'me' }) },
+    { label: 'Keyboard shortcuts', run: () => navigate({ name: 'me', section: 'shortcuts' }) },
+    { label: 'Sign out', run: leave, separator: true },
+  ]
+  return <Menu label={`Account of ${name}`} icon="person" items={items} />
+}
+
+function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolded: boolean; onNew: () => void }) {
+  const all = useStore(projects)
+  const current = 'projectId' in route ? route.projectId : undefined
+  const isAdmin = me.role !== 'user'
+  return (
+    <nav id="sidebar" className={isFolded ? 'sidebar folded' : 'sidebar'} aria-label="Projects">
+      <Place to={{ name: 'home' }} icon="home" label="Home" isCurrent={route.name === 'home'} />
+      <h2>
+        <span>Projects</span>
+      </h2>
+      {all?.map(({ id, name }) => (
+        <Place key={id} to={{ name: 'board', projectId: id }} icon="folder" label={name} isCurrent={id === current} />
+      ))}
+      <button type="button" title="New project" aria-label="New project" onClick={onNew}>
+        <Icon name="add" />
+        <span>New project</span>
+      </button>
+      <div className="end">
+        {current !== undefined && (
+          <>
+            <Place
+              to={{ name: 'assistant', projectId: current }}
+              icon="message"
+              label="Assistant"
+              isCurrent={route.name === 'assistant'}
+            />
+            <Place
+              to={{ name: 'charts', projectId: current }}
+              icon="chart"
+              label="Charts"
+              isCurrent={route.name === 'charts'}
+            />
+            <Place
+              to={{ name: 'project', projectId: current }}
+              icon="edit"
+              label="Project settings"
+              isCurrent={route.name === 'project'}
+            />
+          </>
+        )}
+        {isAdmin && (
+          <Place to={{ name: 'admin' }} icon="settings" label="Administration" isCurrent={route.name === 'admin'} />
+        )}
+      </div>
+    </nav>
+  )
+}
+
+const Place = ({ to, icon, label, isCurrent }: { to: Route; icon: IconName; label: string; isCurrent: boolean }) => (
+  <a href={hrefOf(to)} title={label} aria-label={label} aria-current={isCurrent ? 'page' : undefined}>
+    <Icon name={icon} />
+    <span>{label}</span>
+  </a>
+)

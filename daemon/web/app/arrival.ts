@@ -1,0 +1,50 @@
+import { client, type Arrival } from './session.ts'
+
+const verifierKey = 'board verifier'
+
+/** With what somebody comes back here: a ticket of the command line's, or the outcome of single sign-on; then where to go on. */
+const arriving = /^#\/(ticket|code|refused)\/([^/]+)(\/.*)?$/
+/** The server's own address, to which single sign-on has moved the browser. */
+const beginning = '#/sign-on'
+
+/**
+ * Trades what the address brings for a token, once, and takes it out of the address and of the history.
+ * @throws ApiFailure where it is not valid any more, Error where the identity provider refused
+ */
+export async function takeArrival(): Promise<Arrival | undefined> {
+  if (location.hash === beginning) {
+    history.replaceState(null, '', '#/')
+    await goToProvider()
+  }
+  const [, kind, text, rest = '/'] = arriving.exec(location.hash) ?? []
+  if (kind === undefined) return undefined
+  const verifier = sessionStorage.getItem(verifierKey) ?? ''
+  sessionStorage.removeItem(verifierKey)
+  history.replaceState(null, '', `#${rest}`)
+  dispatchEvent(new HashChangeEvent('hashchange'))
+  if (kind === 'ticket') return client.auth.redeemTicket({ ticket: text! })
+  // Anybody can write a link with a code or a text in it.
+  if (verifier === '') throw new Error('That sign-in was not begun in this tab. Sign in here.')
+  if (kind === 'refused') throw new Error(decodeURIComponent(text!))
+  return (await client.oidc.exchange({ code: text!, verifier })) as Arrival
+}
+
+/** Begins anew when an address with something to trade is put into a tab that is open already, which loads no page. */
+export const startOverOnArrival = (): void =>
+  addEventListener('hashchange', () => {
+    if (arriving.test(location.hash)) location.reload()
+  })
+
+/** Goes to the identity provider, which sends the browser back here. */
+export async function goToProvider(): Promise<void> {
+  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
+  sessionStorage.setItem(verifierKey, verifier)
+  const challenge = base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
+  location.assign(`api/oidc/login?${new URLSearchParams({ page: '1', challenge })}`)
+}
+
+const base64url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '')

@@ -1,0 +1,102 @@
+import { backoffMs } from '../../../src/async/backoff.ts'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import { Live, type LiveMessage } from '../../../src/client/socket.ts'
+import { liveConnection } from './session.ts'
+import { Store } from './store.ts'
+
+/** How the connection is: `waiting` for the next attempt. */
+export type LiveState = 'connecting' | 'open' | 'waiting'
+export const liveState = new Store<LiveState>('connecting')
+
+type Listener = (events: readonly LiveMessage[]) => void
+interface Followed {
+  listeners: Set<Listener>
+  /** Called each time that the events begin, for what is read before them is whole then. */
+  starts: Set<() => void>
+  isFollowed: boolean
+}
+
+const followed = new Map<string, Followed>()
+const personal = new Set<Listener>()
+let live: Live | undefined
+let failures = 0
+let waiting: LiveMessage[] = []
+let isScheduled = false
+
+/** Events come in bursts; they are handed on once a frame. A hidden page draws no frames. */
+function schedule(): void {
+  if (isScheduled) return
+  isScheduled = true
+  if (document.hidden) setTimeout(handOn, 50)
+  else requestAnimationFrame(handOn)
+}
+
+function handOn(): void {
+  isScheduled = false
+  const events = waiting
+  waiting = []
+  const mine = events.filter(({ projectId, type }) => projectId === null || type === 'notification')
+  if (mine.length > 0) for (const listener of personal) listener(mine)
+  for (const [projectId, some] of Map.groupBy(events, event => event.projectId))
+    for (const listener of followed.get(projectId ?? '')?.listeners ?? []) listener(some)
+}
+
+function open(): Live {
+  const made = new Live(liveConnection, {
+    onEvent: event => {
+      waiting.push(event)
+      schedule()
+    },
+    onState: ({ name }) => {
+      if (name === 'open') failures = 0
+      if (name !== 'closed') liveState.set(name)
+    },
+    onSubscribed: projectId => {
+      const project = followed.get(projectId)
+      if (!project) return
+      project.isFollowed = true
+      for (const start of project.starts) start()
+    },
+  })
+  for (const projectId of followed.keys()) made.subscribe(projectId)
+  // It ends by itself only where it never was open, or the token is refused for good.
+  made.done.catch((error: unknown) => {
+    if (live !== made) return
+    live = undefined
+    liveState.set('waiting')
+    for (const project of followed.values()) project.isFollowed = false
+    const retryInMs = backoffMs(++failures, { firstMs: 250, maxMs: 10_000, jitter: 0.5 })
+    setTimeout(() => (live ??= open()), error instanceof ApiFailure ? 10_000 : retryInMs)
+  })
+  return made
+}
+
+/**
+ * Tells of a project's events from now on. What broke off is caught up with; where that is not possible comes `resync`.
+ * @param onStart the events have begun: what is read from here on misses none of them
+ * @returns ends it
+ */
+export function follow(projectId: string, listener: Listener, onStart: () => void): () => void {
+  live ??= open()
+  const project = followed.get(projectId) ?? { listeners: new Set(), starts: new Set(), isFollowed: false }
+  const isNew = project.listeners.size === 0
+  project.listeners.add(listener)
+  project.starts.add(onStart)
+  followed.set(projectId, project)
+  if (isNew) live.subscribe(projectId)
+  else if (project.isFollowed) onStart()
+  return () => {
+    project.listeners.delete(listener)
+    project.starts.delete(onStart)
+    if (project.listeners.size > 0 || followed.get(projectId) !== project) return
+    followed.delete(projectId)
+    live?.unsubscribe(projectId)
+  }
+}
+
+/** Tells of what is for this person alone, and of their notifications. */
+export function followMine(listener: Listener): () => void {
+  live ??= open()
+  personal.add(listener)
+  return () => personal.delete(listener)
+}

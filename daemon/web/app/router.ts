@@ -1,0 +1,85 @@
+import { Store, useStore } from './store.ts'
+
+/** A place in the page. Everything that somebody may want to share, reload or come back to has one. */
+export type Route =
+  | { name: 'home' }
+  | { name: 'board'; projectId: string; boardId?: string; cardId?: string }
+  | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string }
+  | { name: 'project'; projectId: string; section?: string }
+  | { name: 'charts'; projectId: string }
+  | { name: 'assistant'; projectId: string }
+  | { name: 'admin'; section?: string }
+  | { name: 'me'; section?: string }
+  | { name: 'invitation'; token: string }
+  | { name: 'missing' }
+
+const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = [
+  [/^\/?$/, () => ({ name: 'home' })],
+  [
+    /^\/projects\/(\d+)(?:\/boards\/(\d+))?(?:\/beside\/(\d+))?$/,
+    ([projectId, boardId, cardId]) => ({ name: 'board', projectId: projectId!, boardId, cardId }),
+  ],
+  [
+    /^\/projects\/(\d+)\/cards\/(\d+)(?:\/([a-z-]+)(?:\/since\/(\d+))?)?$/,
+    ([projectId, cardId, tab, since]) => ({ name: 'card', projectId: projectId!, cardId: cardId!, tab, since }),
+  ],
+  [
+    /^\/projects\/(\d+)\/settings(?:\/([a-z-]+))?$/,
+    ([projectId, section]) => ({ name: 'project', projectId: projectId!, section }),
+  ],
+  [/^\/projects\/(\d+)\/assistant$/, ([projectId]) => ({ name: 'assistant', projectId: projectId! })],
+  [/^\/projects\/(\d+)\/charts$/, ([projectId]) => ({ name: 'charts', projectId: projectId! })],
+  [/^\/admin(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'admin', section })],
+  [/^\/me(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'me', section })],
+  [/^\/invitation\/([\w-]+)$/, ([token]) => ({ name: 'invitation', token: token! })],
+]
+
+/** The place that a fragment (`#/projects/1`) names. */
+function parseRoute(fragment: string): Route {
+  const path = fragment.replace(/^#/, '')
+  for (const [pattern, make] of patterns) {
+    const match = pattern.exec(path)
+    if (match) return make(match.slice(1))
+  }
+  return { name: 'missing' }
+}
+
+const part = (name: string, value: string | undefined): string => (value === undefined ? '' : `/${name}/${value}`)
+const tail = (value: string | undefined): string => (value === undefined ? '' : `/${value}`)
+
+/** The fragment that names a place. The page works below any path, so only the fragment changes. */
+export function hrefOf(route: Route): string {
+  switch (route.name) {
+    case 'home':
+    case 'missing':
+      return '#/'
+    case 'board':
+      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}`
+    case 'card':
+      return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}`
+    case 'project':
+      return `#/projects/${route.projectId}/settings${tail(route.section)}`
+    case 'assistant':
+      return `#/projects/${route.projectId}/assistant`
+    case 'charts':
+      return `#/projects/${route.projectId}/charts`
+    case 'admin':
+      return `#/admin${tail(route.section)}`
+    case 'me':
+      return `#/me${tail(route.section)}`
+    case 'invitation':
+      return `#/invitation/${route.token}`
+  }
+}
+
+const route = new Store<Route>(parseRoute(location.hash))
+addEventListener('hashchange', () => route.set(parseRoute(location.hash)))
+
+export const useRoute = (): Route => useStore(route)
+
+/** Goes to a place; `replace` leaves no step back to where one was. */
+export function navigate(to: Route, { replace = false } = {}): void {
+  if (hrefOf(to) === location.hash) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', hrefOf(to))
+  route.set(to)
+}

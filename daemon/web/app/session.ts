@@ -1,0 +1,118 @@
+import { ApiFailure, Unreachable } from '../../../src/client/failures.ts'
+import { createClient } from '../../../src/client/index.ts'
+import type { Connection } from '../../../src/client/http.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { reasonOf } from './reasons.ts'
+import { Store } from './store.ts'
+
+export type Me = Output<Contract['auth']['me']>
+/** A sign-in that the address brought. */
+export type Arrival = Output<Contract['auth']['redeemTicket']>
+export type AuthStatus = Output<Contract['auth']['status']>
+
+/** Whether somebody is signed in. Once it has ended the page stays as it is behind a sign-in, so that nothing typed is lost. */
+export type Session =
+  | { name: 'starting' }
+  | { name: 'unreachable'; reason: string }
+  | { name: 'out'; status: AuthStatus; reason?: string }
+  | { name: 'choosing'; me: Me; other: Arrival }
+  | { name: 'in'; me: Me; hasEnded: boolean }
+
+export const session = new Store<Session>({ name: 'starting' })
+
+/** Grows when what the page knows may be of another time: after a new sign-in, and after a restore. */
+export const age = new Store(0)
+/** Reads all that is shown anew. */
+export const readAnew = (): void => age.update(before => before + 1)
+
+/** Where the page comes from, without a slash at its end: a proxy may serve it below a path. */
+const baseUrl = new URL('.', location.href).href.replace(/\/$/, '')
+const tokenKey = `board token ${new URL(baseUrl).pathname}`
+
+let signedInAgain: ((place: { url: string; token: string }) => void)[] = []
+
+/** A request whose token has ended waits until one has signed in again, and is then sent once more. */
+const connection: Connection = {
+  url: baseUrl,
+  token: sessionStorage.getItem(tokenKey) ?? localStorage.getItem(tokenKey) ?? undefined,
+  renew: async ({ wasRefused }) => {
+    const now = session.get()
+    if (!wasRefused || now.name !== 'in') return undefined
+    session.set({ ...now, hasEnded: true })
+    return new Promise(resolve => signedInAgain.push(resolve))
+  },
+}
+
+/** The server, as whoever is signed in. */
+export const client = createClient(connection)
+/** What live events are read with. */
+export const liveConnection: Connection = connection
+
+/**
+ * Finds out who is signed in: by what the address brings, by the token that is kept, or by none where the server asks nobody.
+ * @param arrive trades what the address brings for a token
+ */
+export async function begin(arrive: () => Promise<Arrival | undefined>): Promise<void> {
+  let reason: string | undefined
+  try {
+    const other = await arrive().catch((error: unknown) => {
+      if (error instanceof Unreachable) throw error
+      reason = reasonOf(error)
+      return undefined
+    })
+    const me = await client.auth.me().catch(signedOut)
+    if (other && !me) return await enter(other.token, false)
+    // A link of somebody else's must not make one work in their account unawares.
+    if (other && me && other.user.id !== me.id) return session.set({ name: 'choosing', me, other })
+    if (other) void drop(other)
+    if (me) session.set({ name: 'in', me, hasEnded: false })
+    else session.set({ name: 'out', status: await client.auth.status(), reason })
+  } catch (error) {
+    session.set({ name: 'unreachable', reason: reasonOf(error) })
+  }
+}
+
+function signedOut(error: unknown): undefined {
+  if (error instanceof ApiFailure && error.status === 401) return undefined
+  throw error
+}
+
+/**
+ * Goes on with a new token.
+ * @param isKept whether it is kept when the tab is closed
+ */
+export async function enter(token: string, isKept: boolean): Promise<void> {
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(tokenKey)
+  ;(isKept ? localStorage : sessionStorage).setItem(tokenKey, token)
+  connection.token = token
+  const before = session.get()
+  const me = await client.auth.me()
+  // What is on the screen is somebody else's.
+  if (before.name === 'in' && before.me.id !== me.id) return location.reload()
+  session.set({ name: 'in', me, hasEnded: false })
+  if (before.name === 'in') readAnew()
+  const waiting = signedInAgain
+  signedInAgain = []
+  for (const resolve of waiting) resolve({ url: baseUrl, token })
+}
+
+/** Goes on as who one was, and ends the sign-in that the address brought. */
+export function stay(me: Me, other: Arrival): void {
+  void drop(other)
+  session.set({ name: 'in', me, hasEnded: false })
+}
+
+const drop = ({ token }: Arrival): Promise<void> =>
+  createClient({ url: baseUrl, token })
+    .auth.logout()
+    .catch(() => undefined)
+
+/** Ends the sign-in, here and on the server. */
+export async function leave(): Promise<void> {
+  await client.auth.logout().catch(() => undefined)
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(tokenKey)
+  connection.token = undefined
+  history.replaceState(null, '', '#/')
+  location.reload()
+}

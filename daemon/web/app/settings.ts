@@ -1,0 +1,55 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { complain } from './messages.ts'
+import { client } from './session.ts'
+import { Store } from './store.ts'
+
+export type UserSettings = Output<Contract['settings']['getUser']>
+export type Shortcuts = Output<Contract['settings']['getShortcuts']>
+
+/** The person's settings, which hold in every browser and in the terminal. */
+export const settings = new Store<UserSettings>({
+  theme: 'system',
+  highContrast: false,
+  sidebarExpanded: true,
+  density: 'comfortable',
+  agentReasoning: true,
+  statusLine: true,
+  hiddenToolTypes: [],
+})
+/** The keys that the person has chosen; until they are read, the usual ones. */
+export const shortcuts = new Store<Partial<Shortcuts>>({})
+
+/** Reads both. Where that fails the usual ones hold. */
+export async function loadSettings(): Promise<void> {
+  const [mine, keys] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
+  settings.set(mine)
+  shortcuts.set(keys)
+}
+
+/** Changes some of the settings at once, and on the server; what it refuses is put back. */
+export async function changeSettings(change: Partial<UserSettings>): Promise<void> {
+  const before = settings.get()
+  settings.set({ ...before, ...change })
+  try {
+    settings.set(await client.settings.setUser(change))
+  } catch (error) {
+    settings.set(before)
+    complain(error)
+  }
+}
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)')
+
+/** Draws the page in the chosen colours, and follows the system's where that is the choice. */
+export function applyTheme(): void {
+  const draw = () => {
+    const { theme, highContrast } = settings.get()
+    const { dataset } = document.documentElement
+    dataset.theme = theme === 'system' ? (prefersDark.matches ? 'dark' : 'light') : theme
+    dataset.contrast = highContrast ? 'high' : 'normal'
+  }
+  settings.subscribe(draw)
+  prefersDark.addEventListener('change', draw)
+  draw()
+}

@@ -1,0 +1,26 @@
+import { ApiFailure, Unreachable } from '../../../src/client/failures.ts'
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+const retryMs = 1000
+
+/**
+ * Asks again while the server is not there, and after the time that a rate limit asks for.
+ * @param isOver whether nobody waits for it any more
+ * @throws what else it fails with
+ */
+export async function untilReached<T>(work: () => Promise<T>, isOver: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const waitMs = error instanceof Unreachable ? retryMs : limitOf(error)
+      if (waitMs === undefined || isOver()) throw error
+      await pause(waitMs)
+    }
+  }
+}
+
+const limitOf = (error: unknown): number | undefined =>
+  error instanceof ApiFailure && error.status === 429 && error.retryAfterSecs !== undefined
+    ? error.retryAfterSecs * 1000
+    : undefined

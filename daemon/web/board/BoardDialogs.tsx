@@ -1,0 +1,210 @@
+import { useState } from 'react'
+import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { countStarts, named, placesAtTop } from '../../../src/boardModel/changes.ts'
+import { keymapOf } from '../../../src/boardModel/keymap.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { useLoad } from '../app/load.ts'
+import { announce, say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { shortcuts } from '../app/settings.ts'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Form } from '../ui/Form.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Await } from '../ui/Page.tsx'
+import { boardDialog, type BoardDialog } from './actions.ts'
+import { BoardForm, ColumnForm } from './BoardForms.tsx'
+import type { BoardSession } from './boardSession.ts'
+import { moveToColumn } from './changing.ts'
+
+const close = () => boardDialog.set(undefined)
+
+/** The board's dialogs, one at a time. */
+export function BoardDialogs({ session, open }: { session: BoardSession; open: BoardDialog }) {
+  switch (open.kind) {
+    case 'moveTo':
+      return <MoveTo session={session} cards={open.cards} />
+    case 'labels':
+      return <LabelsOf session={session} cards={open.cards} />
+    case 'agent':
+      return <AgentOf session={session} cards={open.cards} />
+    case 'help':
+      return <Help />
+    case 'column':
+      return <ColumnForm session={session} columnId={open.columnId} onClose={close} />
+    case 'board':
+      return <BoardForm session={session} boardId={open.boardId} onClose={close} />
+  }
+}
+
+interface CardsProps {
+  session: BoardSession
+  cards: readonly Card[]
+}
+
+function MoveTo({ session, cards }: CardsProps) {
+  const { columns } = session.shown()
+  return (
+    <Dialog title={`Move ${named(cards)} to`} onClose={close}>
+      <div className="choices">
+        {columns.map(column => {
+          const isHere = cards.every(({ id }) => column.ids.includes(id))
+          const starting = countStarts(session.state.get(), placesAtTop(cards, column))
+          return (
+            <button
+              key={column.id}
+              type="button"
+              disabled={isHere}
+              onClick={() => {
+                close()
+                moveToColumn(session, cards, column)
+              }}
+            >
+              <span>{column.name}</span>
+              <span className="hint">
+                {isHere
+                  ? 'here'
+                  : starting === 0
+                    ? ''
+                    : starting === 1
+                      ? 'starts an agent'
+                      : `starts ${starting} agents`}
+              </span>
+            </button>
+          )
+        })}
+      </div>
+    </Dialog>
+  )
+}
+
+function LabelsOf({ session, cards }: CardsProps) {
+  const [marks, setMarks] = useState<Readonly<Record<string, boolean>>>({})
+  const [added, setAdded] = useState('')
+  const all = new Set([
+    ...[...session.state.get().cache.cards.values()].flatMap(({ labels }) => labels),
+    ...Object.keys(marks),
+  ])
+  const isOn = (label: string) => marks[label] ?? cards.every(({ labels }) => labels.includes(label))
+  const save = async () => {
+    const wanted = { ...marks, ...(added.trim() !== '' && { [added.trim()]: true }) }
+    for (const { id } of cards) await label(session.projectId, id, wanted)
+    announce('The labels are changed')
+    close()
+  }
+  return (
+    <FormDialog title={`Labels of ${named(cards)}`} onClose={close} submit="Save" onSubmit={save}>
+      {[...all].sort().map(name => (
+        <label key={name} className="check-row">
+          <input
+            type="checkbox"
+            checked={isOn(name)}
+            onChange={({ target }) => setMarks({ ...marks, [name]: target.checked })}
+          />
+          {name}
+        </label>
+      ))}
+      <Field label="A new label" field="labels">
+        {props => <input {...props} maxLength={100} value={added} onChange={({ target }) => setAdded(target.value)} />}
+      </Field>
+    </FormDialog>
+  )
+}
+
+/** Puts labels on a card and takes others off. What it has beside those stays as it is by then. */
+async function label(projectId: string, cardId: string, marks: Readonly<Record<string, boolean>>): Promise<void> {
+  const { labels, version } = await client.cards.get({ projectId, cardId })
+  const kept = labels.filter(name => marks[name] !== false)
+  const more = Object.keys(marks).filter(name => marks[name] && !kept.includes(name))
+  if (more.length === 0 && kept.length === labels.length) return
+  await client.cards.update({ projectId, cardId, labels: [...kept, ...more] }, { ifMatch: `"${version}"` })
+}
+
+function AgentOf({ session, cards }: CardsProps) {
+  const [choice, setChoice] = useState('')
+  const [model, setModel] = useState('')
+  const read = useLoad(async () => {
+    const [agents, profiles] = await Promise.all([client.agents.providers(), client.agentProfiles.list()])
+    return { agents, profiles }
+  }, [])
+  const [agent = '', profile] = choice.split('\n')
+  const save = async () => {
+    const chosen = { agent: agent || null, profile: profile ?? null, model: model || null }
+    for (const { id } of cards) await client.cards.update({ projectId: session.projectId, cardId: id, ...chosen })
+    say(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works from the next start on.`)
+    close()
+  }
+  return (
+    <Dialog title={`Agent of ${named(cards)}`} onClose={close}>
+      <Await of={read}>
+        {({ agents, profiles }) => (
+          <Form submit="Save" onSubmit={save} onCancel={close}>
+            <Field label="Agent" field="agent">
+              {props => (
+                <select {...props} value={choice} onChange={({ target }) => setChoice(target.value)}>
+                  <option value="">The project's agent</option>
+                  {agents.map(({ id, name, installed }) => (
+                    <option key={id} value={id}>
+                      {installed ? name : `${name} (not installed)`}
+                    </option>
+                  ))}
+                  {profiles.map(({ name, agent: of }) => (
+                    <option key={`${of} ${name}`} value={`${of}\n${name}`}>{`${name} (profile of ${of})`}</option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            <Field label="Model" field="model">
+              {props => (
+                <select {...props} value={model} onChange={({ target }) => setModel(target.value)}>
+                  <option value="">The agent's own</option>
+                  {agents
+                    .find(({ id }) => id === agent)
+                    ?.models?.map(({ id, name }) => (
+                      <option key={id} value={id}>
+                        {name}
+                      </option>
+                    ))}
+                </select>
+              )}
+            </Field>
+          </Form>
+        )}
+      </Await>
+    </Dialog>
+  )
+}
+
+const terminalOnly: ReadonlySet<ShortcutAction> = new Set(['sort', 'nextTab', 'preview', 'browser', 'copyBranch'])
+const here: Partial<Record<ShortcutAction, string>> = {
+  edit: 'open the card to edit it',
+  jump: 'open the palette: cards, boards, projects and actions',
+  project: 'open the palette',
+  quit: 'close the card',
+}
+
+function Help() {
+  const { keysOf } = keymapOf(shortcuts.get())
+  return (
+    <Dialog title="Keys" kind="wide" onClose={close}>
+      <p className="hint">Ctrl-K or Cmd-K opens the palette everywhere. The keys can be changed in your settings.</p>
+      <table className="table">
+        <tbody>
+          {(Object.keys(meanings) as ShortcutAction[])
+            .filter(action => !terminalOnly.has(action))
+            .map(action => (
+              <tr key={action}>
+                <th scope="row">
+                  {keysOf[action].map(keys => (
+                    <kbd key={keys}>{shownKeys(keys)}</kbd>
+                  ))}
+                </th>
+                <td>{here[action] ?? meanings[action]}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </Dialog>
+  )
+}

@@ -1,0 +1,99 @@
+import { useLoad } from '../app/load.ts'
+import { navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import type { BoardSession } from './boardSession.ts'
+
+const types = [
+  ['backlog', 'Backlog: cards wait here'],
+  ['active', 'Active: cards that come here start their agents'],
+  ['done', 'Done'],
+  ['archive', 'Archive'],
+] as const
+
+interface FormProps {
+  session: BoardSession
+  onClose: () => void
+}
+
+const choicesOf = (of: readonly { id: string; name: string }[] = []) => of.map(({ id, name }) => [id, name] as const)
+
+/** Makes a column, or changes one. Its type is chosen once. */
+export function ColumnForm({ session, columnId, onClose }: FormProps & { columnId?: string }) {
+  const { projectId } = session
+  const { columns, boardId } = session.state.get()
+  const column = columns.find(({ id }) => id === columnId)
+  const { values, bind } = useFields({
+    name: column?.name ?? '',
+    columnType: column?.columnType ?? 'backlog',
+    prompt: column?.prompt ?? '',
+    agent: column?.agent ?? '',
+  })
+  const providers = useLoad(() => client.agents.providers(), [])
+  const save = async () => {
+    const { columnType, ...rest } = values
+    const changed = { projectId, ...rest, agent: rest.agent || null }
+    if (column) await client.columns.update({ ...changed, columnId: column.id })
+    else await client.columns.create({ ...changed, columnType, boardId: Number(boardId) })
+    onClose()
+  }
+  return (
+    <FormDialog
+      title={column ? `Column ${column.name}` : 'New column'}
+      submit={column ? 'Save' : 'Make the column'}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput label="Name" required {...bind('name')} />
+      <Choice
+        label="Type"
+        hint={column && 'The type of a column stays as it was made.'}
+        disabled={column !== undefined}
+        options={types}
+        {...bind('columnType')}
+      />
+      <TextArea label="Prompt" hint="What each agent that works here is told, too." rows={4} {...bind('prompt')} />
+      <Choice label="Agent" options={[['', "The project's agent"], ...choicesOf(providers.value)]} {...bind('agent')} />
+    </FormDialog>
+  )
+}
+
+/** Makes a board, or renames one. */
+export function BoardForm({ session, boardId, onClose }: FormProps & { boardId?: string }) {
+  const { projectId } = session
+  const board = session.state.get().boards?.find(({ id }) => id === boardId)
+  const { values, bind } = useFields({ name: board?.name ?? '', templateId: '' })
+  const templates = useLoad(() => client.templates.list(), [])
+  const save = async () => {
+    const { name, templateId } = values
+    if (board) await client.boards.update({ projectId, boardId: board.id, name })
+    else {
+      const made = await client.boards.create({
+        projectId,
+        name,
+        ...(templateId && { templateId: Number(templateId) }),
+      })
+      navigate({ name: 'board', projectId, boardId: made.id })
+    }
+    onClose()
+  }
+  return (
+    <FormDialog
+      title={board ? `Rename ${board.name}` : 'New board'}
+      submit={board ? 'Rename' : 'Make the board'}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput label="Name" required {...bind('name')} />
+      {!board && (
+        <Choice
+          label="Columns"
+          hint="From a template."
+          options={[['', 'The usual ones'], ...choicesOf(templates.value)]}
+          {...bind('templateId')}
+        />
+      )}
+    </FormDialog>
+  )
+}

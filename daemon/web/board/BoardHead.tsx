@@ -1,0 +1,127 @@
+import type { RefObject } from 'react'
+import { hrefOf, navigate } from '../app/router.ts'
+import { useProject } from '../app/projects.ts'
+import { client } from '../app/session.ts'
+import { settings } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { confirm } from '../ui/confirm.tsx'
+import { Menu, type MenuItem } from '../ui/Menu.tsx'
+import { boardDialog, canChange, toggleDensity } from './actions.ts'
+import type { Board, BoardSession } from './boardSession.ts'
+import { filterItems } from './filterItems.ts'
+
+interface HeadProps {
+  session: BoardSession
+  name: string
+  filter: RefObject<HTMLInputElement | null>
+}
+
+/** The project's boards, and a filter for the cards of the one that is shown. */
+export function BoardHead({ session, name, filter }: HeadProps) {
+  const { projectId } = session
+  const boards = useStore(session.state, state => state.boards)
+  const shown = useStore(session.state, state => state.boardId)
+  const text = useStore(session.state, state => state.filter)
+  const role = useProject(projectId)?.role
+  return (
+    <header className="board-head">
+      <h1>{name}</h1>
+      <nav className="board-tabs" aria-label="Boards">
+        {boards?.map(({ id, name: boardName }) => (
+          <a
+            key={id}
+            href={hrefOf({ name: 'board', projectId, boardId: id })}
+            aria-current={id === shown ? 'page' : undefined}
+          >
+            {boardName}
+          </a>
+        ))}
+      </nav>
+      {role !== undefined && role !== 'viewer' && (
+        <Menu label="Actions of the board" items={() => itemsOf(session, boards ?? [], shown, role === 'admin')} />
+      )}
+      <div className="board-tools">
+        <Menu label="Filter by" icon="filter" items={() => filterItems(session)} />
+        <input
+          ref={filter}
+          type="search"
+          className="filter"
+          aria-label="Filter the cards"
+          placeholder="Filter: words, label, @person"
+          value={text}
+          onChange={({ target }) => session.set(state => ({ ...state, filter: target.value }))}
+          onKeyDown={event => {
+            if (event.key !== 'Escape' && event.key !== 'Enter') return
+            if (event.key === 'Escape') session.set(state => ({ ...state, filter: '' }))
+            event.preventDefault()
+            const first =
+              session.cursor.cardId ?? session.shown().columns.find(({ found }) => found.length > 0)?.found[0]
+            if (first === undefined) event.currentTarget.blur()
+            else session.cursor.go(first)
+          }}
+        />
+      </div>
+    </header>
+  )
+}
+
+function itemsOf(
+  session: BoardSession,
+  boards: readonly Board[],
+  shown: string | undefined,
+  mayDelete: boolean,
+): MenuItem[] {
+  const { projectId } = session
+  const board = boards.find(({ id }) => id === shown)
+  const making: MenuItem = { label: 'New board…', run: () => boardDialog.set({ kind: 'board' }) }
+  const column: MenuItem = { label: 'New column…', run: () => boardDialog.set({ kind: 'column' }) }
+  const density: MenuItem = {
+    label: settings.get().density === 'compact' ? 'Several lines a card' : 'One line a card',
+    run: toggleDensity,
+    keys: 'z',
+  }
+  const help: MenuItem = { label: 'Keys', run: () => boardDialog.set({ kind: 'help' }), keys: '?' }
+  if (!board || !canChange(projectId)) return [density, help]
+  const ids = boards.map(({ id }) => id)
+  const at = ids.indexOf(board.id)
+  const shift = (by: number) => () =>
+    client.boards.reorder({
+      projectId,
+      ids: ids
+        .toSpliced(at, 1)
+        .toSpliced(at + by, 0, board.id)
+        .map(Number),
+    })
+  return [
+    column,
+    making,
+    { label: 'Rename the board…', run: () => boardDialog.set({ kind: 'board', boardId: board.id }) },
+    { label: 'Move the board left', run: shift(-1), isDisabled: at === 0 },
+    { label: 'Move the board right', run: shift(1), isDisabled: at === ids.length - 1 },
+    density,
+    {
+      label: 'Mark all cards of the project as read',
+      run: () => client.projects.markAllRead({ id: projectId }),
+      separator: true,
+    },
+    help,
+    ...(mayDelete && boards.length > 1 ? [deleting(projectId, board)] : []),
+  ]
+}
+
+const deleting = (projectId: string, { id: boardId, name }: Board): MenuItem => ({
+  label: 'Delete the board…',
+  isDanger: true,
+  separator: true,
+  run: () =>
+    confirm({
+      title: `Delete the board ${name}?`,
+      text: 'Its columns and all its cards go with it, with what agents said on them.',
+      submit: 'Delete the board',
+      typed: name,
+      run: async () => {
+        await client.boards.delete({ projectId, boardId })
+        navigate({ name: 'board', projectId }, { replace: true })
+      },
+    }),
+})

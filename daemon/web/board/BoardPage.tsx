@@ -1,0 +1,165 @@
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
+import { keymapOf } from '../../../src/boardModel/keymap.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { complain } from '../app/messages.ts'
+import { useProject } from '../app/projects.ts'
+import { reasonOf } from '../app/reasons.ts'
+import { hrefOf, navigate } from '../app/router.ts'
+import { settings, shortcuts } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { useCommands, type Command } from '../palette/commands.ts'
+import { Button } from '../ui/Button.tsx'
+import { useTitle } from '../ui/Page.tsx'
+import { actionOf, adding, boardDialog, canChange, useCanChange } from './actions.ts'
+import { BoardHead } from './BoardHead.tsx'
+import { BoardSession } from './boardSession.ts'
+import { ColumnView } from './ColumnView.tsx'
+import { ColumnTabs } from './ColumnTabs.tsx'
+import { loadDragging } from './dragging.ts'
+import { hearKeys } from './keys.ts'
+import { SelectionBar } from './SelectionBar.tsx'
+
+const BoardDialogs = lazy(async () => ({ default: (await import('./BoardDialogs.tsx')).BoardDialogs }))
+const CardPanel = lazy(async () => ({ default: (await import('../card/CardPanel.tsx')).CardPanel }))
+
+interface BoardProps {
+  projectId: string
+  boardId?: string
+  cardId?: string
+}
+
+/** A project's board, with a card beside it. */
+export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
+
+function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
+  const [session] = useState(() => new BoardSession(projectId, boardId))
+  const filter = useRef<HTMLInputElement>(null)
+  const project = useProject(projectId)
+  const board = useStore(session.state, ({ boards, boardId: id }) => boards?.find(each => each.id === id))
+  useTitle([board?.name, project?.name].filter(Boolean).join(' · '))
+  useEffect(() => session.start(), [session])
+  useEffect(() => session.show(boardId), [session, boardId])
+  useEffect(() => void loadDragging().catch(complain), [])
+  useEffect(() => hearKeys(session, { filter: () => filter.current?.focus() }), [session])
+  useEffect(() => watchFocus(session), [session])
+  useEffect(() => () => adding.set(undefined), [])
+  useCommands(() => commandsOf(session), [session])
+  const close = () => {
+    navigate({ name: 'board', projectId, boardId })
+    if (cardId !== undefined) session.cursor.go(cardId)
+  }
+  return (
+    <div className="board-page">
+      <main className="board" id="main" tabIndex={-1}>
+        <BoardHead session={session} filter={filter} name={project?.name ?? 'Board'} />
+        <Columns session={session} />
+        <SelectionBar session={session} />
+      </main>
+      {cardId !== undefined && (
+        <Suspense fallback={<p className="loading">Loading…</p>}>
+          <CardPanel projectId={projectId} cardId={cardId} onClose={close} />
+        </Suspense>
+      )}
+      <OpenDialog session={session} />
+    </div>
+  )
+}
+
+/** The columns side by side; on a narrow window one, swiped, with tabs above. */
+function Columns({ session }: { session: BoardSession }) {
+  const ids = useStore(session.state, ({ cache }) => idsOf(cache.columns))
+  const mayChange = useCanChange(session.projectId)
+  const error = useStore(session.state, state => state.error)
+  const isRead = useStore(session.state, ({ boards }) => boards !== undefined)
+  const density = useStore(settings, mine => mine.density)
+  const columns = useRef<HTMLDivElement>(null)
+  if (error !== undefined)
+    return (
+      <div className="notice failure" role="alert">
+        <p>{reasonOf(error)}</p>
+        <a href={hrefOf({ name: 'home' })}>Go home</a>
+      </div>
+    )
+  if (!isRead) return <p className="loading">Loading…</p>
+  return (
+    <>
+      <ColumnTabs session={session} columns={columns} />
+      <div ref={columns} className={`columns ${density}`}>
+        {ids.split(' ').map(id => id !== '' && <ColumnView key={`${id} ${density}`} session={session} columnId={id} />)}
+        {mayChange && (
+          <div className="new-column">
+            <Button icon="add" onClick={() => boardDialog.set({ kind: 'column' })}>
+              New column
+            </Button>
+          </div>
+        )}
+      </div>
+    </>
+  )
+}
+
+const idsOf = (columns: readonly { id: string }[]): string => columns.map(({ id }) => id).join(' ')
+
+function OpenDialog({ session }: { session: BoardSession }) {
+  const open = useStore(boardDialog)
+  if (!open) return null
+  return (
+    <Suspense>
+      <BoardDialogs session={session} open={open} />
+    </Suspense>
+  )
+}
+
+/** Knows whether a card has the focus, so that it is given back where the card is drawn anew. */
+function watchFocus(session: BoardSession): () => void {
+  const onFocus = ({ target }: Event) => {
+    if (!(target as HTMLElement).classList?.contains('card-title')) session.cursor.release()
+  }
+  const onPress = ({ target }: Event) => {
+    if (!(target as HTMLElement).closest?.('.card')) session.cursor.release()
+  }
+  document.addEventListener('focusin', onFocus)
+  document.addEventListener('pointerdown', onPress)
+  return () => {
+    document.removeEventListener('focusin', onFocus)
+    document.removeEventListener('pointerdown', onPress)
+  }
+}
+
+const unlisted: ReadonlySet<ShortcutAction> = new Set([
+  'open',
+  'moveUp',
+  'moveDown',
+  'preview',
+  'browser',
+  'copyBranch',
+])
+
+/** What the palette offers on a board. */
+function commandsOf(session: BoardSession): Command[] {
+  const { keysOf } = keymapOf(shortcuts.get())
+  const { projectId } = session
+  const actions = (Object.keys(meanings) as ShortcutAction[]).flatMap((action): Command[] => {
+    const run = unlisted.has(action) ? undefined : actionOf(session, action)
+    if (!run) return []
+    const label = `${meanings[action][0]!.toUpperCase()}${meanings[action].slice(1)}`
+    const [keys] = keysOf[action]
+    return [{ label, run, keys: keys === undefined ? undefined : shownKeys(keys) }]
+  })
+  const boards = (session.state.get().boards ?? []).map(({ id, name }) => ({
+    label: name,
+    aside: 'board',
+    run: () => navigate({ name: 'board', projectId, boardId: id }),
+  }))
+  const columns = session.shown().columns.map(({ id, name }) => ({
+    label: name,
+    aside: 'column',
+    run: () => session.cursor.enter(id),
+  }))
+  const making = [
+    { label: 'New column', run: () => boardDialog.set({ kind: 'column' }) },
+    { label: 'New board', run: () => boardDialog.set({ kind: 'board' }) },
+  ]
+  return [...actions, ...(canChange(projectId) ? making : []), ...boards, ...columns]
+}

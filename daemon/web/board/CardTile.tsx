@@ -1,0 +1,153 @@
+import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent, type ReactNode } from 'react'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { hrefOf } from '../app/router.ts'
+import { useStore } from '../app/store.ts'
+import { Icon } from '../ui/Icon.tsx'
+import { Labels, Status } from '../ui/Status.tsx'
+import { openCard, toggleSelected } from './actions.ts'
+import type { BoardSession } from './boardSession.ts'
+import { CardMenu } from './CardMenu.tsx'
+import { drag, dragLibrary, dragSource } from './dragging.ts'
+
+interface TileProps {
+  session: BoardSession
+  columnId: string
+  cardId: string
+  /** It is what tab comes to in its column. */
+  isCurrent: boolean
+}
+
+/** A card on the board. Each draws itself anew when its own card changes, and no other. */
+export const CardTile = memo(function CardTile({ session, columnId, cardId, isCurrent }: TileProps) {
+  const card = useStore(session.state, ({ cache }) => cache.cards.get(cardId))
+  const isSelected = useStore(session.state, ({ selected }) => selected.has(cardId))
+  const isUnderWay = useStore(session.state, ({ moves }) =>
+    moves.some(move => move.cardId === cardId && move.doneVersion === undefined),
+  )
+  const isDragged = useStore(drag, now => now?.cardIds.includes(cardId) ?? false)
+  const isWanted = useStore(session.cursor.state, ({ wanted }) => wanted === cardId)
+  const tile = useRef<HTMLDivElement>(null)
+  const link = useRef<HTMLAnchorElement>(null)
+  const isThere = card !== undefined
+  const library = useStore(dragLibrary)
+  useEffect(
+    () => (isThere && library ? dragSource(library, tile.current!, session, cardId) : undefined),
+    [session, cardId, isThere, library],
+  )
+  useLayoutEffect(() => {
+    if (!isWanted || !link.current) return
+    link.current.focus({ preventScroll: true })
+    tile.current!.closest('.column')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [isWanted, isThere])
+  if (!card) return null
+  const onClick = (event: MouseEvent) => {
+    if ((event.target as HTMLElement).closest('button, [role=menu]')) return
+    if (event.button !== 0 || (event.target === link.current && (event.ctrlKey || event.metaKey))) return
+    event.preventDefault()
+    if (event.shiftKey || event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
+    else openCard(session, cardId)
+  }
+  const names = [
+    'card',
+    card.unread && 'unread',
+    isSelected && 'selected',
+    isUnderWay && 'under-way',
+    isDragged && 'dragged',
+  ]
+  return (
+    <div ref={tile} className={names.filter(Boolean).join(' ')} onClick={onClick}>
+      <div className="card-head">
+        <a
+          ref={link}
+          className="card-title"
+          href={hrefOf({ name: 'card', projectId: session.projectId, cardId })}
+          tabIndex={isCurrent ? 0 : -1}
+          draggable={false}
+          aria-describedby={`about-${cardId}`}
+          onFocus={() => session.cursor.on(columnId, cardId)}
+        >
+          {card.title}
+        </a>
+        <CardMenu session={session} card={card} isCurrent={isCurrent} />
+      </div>
+      <About card={card} isSelected={isSelected} />
+      <Doing session={session} cardId={cardId} />
+    </div>
+  )
+})
+
+/** How a card stands, in short. */
+function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
+  const { id, labels, status, statusReason, unread, reviewState, reviewRound, autoMode, deferred, kind } = card
+  return (
+    <div className="card-about" id={`about-${id}`}>
+      <span className="dim">#{id}</span>
+      {isSelected && <span className="mark">selected</span>}
+      {unread && <span className="mark">new</span>}
+      {status !== 'idle' && <Status status={status} reason={statusReason} />}
+      {kind === 'terminal' && <span className="dim">terminal</span>}
+      {autoMode && <span className="dim">auto</span>}
+      {deferred && status === 'idle' && <span className="dim">not started</span>}
+      {reviewState && (
+        <span className="review">
+          <Icon name="eye" />
+          {`review ${reviewRound}: ${reviewState.replaceAll('_', ' ')}`}
+        </span>
+      )}
+      <Labels labels={labels} />
+      <More card={card} />
+    </div>
+  )
+}
+
+/** Its own agent, its attachments, and who made it. */
+function More({ card: { agent, attachmentCount, creatorName } }: { card: Card }) {
+  return (
+    <>
+      {agent && (
+        <span className="fact" title={`works with ${agent}`}>
+          <Icon name="agent" />
+          {agent}
+        </span>
+      )}
+      {attachmentCount > 0 && (
+        <Fact name={`${attachmentCount} attachment${attachmentCount === 1 ? '' : 's'}`}>
+          <Icon name="attach" />
+          {attachmentCount}
+        </Fact>
+      )}
+      {creatorName && (
+        <Fact name={`made by ${creatorName}`} kind="person">
+          {initialsOf(creatorName)}
+        </Fact>
+      )}
+    </>
+  )
+}
+
+/** A sign, with what it stands for. */
+const Fact = ({ name, kind = '', children }: { name: string; kind?: string; children: ReactNode }) => (
+  <span className={`fact ${kind}`} role="img" aria-label={name} title={name}>
+    {children}
+  </span>
+)
+
+const initialsOf = (name: string): string => {
+  const words = name.trim().split(/\s+/)
+  return [words[0], words.length > 1 ? words.at(-1) : '']
+    .map(word => [...word!][0] ?? '')
+    .join('')
+    .toUpperCase()
+}
+
+/** What the agent does this second. It alone is drawn anew as the agent goes on. */
+function Doing({ session, cardId }: { session: BoardSession; cardId: string }) {
+  const doing = useStore(session.doings.state, all => all.get(cardId))
+  if (!doing) return null
+  return (
+    <p className="doing">
+      <Icon name="agent" />
+      <b>{doing.agent}</b> <span>{doing.text}</span>
+    </p>
+  )
+}

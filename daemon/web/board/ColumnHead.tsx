@@ -1,0 +1,71 @@
+import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import { client } from '../app/session.ts'
+import { confirm } from '../ui/confirm.tsx'
+import { Menu, type MenuItem } from '../ui/Menu.tsx'
+import { adding, boardDialog, canChange, toggleSelected } from './actions.ts'
+import type { BoardSession } from './boardSession.ts'
+
+const number = new Intl.NumberFormat()
+
+/** `12`, or `3/12` with a filter. */
+export const countOf = ({ found, ids, total }: ShownColumn): string =>
+  found.length !== ids.length ? `${number.format(found.length)}/${number.format(total)}` : number.format(total)
+
+/** A column's name, what it does with its cards, how many there are, and what can be done with it. */
+export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
+  <header className="column-head">
+    <h2>{column.name}</h2>
+    <span className="count">{countOf(column)}</span>
+    {column.columnType === 'active' && (
+      <span className="hint" title="A card that is moved here starts its agent">
+        starts agents
+      </span>
+    )}
+    <Menu label={`Actions of the column ${column.name}`} items={() => itemsOf(session, column)} />
+  </header>
+)
+
+function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
+  const { projectId } = session
+  const { id: columnId, name, total } = column
+  const select = { label: 'Select all cards, or none', run: () => toggleSelected(session, column.found) }
+  if (!canChange(projectId)) return [select]
+  const ids = session.shown().columns.map(({ id }) => id)
+  const at = ids.indexOf(columnId)
+  const shift = (by: number) => async () => {
+    const order = ids.toSpliced(at, 1).toSpliced(at + by, 0, columnId)
+    await client.columns.reorder({ projectId, ids: order.map(Number) })
+  }
+  return [
+    { label: 'Add a card', run: () => adding.set(columnId) },
+    select,
+    { label: 'Settings of the column…', run: () => boardDialog.set({ kind: 'column', columnId }), separator: true },
+    { label: 'Move the column left', run: shift(-1), isDisabled: at === 0 },
+    { label: 'Move the column right', run: shift(1), isDisabled: at === ids.length - 1 },
+    {
+      label: 'Delete all its cards…',
+      isDanger: true,
+      isDisabled: total === 0,
+      separator: true,
+      run: () =>
+        confirm({
+          title: `Delete all cards of ${name}?`,
+          text: `${total} cards are deleted, those that were archived from here as well, and their agents end. Each can be restored for 30 days.`,
+          submit: 'Delete the cards',
+          typed: name,
+          run: () => client.columns.clear({ projectId, columnId }),
+        }),
+    },
+    {
+      label: 'Delete the column…',
+      isDanger: true,
+      run: () =>
+        confirm({
+          title: `Delete the column ${name}?`,
+          text: total === 0 ? 'It holds no cards.' : 'Only an empty column can be deleted: move its cards first.',
+          submit: 'Delete the column',
+          run: () => client.columns.delete({ projectId, columnId }),
+        }),
+    },
+  ]
+}

@@ -1,0 +1,129 @@
+import { defaultRangeExtractor, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { memo, useEffect, useLayoutEffect, useRef } from 'react'
+import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import { settings } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import type { BoardSession } from './boardSession.ts'
+import { CardTile } from './CardTile.tsx'
+import { ColumnHead } from './ColumnHead.tsx'
+import { drag, dragLibrary, dropColumn, startsIn } from './dragging.ts'
+import { QuickAdd } from './QuickAdd.tsx'
+
+const usualHeight = { comfortable: 78, compact: 38 }
+const gap = 8
+
+/** A column. Only the cards that are seen are drawn, however many there are. */
+export const ColumnView = memo(function ColumnView({ session, columnId }: { session: BoardSession; columnId: string }) {
+  const column = useStore(session.state, () => session.column(columnId))
+  const root = useRef<HTMLElement>(null)
+  const scroller = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLUListElement>(null)
+  const kept = useStore(session.cursor.state, ({ cards }) => cards[columnId])
+  const wanted = useStore(session.cursor.state, state => (state.columnId === columnId ? state.wanted : undefined))
+  const found = column?.found ?? []
+  const current = kept === undefined ? 0 : Math.max(0, found.indexOf(kept))
+  const count = column ? rowsOf(column) : 0
+  const virtualizer = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => usualHeight[settings.get().density],
+    getItemKey: at => found[at] ?? `unread ${at}`,
+    overscan: 6,
+    gap,
+    paddingStart: gap,
+    paddingEnd: gap,
+    useFlushSync: false,
+    // The card that has the focus stays drawn when it is scrolled away.
+    rangeExtractor: range => withCurrent(defaultRangeExtractor(range), current, range.count),
+  })
+  const items = virtualizer.getVirtualItems()
+  const last = items.at(-2)?.index ?? 0
+  useEffect(() => session.need(columnId, last), [session, columnId, last])
+  useLayoutEffect(() => {
+    if (wanted !== undefined && found.includes(wanted))
+      virtualizer.scrollToIndex(found.indexOf(wanted), { align: 'auto' })
+  }, [wanted, column])
+  useLayoutEffect(() => session.cursor.keep())
+  useDrop(columnId, root, scroller, list, virtualizer, found)
+  if (!column) return null
+  return (
+    <section ref={root} className="column" data-column={columnId} aria-label={`${column.name}, ${column.total} cards`}>
+      <ColumnHead session={session} column={column} />
+      <Starting columnId={columnId} />
+      <div ref={scroller} className="column-cards">
+        <ul ref={list} style={{ height: virtualizer.getTotalSize() }} aria-label={column.name}>
+          {items.map(({ key, index, start }) => (
+            <li
+              key={key}
+              data-index={index}
+              ref={virtualizer.measureElement}
+              style={{ transform: `translateY(${start}px)` }}
+              aria-setsize={count}
+              aria-posinset={index + 1}
+            >
+              {found[index] === undefined ? (
+                <div className="card unread-yet">Loading…</div>
+              ) : (
+                <CardTile session={session} columnId={columnId} cardId={found[index]} isCurrent={index === current} />
+              )}
+            </li>
+          ))}
+        </ul>
+        <DropLine columnId={columnId} virtualizer={virtualizer} />
+        {count === 0 && <p className="empty">{column.total === 0 ? 'No cards' : 'No card matches'}</p>}
+      </div>
+      <QuickAdd session={session} column={column} />
+    </section>
+  )
+})
+
+/** The cards, and those that have not been read yet. */
+const rowsOf = ({ ids, found, total, isWhole }: ShownColumn): number =>
+  isWhole || found.length !== ids.length ? found.length : Math.max(total, found.length)
+
+const withCurrent = (indexes: number[], current: number, count: number): number[] =>
+  current >= count || indexes.includes(current) ? indexes : [...indexes, current].sort((a, b) => a - b)
+
+type Lists = Virtualizer<HTMLDivElement, Element>
+type Ref<T> = { current: T | null }
+
+function useDrop(
+  columnId: string,
+  root: Ref<HTMLElement>,
+  scroller: Ref<HTMLDivElement>,
+  list: Ref<HTMLUListElement>,
+  virtualizer: Lists,
+  found: readonly string[],
+): void {
+  const length = useRef(0)
+  length.current = found.length
+  const isThere = root.current !== null
+  const library = useStore(dragLibrary)
+  useEffect(() => {
+    if (!root.current || !library) return
+    return dropColumn(library, columnId, root.current, scroller.current!, y => {
+      const at = y - list.current!.getBoundingClientRect().top
+      const below = virtualizer.getVirtualItems().find(({ start, size }) => start + size / 2 > at)
+      return Math.min(below?.index ?? length.current, length.current)
+    })
+  }, [columnId, virtualizer, isThere, library])
+}
+
+/** Where the dragged cards would be dropped. */
+function DropLine({ columnId, virtualizer }: { columnId: string; virtualizer: Lists }) {
+  const at = useStore(drag, now => (now?.over?.columnId === columnId ? now.over.at : undefined))
+  if (at === undefined) return null
+  const item = virtualizer.getVirtualItems().find(({ index }) => index === at)
+  const top = (item?.start ?? virtualizer.getTotalSize()) - gap / 2 - 1
+  return <div className="drop-line" style={{ transform: `translateY(${top}px)` }} />
+}
+
+/** Says before cards are dropped that this starts agents. */
+function Starting({ columnId }: { columnId: string }) {
+  const now = useStore(drag)
+  const count = now ? startsIn(now, columnId) : 0
+  if (count === 0) return null
+  return (
+    <p className="starting">{count === 1 ? 'Dropped here, its agent starts' : `Dropped here, ${count} agents start`}</p>
+  )
+}

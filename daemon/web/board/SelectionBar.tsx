@@ -1,0 +1,43 @@
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import type { IconName } from '../ui/Icon.tsx'
+import { actionOf } from './actions.ts'
+import type { BoardSession } from './boardSession.ts'
+
+const offered: readonly [ShortcutAction, string, IconName][] = [
+  ['moveTo', 'Move to…', 'right'],
+  ['run', 'Start', 'run'],
+  ['cancel', 'Cancel', 'stop'],
+  ['label', 'Labels…', 'label'],
+  ['agent', 'Agent…', 'agent'],
+  ['archive', 'Archive', 'archive'],
+  ['delete', 'Delete…', 'trash'],
+]
+
+/** What can be done with several cards at once. */
+export function SelectionBar({ session }: { session: BoardSession }) {
+  const count = useStore(session.state, ({ selected }) => selected.size)
+  if (count === 0) return null
+  return (
+    <section className="selection" aria-label="Selected cards">
+      <b>{count} selected</b>
+      {offered.map(([action, text, icon]) => {
+        const run = actionOf(session, action)
+        return (
+          run && (
+            <Button key={action} icon={icon} onClick={() => actionOf(session, action)?.()}>
+              {text}
+            </Button>
+          )
+        )
+      })}
+      <Button
+        isPlain
+        icon="close"
+        label="Select none"
+        onClick={() => session.set(state => ({ ...state, selected: new Set() }))}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,187 @@
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { goesOn, startIn } from '../../../src/client/startCard.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { announce, complain, say } from '../app/messages.ts'
+import { projects, useProject, type Project } from '../app/projects.ts'
+import { hrefOf, navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { changeSettings, settings } from '../app/settings.ts'
+import { Store } from '../app/store.ts'
+import { confirm } from '../ui/confirm.tsx'
+import { moveBefore, moveToColumn, redo, removeCards, undo } from './changing.ts'
+import type { BoardSession } from './boardSession.ts'
+
+/** A dialog of the board's that is open. */
+export type BoardDialog =
+  | { kind: 'moveTo' | 'labels' | 'agent'; cards: readonly Card[] }
+  | { kind: 'help' }
+  | { kind: 'column'; columnId?: string }
+  | { kind: 'board'; boardId?: string }
+export const boardDialog = new Store<BoardDialog | undefined>(undefined)
+/** The column in which a card is being added. */
+export const adding = new Store<string | undefined>(undefined)
+
+const isFree = (project: Project | undefined): boolean => project !== undefined && project.role !== 'viewer'
+
+/** Whether the person may change what is on the board; a viewer is offered nothing that does. */
+export const canChange = (projectId: string): boolean => isFree(projects.get()?.find(({ id }) => id === projectId))
+export const useCanChange = (projectId: string): boolean => isFree(useProject(projectId))
+
+/** The selected cards in the order in which they stand; else the one under the cursor. */
+export function chosenCards(session: BoardSession): Card[] {
+  const { selected } = session.state.get()
+  const board = session.shown()
+  const ids =
+    selected.size > 0
+      ? board.columns.flatMap(column => column.ids.filter(id => selected.has(id)))
+      : [session.cursor.cardId]
+  return ids.flatMap(id => (id === undefined ? [] : (board.cards.get(id) ?? [])))
+}
+
+/** Opens a card: beside the board, on a narrow window on a page of its own. */
+export function openCard(session: BoardSession, cardId: string, tab?: string): void {
+  const { projectId } = session
+  const { boardId } = session.state.get()
+  if (tab !== undefined || matchMedia('(max-width: 700px)').matches) navigate({ name: 'card', projectId, cardId, tab })
+  else navigate({ name: 'board', projectId, boardId, cardId })
+}
+
+/** Selects a card, or no longer. */
+export function toggleSelected(session: BoardSession, ids: readonly string[]): void {
+  session.set(state => {
+    const selected = new Set(state.selected)
+    const isAll = ids.every(id => selected.has(id))
+    for (const id of ids)
+      if (isAll) selected.delete(id)
+      else selected.add(id)
+    return { ...state, selected }
+  })
+  announce(`${session.state.get().selected.size} selected`)
+}
+
+/** Draws cards in one line each, or in several. */
+export function toggleDensity(): void {
+  const density = settings.get().density === 'compact' ? 'comfortable' : 'compact'
+  void changeSettings({ density })
+}
+
+/** Moves the chosen cards to the neighbouring column. */
+function moveAside(session: BoardSession, cards: readonly Card[], step: number): void {
+  const { columns } = session.shown()
+  const at = columns.findIndex(({ ids }) => cards[0] !== undefined && ids.includes(cards[0].id))
+  const target = columns[at + step]
+  if (at >= 0 && target) moveToColumn(session, cards, target)
+}
+
+/** Moves a card by a place, or with `Infinity` to the top or the end. */
+export function moveWithin(session: BoardSession, card: Card, step: number): void {
+  const column = session.shown().columns.find(({ ids }) => ids.includes(card.id))
+  if (!column) return
+  const at = column.found.indexOf(card.id)
+  const to = Math.max(0, Math.min(column.found.length - 1, at + step))
+  if (to !== at) moveBefore(session, [card], column, column.found[to < at ? to : to + 1])
+}
+
+/** Starts agents: for the first time, where they broke off, or anew. More than one is asked about. */
+export function run(session: BoardSession, cards: readonly Card[]): void {
+  const idle = cards.filter(({ hasActiveAgent }) => !hasActiveAgent)
+  const { columns } = session.state.get()
+  const active = columns.filter(({ columnType }) => columnType === 'active')
+  const start = async () => {
+    for (const card of idle) {
+      const column = active.find(({ id }) => id === card.columnId) ?? active[0]
+      if (!column) throw new Error('This board has no active column, in which agents work. Add one.')
+      await startIn(client, card, column)
+      const text = `The agent of card ${card.id} ${goesOn(card) ? 'goes on' : 'starts'}.`
+      say(text)
+      announce(text)
+      const { lastAgentAction } = await client.cards.get({ projectId: session.projectId, cardId: card.id })
+      if (lastAgentAction?.type === 'not_started') complain(new Error(`Card ${card.id}: ${lastAgentAction.detail}`))
+    }
+  }
+  if (idle.length === 0) return say('Its agent is at work already.')
+  if (idle.length === 1) return void start().catch(complain)
+  const title = `Start ${idle.length} agents?`
+  confirm({ title, text: 'Each of them works, and may cost money.', submit: 'Start', isDanger: false, run: start })
+}
+
+/** Cancels the agents that are at work. */
+export function cancel(session: BoardSession, cards: readonly Card[]): void {
+  const active = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
+  if (active.length === 0) return say('No agent is at work here.')
+  confirm({
+    title: active.length === 1 ? `Cancel the agent of card ${active[0]!.id}?` : `Cancel ${active.length} agents?`,
+    text: 'The files that were written stay.',
+    submit: 'Cancel the agent',
+    run: () => Promise.all(active.map(({ id }) => client.agents.cancel({ projectId: session.projectId, cardId: id }))),
+  })
+}
+
+/** Copies a text, and says so. */
+export async function copy(text: string): Promise<void> {
+  await navigator.clipboard.writeText(text)
+  say(`Copied ${text}`)
+}
+
+export const linkOf = ({ projectId, id }: Card): string =>
+  new URL(hrefOf({ name: 'card', projectId, cardId: id }), location.href).href
+
+/** What an action of the shortcuts does here; undefined where it does nothing on this board. */
+export function actionOf(session: BoardSession, action: ShortcutAction): (() => void) | undefined {
+  const cards = chosenCards(session)
+  const [card] = cards
+  const mayChange = canChange(session.projectId)
+  const each = (run: () => void) => (card ? run : undefined)
+  const change = (run: () => void) => (mayChange && card ? run : undefined)
+  switch (action) {
+    case 'moveLeft':
+      return change(() => moveAside(session, cards, -1))
+    case 'moveRight':
+      return change(() => moveAside(session, cards, 1))
+    case 'moveDown':
+      return change(() => moveWithin(session, card!, 1))
+    case 'moveUp':
+      return change(() => moveWithin(session, card!, -1))
+    case 'moveTo':
+      return change(() => boardDialog.set({ kind: 'moveTo', cards }))
+    case 'label':
+      return change(() => boardDialog.set({ kind: 'labels', cards }))
+    case 'agent':
+      return change(() => boardDialog.set({ kind: 'agent', cards }))
+    case 'run':
+      return change(() => run(session, cards))
+    case 'cancel':
+      return change(() => cancel(session, cards))
+    case 'archive':
+      return change(() => removeCards(session, 'archive', cards))
+    case 'delete':
+      return change(() => removeCards(session, 'delete', cards))
+    case 'edit':
+      return change(() => openCard(session, card!.id))
+    case 'approve':
+    case 'send':
+      return change(() => openCard(session, card!.id, 'transcript'))
+    case 'merge':
+      return change(() => openCard(session, card!.id, 'changes'))
+    case 'open':
+    case 'preview':
+    case 'browser':
+      return each(() => openCard(session, card!.id))
+    case 'copyId':
+      return each(() => void copy(card!.id).catch(complain))
+    case 'copyTitle':
+      return each(() => void copy(card!.title).catch(complain))
+    case 'undo':
+      return mayChange ? () => undo(session) : undefined
+    case 'redo':
+      return mayChange ? () => redo(session) : undefined
+    case 'add':
+      return mayChange ? () => adding.set(session.cursor.columnId ?? session.shown().columns[0]?.id) : undefined
+    case 'density':
+      return toggleDensity
+    case 'help':
+      return () => boardDialog.set({ kind: 'help' })
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,214 @@
+import {
+  asStaleFeed,
+  nextPage,
+  affectsColumns,
+  withAnswer,
+  withBoardColumns,
+  withRequest,
+  withFeedEvents,
+  type BoardFeed,
+} from '../../../src/boardModel/boardFeed.ts'
+import { emptyCache, type Card, type Column } from '../../../src/boardModel/cardCache.ts'
+import type { Changing } from '../../../src/boardModel/changes.ts'
+import { shownBoard, unarrived, type ShownBoard, type ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import { createSerialQueue } from '../../../src/async/serialQueue.ts'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { follow } from '../app/live.ts'
+import { complain, say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+import { untilReached } from '../app/untilReached.ts'
+import { Cursor } from './cursor.ts'
+import { Doings } from './doings.ts'
+
+export type Board = Output<Contract['boards']['list']>[number]
+
+/** Everything that the board shows follows from this. */
+export interface BoardState extends BoardFeed, Changing {
+  /** Undefined until they are read. */
+  boards?: readonly Board[]
+  boardId?: string
+  /** The columns with what their agents are told. */
+  columns: readonly Column[]
+  filter: string
+  selected: ReadonlySet<string>
+  error?: unknown
+}
+
+/** How many cards beyond those that are seen are read. */
+const ahead = 200
+
+/** A project's board that is looked at: read, followed, and changed. */
+export class BoardSession {
+  readonly projectId: string
+  readonly state: Store<BoardState>
+  readonly cursor = new Cursor(this)
+  readonly doings: Doings
+  /** Changes reach the server in the order in which they were asked for. */
+  readonly changes = createSerialQueue()
+  readonly #needed = new Map<string, number>()
+  #shown: { state: BoardState; board: ShownBoard } | undefined
+  #isOver = false
+
+  constructor(projectId: string, boardId: string | undefined) {
+    this.projectId = projectId
+    this.doings = new Doings(projectId)
+    this.state = new Store<BoardState>({
+      boardId,
+      cache: emptyCache,
+      moves: [],
+      undos: [],
+      redos: [],
+      serial: 1,
+      columns: [],
+      filter: '',
+      selected: new Set(),
+    })
+  }
+
+  /** Reads and follows the board. @returns ends it */
+  start(): () => void {
+    this.#isOver = false
+    const end = follow(
+      this.projectId,
+      events => this.#onEvents(events),
+      () => this.#readAll(),
+    )
+    // What is seen first does not wait for the events.
+    void this.#readColumns()
+    return () => {
+      this.#isOver = true
+      end()
+    }
+  }
+
+  /** Shows another board of the project. */
+  show(boardId: string | undefined): void {
+    const { boardId: shown, boards } = this.state.get()
+    const wanted = boardId ?? boards?.[0]?.id
+    if (wanted === shown) return
+    this.#needed.clear()
+    this.set(state => ({
+      ...state,
+      boardId: wanted,
+      cache: emptyCache,
+      reading: undefined,
+      columns: [],
+      moves: [],
+      undos: [],
+      redos: [],
+      filter: '',
+      selected: new Set(),
+    }))
+    void this.#readColumns()
+  }
+
+  /** Changes what is shown. Moves that have arrived are over, cards that are gone are not selected, and what is needed is read. */
+  set(change: (state: BoardState) => BoardState): void {
+    const next = change(this.state.get())
+    const moves = unarrived(next.cache, next.moves)
+    const selected = [...next.selected].filter(id => next.cache.cards.has(id))
+    const settled = {
+      ...next,
+      moves,
+      selected: selected.length === next.selected.size ? next.selected : new Set(selected),
+    }
+    this.state.set(settled)
+    this.#readNext()
+  }
+
+  /** The board that the person sees. */
+  shown(): ShownBoard {
+    const state = this.state.get()
+    const { state: before, board } = this.#shown ?? {}
+    if (board && before === state) return board
+    const isSame =
+      before?.cache === state.cache && before.moves === state.moves && before.filter === state.filter && board
+    const now = isSame || shownBoard({ ...state, sort: 'board', agents: this.doings.state.get() }, board)
+    this.#shown = { state, board: now }
+    return now
+  }
+
+  column(id: string | undefined): ShownColumn | undefined {
+    return this.shown().columns.find(column => column.id === id)
+  }
+
+  card(id: string): Card | undefined {
+    return this.state.get().cache.cards.get(id)
+  }
+
+  /** A column is looked at as far as this card. */
+  need(columnId: string, last: number): void {
+    this.#needed.set(columnId, last + ahead)
+    this.#readNext()
+  }
+
+  async #readAll(): Promise<void> {
+    this.set(asStaleFeed)
+    this.doings.read().catch(() => undefined)
+    await this.#readColumns()
+  }
+
+  async #readColumns(): Promise<void> {
+    const { projectId } = this
+    try {
+      const asked = this.state.get().boardId
+      // Both at once: where no board is named, the columns of all come, of which the first board's are shown.
+      const [boards, all] = await Promise.all([
+        this.#ask(() => client.boards.list({ projectId })),
+        this.#ask(() => columnsOf(projectId, asked)),
+      ])
+      if (this.state.get().boardId !== asked) return
+      const board = boards.find(({ id }) => id === asked) ?? boards[0]
+      if (asked !== undefined && board?.id !== asked) say('That board is not there any more.')
+      if (board && board.id !== asked) this.set(state => ({ ...state, boardId: board.id, cache: emptyCache }))
+      const columns = all.filter(({ boardId }) => boardId === board?.id)
+      this.set(state => ({ ...withBoardColumns(state, columns), boards, columns, error: undefined }))
+    } catch (error) {
+      this.set(state => ({ ...state, error }))
+    }
+  }
+
+  #onEvents(events: readonly LiveMessage[]): void {
+    if (events.some(({ type }) => type === 'resync')) return void this.#readAll()
+    this.doings.take(events)
+    const before = this.state.get()
+    const told = withFeedEvents(before, events)
+    if (told.cache !== before.cache || told.reading) this.set(() => told)
+    if (affectsColumns(events)) void this.#readColumns()
+  }
+
+  /** A filter needs all cards, a column those that are seen. */
+  #readNext(): void {
+    const state = this.state.get()
+    if (this.#isOver || state.reading) return
+    const needed = (id: string) => (state.filter === '' ? (this.#needed.get(id) ?? 0) : Infinity)
+    const page = nextPage(state, this.cursor.columnId, needed)
+    if (!page) return
+    const request = state.serial
+    this.state.set(withRequest({ ...state, serial: request + 1 }, request))
+    void this.#ask(() => client.cards.list({ projectId: this.projectId, ...page }))
+      .then(cards => this.set(now => withAnswer(now, { request, ...page, cards })))
+      // A column that is gone, most likely: the columns are read again by its event.
+      .catch((error: unknown) => {
+        this.state.update(now => (now.reading?.request === request ? { ...now, reading: undefined } : now))
+        complain(error)
+      })
+  }
+
+  #ask<T>(read: () => Promise<T>): Promise<T> {
+    return untilReached(read, () => this.#isOver)
+  }
+}
+
+/** The columns of a board; of all where none is named, or it is gone. */
+const columnsOf = (projectId: string, boardId: string | undefined): Promise<Column[]> =>
+  boardId === undefined
+    ? client.columns.list({ projectId })
+    : client.columns.list({ projectId, boardId: Number(boardId) }).catch((error: unknown) => {
+        if (error instanceof ApiFailure && error.code === 'BOARD_NOT_FOUND') return client.columns.list({ projectId })
+        throw error
+      })

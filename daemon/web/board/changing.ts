@@ -1,0 +1,179 @@
+import {
+  costsOfMove,
+  costsOfRedo,
+  costsOfUndo,
+  countStarts,
+  named,
+  placesAtTop,
+  placesBefore,
+  questionBefore,
+  withChange,
+  withMoveDone,
+  withMoveRefused,
+  withRedone,
+  withUndone,
+  type Change,
+  type Costs,
+  type Place,
+} from '../../../src/boardModel/changes.ts'
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import type { Move, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import { whyNotStarted } from '../../../src/client/agentStarts.ts'
+import { announce, complain, say } from '../app/messages.ts'
+import { reasonOf } from '../app/reasons.ts'
+import { client } from '../app/session.ts'
+import { untilReached } from '../app/untilReached.ts'
+import { confirm } from '../ui/confirm.tsx'
+import type { BoardSession } from './boardSession.ts'
+
+const giveUpMs = 60_000
+
+/** Does it, unless that ends or starts agents unexpectedly: then it is asked about. */
+function ask(costs: Costs, run: () => void): void {
+  const question = questionBefore(costs)
+  if (question === undefined) return run()
+  confirm({
+    title: `${costs.what[0]!.toUpperCase()}${costs.what.slice(1)}`,
+    text: question,
+    submit: 'Go on',
+    run: async () => run(),
+  })
+}
+
+/** Moves cards to places; asks before it ends agents or starts more than one. */
+function moveCards(session: BoardSession, cards: readonly Card[], places: readonly Place[], text: string): void {
+  if (places.length === 0) return
+  const state = session.state.get()
+  const starting = countStarts(state, places)
+  ask(costsOfMove(state, cards, places, text), () => {
+    perform(session, { type: 'move', places, text })
+    const more = starting === 0 ? '' : starting === 1 ? ' Its agent starts.' : ` ${starting} agents start.`
+    tell(session, `Moved ${text}.${more}`)
+  })
+}
+
+/** Moves cards to the top of another column. */
+export function moveToColumn(session: BoardSession, cards: readonly Card[], target: ShownColumn): void {
+  const moving = cards.filter(({ id }) => !target.ids.includes(id))
+  moveCards(session, moving, placesAtTop(moving, target), `${named(moving)} to ${target.name}`)
+}
+
+/** Moves cards before a card of a column, or to its end. */
+export function moveBefore(
+  session: BoardSession,
+  cards: readonly Card[],
+  target: ShownColumn,
+  anchor: string | undefined,
+): void {
+  const places = placesBefore(cards, target, anchor)
+  const isHere = cards.every(({ id }) => target.ids.includes(id))
+  if (isHere && cards.length === 1 && target.ids[places[0]!.position] === cards[0]!.id) return
+  moveCards(session, cards, places, `${named(cards)} ${isHere ? 'within' : 'to'} ${target.name}`)
+}
+
+const tell = (session: BoardSession, text: string): void => {
+  say(text, { label: 'Undo', run: () => undo(session) })
+  announce(text)
+}
+
+/** Archives or deletes cards. A deleted card can be restored for 30 days. */
+export function removeCards(session: BoardSession, type: 'archive' | 'delete', cards: readonly Card[]): void {
+  if (cards.length === 0) return
+  const run = () => {
+    const text = perform(session, { type, cardIds: cards.map(({ id }) => id) })
+    if (text !== undefined) tell(session, text)
+  }
+  const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent).length
+  if (type === 'archive') return ask({ what: `archive ${named(cards)}`, leaving: cards }, run)
+  confirm({
+    title: `Delete ${named(cards)}?`,
+    text:
+      `${cards.length === 1 ? `“${cards[0]!.title}”` : `${cards.length} cards`} and what was said on ` +
+      `${cards.length === 1 ? 'it' : 'them'} can be restored for 30 days.` +
+      (working > 0 ? ` ${working === 1 ? 'An agent is' : `${working} agents are`} at work and will be ended.` : ''),
+    submit: 'Delete',
+    run: async () => run(),
+  })
+}
+
+/** Does a change at once, and on the server. A new change leaves nothing to redo. */
+function perform(session: BoardSession, change: Change): string | undefined {
+  const { state, moves, text } = withChange({ ...session.state.get(), redos: [] }, session.shown(), change)
+  session.set(() => ({ ...state, selected: new Set() }))
+  carryOut(session, change.type, moves)
+  return text
+}
+
+/** Takes the last change back; asks before that ends or starts an agent. */
+export function undo(session: BoardSession): void {
+  const state = session.state.get()
+  const last = state.undos.at(-1)
+  if (!last) return announceAndSay('There is nothing to undo.')
+  ask(costsOfUndo(state, last), () => {
+    const result = withUndone(session.state.get())
+    if (!result) return
+    session.set(() => result.state)
+    carryOut(session, 'move', result.moves)
+    for (const place of result.back?.places ?? []) void bringBack(session, result.back!.type, place).catch(complain)
+    announceAndSay(result.text ?? '')
+  })
+}
+
+/** Does the change again that was taken back last; asks before that ends or starts an agent. */
+export function redo(session: BoardSession): void {
+  const state = session.state.get()
+  const next = state.redos.at(-1)
+  if (!next) return announceAndSay('There is nothing to redo.')
+  ask(costsOfRedo(state, next), () => {
+    const result = withRedone(session.state.get(), session.shown())
+    if (!result) return
+    session.set(() => result.state)
+    carryOut(session, result.change.type, result.moves)
+    announceAndSay(result.text ?? '')
+  })
+}
+
+function announceAndSay(text: string): void {
+  say(text)
+  announce(text)
+}
+
+function carryOut(session: BoardSession, type: Change['type'], moves: readonly Move[]): void {
+  const current = session.cursor.cardId
+  const followed = moves.find(({ cardId }) => cardId === current)
+  if (type === 'move' && followed) session.cursor.go(followed.cardId)
+  for (const move of moves)
+    void session.changes(() => send(session, type, move)).catch((error: unknown) => refused(session, move, error))
+}
+
+/** A card that could not move is where it was, and the reason is said. */
+function refused(session: BoardSession, move: Move, error: unknown): void {
+  session.set(state => withMoveRefused(state, move.id))
+  const text = `Card ${move.cardId} is where it was: ${reasonOf(error)}`
+  complain(new Error(text))
+  announce(text)
+}
+
+async function send(session: BoardSession, type: Change['type'], move: Move): Promise<void> {
+  const place = { projectId: session.projectId, cardId: move.cardId }
+  const untilMs = Date.now() + giveUpMs
+  const ask = <T>(work: () => Promise<T>) => untilReached(work, () => Date.now() > untilMs)
+  const done = (version: number) => session.set(state => withMoveDone(state, move.id, version))
+  // It is gone when the server has said so; no version of it comes afterwards.
+  if (type === 'delete') {
+    await ask(() => client.cards.delete(place))
+    return done(Infinity)
+  }
+  if (type === 'archive') return done((await ask(() => client.cards.archive(place))).version)
+  const card = await ask(() => client.cards.move({ ...place, columnId: move.columnId!, position: move.position }))
+  done(card.version)
+  const reason = whyNotStarted(card)
+  if (reason !== undefined) complain(new Error(`No agent started on card ${card.id}: ${reason}`))
+}
+
+const bringBack = (session: BoardSession, type: 'unarchive' | 'restore', { cardId, columnId, position }: Place) =>
+  session.changes(async () => {
+    const place = { projectId: session.projectId, cardId }
+    await client.cards[type](place)
+    await client.cards.move({ ...place, columnId, position })
+  })

@@ -1,0 +1,82 @@
+import { Store } from '../app/store.ts'
+import type { BoardSession } from './boardSession.ts'
+
+interface CursorState {
+  columnId?: string
+  /** Column id -> the card in it that tab and the arrows come to. */
+  cards: Readonly<Record<string, string>>
+  /** A card that gets the focus as soon as it is drawn. */
+  wanted?: string
+}
+
+/** Where the keys work. The card under the cursor has the page's focus, and keeps it when it moves. */
+export class Cursor {
+  readonly state = new Store<CursorState>({ cards: {} })
+  readonly #session: BoardSession
+  /** The card that has the focus, and where it stood. */
+  #held: { columnId: string; cardId: string; at: number } | undefined
+
+  constructor(session: BoardSession) {
+    this.#session = session
+  }
+
+  get columnId(): string | undefined {
+    return this.state.get().columnId
+  }
+
+  /** The card that has the focus, or had it last. */
+  get cardId(): string | undefined {
+    const { columnId } = this.state.get()
+    return columnId === undefined ? undefined : this.inColumn(columnId)
+  }
+
+  /** The card of a column that tab comes to. */
+  inColumn(columnId: string): string | undefined {
+    const found = this.#session.column(columnId)?.found ?? []
+    const kept = this.state.get().cards[columnId]
+    return kept !== undefined && found.includes(kept) ? kept : found[0]
+  }
+
+  /** A card has got the focus. */
+  on(columnId: string, cardId: string): void {
+    this.#held = { columnId, cardId, at: this.#session.column(columnId)?.found.indexOf(cardId) ?? 0 }
+    const { columnId: before, cards, wanted } = this.state.get()
+    if (before === columnId && cards[columnId] === cardId && wanted !== cardId) return
+    this.state.set({ columnId, cards: { ...cards, [columnId]: cardId } })
+  }
+
+  /** Gives the focus to a card, wherever it is now. */
+  go(cardId: string): void {
+    const column = this.#session.shown().columns.find(({ found }) => found.includes(cardId))
+    if (column)
+      this.state.update(({ cards }) => ({
+        columnId: column.id,
+        cards: { ...cards, [column.id]: cardId },
+        wanted: cardId,
+      }))
+  }
+
+  /** The column alone, where it has no card. */
+  enter(columnId: string): void {
+    const cardId = this.inColumn(columnId)
+    if (cardId !== undefined) return this.go(cardId)
+    this.state.update(state => ({ ...state, columnId }))
+    document.querySelector<HTMLElement>(`[data-column="${columnId}"] .column-end button`)?.focus()
+  }
+
+  /** Something else has the focus. */
+  release(): void {
+    this.#held = undefined
+  }
+
+  /** After something was drawn: where the card that had the focus was moved or taken away, it or its neighbour has it again. */
+  keep(): void {
+    const held = this.#held
+    if (!held || document.activeElement !== document.body) return
+    if (this.#session.shown().columns.some(({ found }) => found.includes(held.cardId))) return this.go(held.cardId)
+    const found = this.#session.column(held.columnId)?.found ?? []
+    const next = found[Math.min(held.at, found.length - 1)]
+    if (next === undefined) this.enter(held.columnId)
+    else this.go(next)
+  }
+}

@@ -1,0 +1,89 @@
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { EventData } from '../../../src/contract/events.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+
+/** What a card's agent does this second. */
+export interface Doing {
+  agent: string | null
+  text: string
+}
+type Session = EventData<'agent.status'>
+type Message = EventData<'agent.message'>
+
+const atWork: ReadonlySet<string> = new Set(['queued', 'running', 'waiting'])
+const readAtMost = 40
+
+/** What the agents of a project do, card by card, as their events tell of it. */
+export class Doings {
+  readonly state = new Store<ReadonlyMap<string, Doing>>(new Map())
+  readonly #projectId: string
+  /** Session id -> card id. */
+  readonly #cards = new Map<string, string>()
+
+  constructor(projectId: string) {
+    this.#projectId = projectId
+  }
+
+  /** Reads which agents are at work. */
+  async read(): Promise<void> {
+    const projectId = this.#projectId
+    const active = await client.agents.active({ projectId })
+    const begun = await Promise.all(
+      active.slice(0, readAtMost).map(({ cardId }) => client.agents.get({ projectId, cardId }).catch(() => undefined)),
+    )
+    this.#change(map => {
+      for (const { cardId, agent } of active) if (!map.has(cardId)) map.set(cardId, { agent, text: '' })
+      for (const session of begun) if (session) this.#onSession(map, session)
+    })
+  }
+
+  /** Takes over what a frame's events tell. */
+  take(events: readonly LiveMessage[]): void {
+    if (!events.some(({ type }) => type.startsWith('agent.'))) return
+    this.#change(map => {
+      for (const { type, data } of events) {
+        if (type === 'agent.status' || type === 'agent.usage') this.#onSession(map, data as Session)
+        else if (type === 'agent.message' || type === 'agent.tool') this.#onMessage(map, data as Message)
+        else if (type === 'agent.permission') {
+          const { cardId, title } = data as EventData<'agent.permission'>
+          map.set(cardId, { agent: map.get(cardId)?.agent ?? null, text: `asks: ${title}` })
+        }
+      }
+    })
+  }
+
+  #change(change: (map: Map<string, Doing>) => void): void {
+    const map = new Map(this.state.get())
+    change(map)
+    this.state.set(map)
+  }
+
+  #onSession(map: Map<string, Doing>, session: Session): void {
+    const { sessionId, cardId, agent, status, waitingFor, retrying } = session
+    if (sessionId !== null) this.#cards.set(sessionId, cardId)
+    if (!atWork.has(status)) return void map.delete(cardId)
+    const known = map.get(cardId)
+    const text = waitingFor
+      ? `asks: ${waitingFor}`
+      : (retrying ?? (known?.text.startsWith('asks: ') ? '' : known?.text))
+    if (known?.agent !== agent || known.text !== text) map.set(cardId, { agent, text: text ?? '' })
+  }
+
+  #onMessage(map: Map<string, Doing>, message: Message): void {
+    const cardId = this.#cards.get(message.sessionId)
+    const known = cardId === undefined ? undefined : map.get(cardId)
+    if (!known || known.text.startsWith('asks: ')) return
+    const text = textOf(message)
+    if (text !== undefined && text !== known.text) map.set(cardId!, { ...known, text })
+  }
+}
+
+/** What a message says of what is done: the tool at work, or the last words. */
+function textOf({ role, content, tool }: Message): string | undefined {
+  if (tool)
+    return tool.status === 'completed' ? undefined : [tool.name, tool.locations[0]?.path].filter(Boolean).join(' ')
+  if (role === 'thought') return 'thinks…'
+  if (role !== 'agent') return undefined
+  return content.slice(-160).trimEnd().split('\n').at(-1)?.trim()
+}

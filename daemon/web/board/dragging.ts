@@ -1,0 +1,215 @@
+import { countStarts, named, placesAtTop } from '../../../src/boardModel/changes.ts'
+import { announce } from '../app/messages.ts'
+import { Store } from '../app/store.ts'
+import { canChange, chosenCards } from './actions.ts'
+import { moveBefore } from './changing.ts'
+import type { BoardSession } from './boardSession.ts'
+
+/** Cards that are dragged, and before which card of a column they would be dropped. */
+interface Drag {
+  session: BoardSession
+  cardIds: readonly string[]
+  over?: { columnId: string; at: number }
+}
+export const drag = new Store<Drag | undefined>(undefined)
+
+type Library = typeof import('./dragLibrary.ts')
+/** What knows how browsers drag, as soon as it is there: a board is drawn before. */
+export const dragLibrary = new Store<Library | undefined>(undefined)
+
+/** Loads it. */
+export async function loadDragging(): Promise<void> {
+  if (!dragLibrary.get()) dragLibrary.set(await import('./dragLibrary.ts'))
+}
+
+/** Columns that cards can be dropped in, and which place in it a height on the screen means. */
+const columns = new Map<string, { element: HTMLElement; scroller: HTMLElement; placeAt: (y: number) => number }>()
+let pointer = { x: 0, y: 0 }
+
+/** How many agents start when the dragged cards are dropped in a column. */
+export function startsIn({ session, cardIds }: Drag, columnId: string): number {
+  return countStarts(
+    session.state.get(),
+    placesAtTop(
+      cardIds.map(id => ({ id })),
+      { id: columnId },
+    ),
+  )
+}
+
+/** Makes a card one that can be dragged, with a mouse or by a long press. @returns ends it */
+export function dragSource(
+  { combine, draggable, setCustomNativeDragPreview }: Library,
+  element: HTMLElement,
+  session: BoardSession,
+  cardId: string,
+): () => void {
+  let isTouched = false
+  const onTouch = () => (isTouched = true)
+  const onMouse = ({ pointerType }: PointerEvent) => (isTouched = pointerType === 'touch')
+  element.addEventListener('touchstart', onTouch, { passive: true })
+  element.addEventListener('pointerdown', onMouse)
+  return combine(
+    draggable({
+      element,
+      canDrag: () => !isTouched && canChange(session.projectId),
+      onGenerateDragPreview: ({ nativeSetDragImage }) => {
+        const { length } = idsFrom(session, cardId)
+        if (length > 1)
+          setCustomNativeDragPreview({
+            nativeSetDragImage,
+            render: ({ container }) => container.append(previewOf(`${length} cards`)),
+          })
+      },
+      onDragStart: () => begin(session, cardId),
+      onDrag: ({ location }) => over(location.current.input.clientX, location.current.input.clientY),
+      onDrop: ({ location }) => {
+        over(location.current.input.clientX, location.current.input.clientY)
+        drop(location.current.dropTargets.length > 0)
+      },
+    }),
+    longPress(element, session, cardId),
+    () => {
+      element.removeEventListener('touchstart', onTouch)
+      element.removeEventListener('pointerdown', onMouse)
+    },
+  )
+}
+
+/** Makes a column one that takes cards. @returns ends it */
+export function dropColumn(
+  { combine, dropTargetForElements }: Library,
+  columnId: string,
+  element: HTMLElement,
+  scroller: HTMLElement,
+  placeAt: (y: number) => number,
+): () => void {
+  columns.set(columnId, { element, scroller, placeAt })
+  return combine(dropTargetForElements({ element }), () => void columns.delete(columnId))
+}
+
+const idsFrom = (session: BoardSession, cardId: string): string[] =>
+  session.state.get().selected.has(cardId) ? chosenCards(session).map(({ id }) => id) : [cardId]
+
+function begin(session: BoardSession, cardId: string): void {
+  const cardIds = idsFrom(session, cardId)
+  drag.set({ session, cardIds })
+  announce(`Dragging ${named(cardIds.map(id => ({ id })))}`)
+  requestAnimationFrame(scrollAtEdges)
+}
+
+function over(x: number, y: number): void {
+  pointer = { x, y }
+  const now = drag.get()
+  if (!now) return
+  const [columnId, column] =
+    [...columns].find(([, { element }]) => {
+      const { left, right } = element.getBoundingClientRect()
+      return x >= left && x <= right
+    }) ?? []
+  const at = column?.placeAt(y)
+  if (now.over?.columnId === columnId && now.over?.at === at) return
+  drag.set({ ...now, over: columnId === undefined || at === undefined ? undefined : { columnId, at } })
+}
+
+function drop(isInside: boolean): void {
+  const now = drag.get()
+  drag.set(undefined)
+  if (!now?.over || !isInside) return announce('Dropped where it was')
+  const { session, cardIds, over: place } = now
+  const column = session.column(place.columnId)
+  const cards = cardIds.flatMap(id => session.card(id) ?? [])
+  if (!column || cards.length === 0) return
+  const anchor = column.found.slice(place.at).find(id => !cardIds.includes(id))
+  moveBefore(session, cards, column, anchor)
+}
+
+const edge = 56
+const speed = 14
+
+/** Scrolls the column below the pointer, and the columns, while something is dragged near an edge. */
+function scrollAtEdges(): void {
+  const now = drag.get()
+  if (!now) return
+  requestAnimationFrame(scrollAtEdges)
+  const { x, y } = pointer
+  const column = now.over && columns.get(now.over.columnId)
+  if (!column) return
+  const { top, bottom } = column.scroller.getBoundingClientRect()
+  const before = column.scroller.scrollTop
+  column.scroller.scrollTop += push(y, top, bottom)
+  const all = column.element.parentElement!
+  const { left, right } = all.getBoundingClientRect()
+  all.scrollLeft += push(x, left, right)
+  if (column.scroller.scrollTop !== before) over(x, y)
+}
+
+const push = (at: number, from: number, to: number): number =>
+  at < from + edge
+    ? -speed * Math.min(1, (from + edge - at) / edge)
+    : at > to - edge
+      ? speed * Math.min(1, (at - to + edge) / edge)
+      : 0
+
+const pressMs = 400
+const slack = 10
+
+/** Dragging by a long press, which browsers that know touch do not all do themselves. */
+function longPress(element: HTMLElement, session: BoardSession, cardId: string): () => void {
+  const onStart = (event: TouchEvent) => {
+    const touch = event.touches[0]!
+    if (!canChange(session.projectId) || event.touches.length > 1 || (event.target as HTMLElement).closest('.menu'))
+      return
+    const ends = new AbortController()
+    const { signal } = ends
+    let ghost: HTMLElement | undefined
+    const timer = setTimeout(() => {
+      begin(session, cardId)
+      navigator.vibrate?.(10)
+      ghost = previewOf(element.querySelector('.card-title')?.textContent ?? '')
+      ghost.classList.add('ghost')
+      document.body.append(ghost)
+      put(ghost, touch.clientX, touch.clientY)
+    }, pressMs)
+    const end = (isInside: boolean) => {
+      clearTimeout(timer)
+      ends.abort()
+      ghost?.remove()
+      if (ghost) drop(isInside)
+    }
+    const onMove = (moved: TouchEvent) => {
+      const { clientX, clientY } = moved.touches[0]!
+      if (!ghost) {
+        if (Math.hypot(clientX - touch.clientX, clientY - touch.clientY) > slack) end(false)
+        return
+      }
+      moved.preventDefault()
+      put(ghost, clientX, clientY)
+      over(clientX, clientY)
+    }
+    document.addEventListener('touchmove', onMove, { passive: false, signal })
+    document.addEventListener(
+      'touchend',
+      event => {
+        // The click after it would open the card.
+        if (ghost) event.preventDefault()
+        end(true)
+      },
+      { passive: false, signal },
+    )
+    document.addEventListener('touchcancel', () => end(false), { signal })
+    document.addEventListener('contextmenu', menu => menu.preventDefault(), { signal })
+  }
+  element.addEventListener('touchstart', onStart, { passive: true })
+  return () => element.removeEventListener('touchstart', onStart)
+}
+
+function previewOf(text: string): HTMLElement {
+  const preview = document.createElement('div')
+  preview.className = 'drag-preview'
+  preview.textContent = text
+  return preview
+}
+
+const put = (ghost: HTMLElement, x: number, y: number) =>
+  (ghost.style.transform = `translate(${x - 20}px, ${y - 20}px)`)

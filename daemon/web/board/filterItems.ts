@@ -1,0 +1,34 @@
+import type { MenuItem } from '../ui/Menu.tsx'
+import type { BoardSession } from './boardSession.ts'
+
+/** What the board's cards can be filtered by, as far as they have been read. What is chosen is put to the filter's words, or taken out again. */
+export function filterItems(session: BoardSession): MenuItem[] {
+  const { cache, filter } = session.state.get()
+  const doings = session.doings.state.get()
+  const cards = [...cache.cards.values()]
+  const kinds: [string, (string | null | undefined)[], string][] = [
+    ['Status', cards.map(({ status }) => status), ''],
+    ['Label', cards.flatMap(({ labels }) => labels), ''],
+    ['Agent', cards.flatMap(({ id, agent }) => [agent, doings.get(id)?.agent]), ''],
+    ['Person', cards.map(({ creatorName }) => creatorName), '@'],
+  ]
+  const items = kinds.flatMap(([kind, names, sign]) =>
+    [...new Set(names)]
+      .filter(name => !!name)
+      .sort()
+      .map((name, at): MenuItem => {
+        const words = `${sign}${name} `
+        const isOn = ` ${filter} `.includes(` ${words}`)
+        const next = isOn ? `${filter} `.replace(words, '') : `${filter} ${words}`
+        return {
+          label: `${kind} ${name}`,
+          separator: at === 0 && (kind !== 'Status' || filter !== ''),
+          isOn,
+          run: () => session.set(state => ({ ...state, filter: next.trim() })),
+        }
+      }),
+  )
+  return filter === ''
+    ? items
+    : [{ label: 'Show all', run: () => session.set(state => ({ ...state, filter: '' })) }, ...items]
+}

@@ -1,0 +1,98 @@
+import { keymapOf, bindingOf } from '../../../src/boardModel/keymap.ts'
+import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { browserKeys, keyName } from '../app/keyName.ts'
+import { navigate } from '../app/router.ts'
+import { shortcuts } from '../app/settings.ts'
+import { palette } from '../palette/commands.ts'
+import { actionOf, toggleSelected } from './actions.ts'
+import type { BoardSession } from './boardSession.ts'
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest('dialog,[role=menu],.card-panel') !== null)
+
+/** Hears the keys of the board. @returns ends it */
+export function hearKeys(session: BoardSession, { filter }: { filter: () => void }): () => void {
+  let pressed: string[] = []
+  const onKey = (event: KeyboardEvent) => {
+    if (event.metaKey || event.defaultPrevented || isTyping(event.target) || event.key === 'Shift') return
+    const keymap = keymapOf(shortcuts.get())
+    const name = keyName(event)
+    if (browserKeys.has(name)) return
+    let binding = bindingOf(keymap, [...pressed, name])
+    if (binding === undefined && pressed.length > 0) binding = bindingOf(keymap, [name])
+    pressed = binding === 'more' ? [...pressed, name] : []
+    if (binding === undefined) return
+    // A button or a link is pressed by enter, tab goes on, as everywhere.
+    if (binding === 'nextTab' || (binding === 'open' && !isCard(event.target))) return
+    if (binding === 'more' || act(session, binding, filter)) event.preventDefault()
+  }
+  document.addEventListener('keydown', onKey)
+  return () => document.removeEventListener('keydown', onKey)
+}
+
+const isCard = (target: EventTarget | null): boolean =>
+  target === document.body || (target instanceof HTMLElement && target.classList.contains('card-title'))
+
+const page = 8
+
+function act(session: BoardSession, action: ShortcutAction, filter: () => void): boolean {
+  const { columns } = session.shown()
+  const at = Math.max(
+    0,
+    columns.findIndex(({ id }) => id === session.cursor.columnId),
+  )
+  const column = columns[at]
+  if (!column) return false
+  const cardId = session.cursor.columnId === undefined ? undefined : session.cursor.cardId
+  const row = cardId === undefined ? -1 : column.found.indexOf(cardId)
+  const step = { down: 1, up: -1, pageDown: page, pageUp: -page, top: -Infinity, bottom: Infinity }[action as string]
+  if (step !== undefined) {
+    const to = column.found[Math.max(0, Math.min(column.found.length - 1, row + step))]
+    if (to !== undefined) session.cursor.go(to)
+    return true
+  }
+  switch (action) {
+    case 'left':
+    case 'right': {
+      const next = columns[at + (action === 'left' ? -1 : session.cursor.columnId === undefined ? 0 : 1)]
+      if (next) session.cursor.enter(next.id)
+      return true
+    }
+    case 'select':
+      if (cardId === undefined) return false
+      toggleSelected(session, [cardId])
+      if (column.found[row + 1] !== undefined) session.cursor.go(column.found[row + 1]!)
+      return true
+    case 'selectAll':
+      toggleSelected(session, column.found)
+      return true
+    case 'filter':
+      filter()
+      return true
+    case 'jump':
+    case 'project':
+      palette.set({ isOpen: true })
+      return true
+    case 'back':
+    case 'quit':
+      return back(session)
+    default: {
+      const run = actionOf(session, action)
+      run?.()
+      return run !== undefined
+    }
+  }
+}
+
+/** Clears the selection, then the filter, then closes the card. */
+function back(session: BoardSession): boolean {
+  const { selected, filter, boardId } = session.state.get()
+  if (selected.size > 0) session.set(state => ({ ...state, selected: new Set() }))
+  else if (filter !== '') session.set(state => ({ ...state, filter: '' }))
+  else if (/\/beside\//.test(location.hash)) navigate({ name: 'board', projectId: session.projectId, boardId })
+  else return false
+  return true
+}

@@ -1,0 +1,176 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { complain } from '../app/messages.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { useProject } from '../app/projects.ts'
+import { Field } from '../ui/Field.tsx'
+import { Check } from '../ui/Inputs.tsx'
+import { plainText } from '../ui/plainText.ts'
+import { Heading } from './Heading.tsx'
+import { useCanWork } from './canWork.ts'
+import { useCard, useOpened } from './openedCard.ts'
+
+type Provider = Output<Contract['agents']['providers']>[number]
+interface Offered {
+  id: string
+  name: string
+}
+
+/** Which agent works on the card, and how. What is left open is decided by the column, the project, the server. */
+export function AgentChoice() {
+  const opened = useOpened()
+  const card = useCard()
+  const { projectId, cardId } = opened
+  const canWork = useCanWork(projectId)
+  const offers = useOffers(projectId, card)
+  const credentials = useLoad(() => client.credentials.list(), [])
+  const place = { projectId, cardId }
+  const change = (fields: Parameters<typeof client.cards.update>[0] extends infer T ? Partial<T> : never) =>
+    void client.cards.update({ ...place, ...fields }).then(opened.setCard, complain)
+  const agent = offers.agents.find(({ id }) => id === card.agent)
+  const warning = agent && !agent.installed ? `${agent.name} is not installed. ${agent.install ?? ''}` : undefined
+  return (
+    <section>
+      <Heading>Who works on it</Heading>
+      <div className="card-choices">
+        <Choice
+          label="Agent"
+          value={card.agent}
+          offered={offers.agents.filter(({ installed, id }) => installed || id === card.agent)}
+          isDisabled={!canWork}
+          hint={warning}
+          onChange={id => change({ agent: id, model: null, mode: null, effort: null })}
+        />
+        {(offers.profiles.length > 0 || card.profile !== null) && (
+          <Choice
+            label="Profile"
+            value={card.profile}
+            offered={offers.profiles}
+            isDisabled={!canWork}
+            onChange={id => change({ profile: id })}
+          />
+        )}
+        {(['model', 'mode', 'effort'] as const).map(kind =>
+          offers[`${kind}s`].length > 0 || card[kind] !== null ? (
+            <Choice
+              key={kind}
+              label={`${kind[0]!.toUpperCase()}${kind.slice(1)}`}
+              value={card[kind]}
+              offered={offers[`${kind}s`]}
+              isDisabled={!canWork}
+              onChange={id => change({ [kind]: id })}
+            />
+          ) : null,
+        )}
+        {canWork && (credentials.value?.length ?? 0) > 0 && (
+          <CredentialChoice place={place} offered={credentials.value!} />
+        )}
+      </div>
+      <Check
+        label="Auto mode"
+        hint="It moves on through its pipeline by itself."
+        value={card.autoMode}
+        disabled={!canWork}
+        onChange={enabled => void client.cards.setAutoMode({ ...place, enabled }).then(opened.setCard, complain)}
+      />
+      <Check
+        label="Worktree of its own"
+        hint="Without one the agent works in the project’s folder itself."
+        value={card.useWorktree}
+        disabled={!canWork}
+        onChange={useWorktree => change({ useWorktree })}
+      />
+    </section>
+  )
+}
+
+/** What is offered for the agent that counts: the card's own, else its profile's, else the project's, else all installed ones. */
+function useOffers(projectId: string, card: { agent: string | null; profile: string | null }) {
+  const read = useLoad(async () => {
+    const [agents, profiles] = await Promise.all([client.agents.providers(), client.agentProfiles.list()])
+    return { agents, profiles }
+  }, [])
+  const project = useProject(projectId)
+  const { agents = [], profiles = [] } = read.value ?? {}
+  const named = card.agent ?? profiles.find(({ name }) => name === card.profile)?.agent ?? project?.agent ?? undefined
+  const meant = agents.filter(({ id, installed }) => (named === undefined ? installed : id === named))
+  const all = (kind: 'models' | 'modes' | 'efforts'): Offered[] => [
+    ...new Map(meant.flatMap((each: Provider) => each[kind].map(one => [one.id, one] as const))).values(),
+  ]
+  return {
+    agents,
+    profiles: profiles
+      .filter(({ agent }) => card.agent === null || agent === card.agent)
+      .map(({ name }) => ({ id: name, name })),
+    models: all('models'),
+    modes: all('modes'),
+    efforts: all('efforts'),
+  }
+}
+
+interface ChoiceProps {
+  label: string
+  value: string | null
+  offered: readonly Offered[]
+  isDisabled: boolean
+  hint?: string
+  onChange: (id: string | null) => void
+}
+
+function Choice({ label, value, offered, isDisabled, hint, onChange }: ChoiceProps) {
+  const isOffered = value === null || offered.some(({ id }) => id === value)
+  return (
+    <Field label={label} hint={hint}>
+      {props => (
+        <select
+          {...props}
+          value={value ?? ''}
+          disabled={isDisabled}
+          onChange={({ target }) => onChange(target.value || null)}
+        >
+          <option value="">As the column or project says</option>
+          {!isOffered && <option value={value}>{value}</option>}
+          {offered.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {plainText(name)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+/** The server tells nobody which credential a card has: choosing says what it is from now on. */
+function CredentialChoice({
+  place,
+  offered,
+}: {
+  place: { projectId: string; cardId: string }
+  offered: readonly Offered[]
+}) {
+  return (
+    <Field label="Credential" hint="Choosing replaces the one that it has.">
+      {props => (
+        <select
+          {...props}
+          value="keep"
+          onChange={({ target: { value } }) =>
+            void client.credentials
+              .chooseForCard({ ...place, credentialId: value === 'none' ? null : value })
+              .catch(complain)
+          }
+        >
+          <option value="keep">Leave it as it is</option>
+          <option value="none">As the project says</option>
+          {offered.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}

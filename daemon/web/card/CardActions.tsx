@@ -1,0 +1,174 @@
+import { useMemo } from 'react'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import type { CardDetail, Column } from '../../../src/boardModel/cardCache.ts'
+import { complain, say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Menu, type MenuItem } from '../ui/Menu.tsx'
+import { useCanWork } from './canWork.ts'
+import { useCard, useOpened } from './openedCard.ts'
+
+const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
+
+/** What is done with a card: what most people want now as a button, all else in a menu. */
+export function CardActions({ onGone }: { onGone: () => void }) {
+  const { projectId } = useOpened()
+  const card = useCard()
+  const canWork = useCanWork(projectId)
+  const columns = useLoad(() => client.columns.list({ projectId, boardId: card.boardId }), [projectId, card.boardId])
+  const actions = useMemo(() => actionsOf(projectId, card, columns.value ?? [], onGone), [card, columns.value])
+  if (!canWork) return null
+  const { main, items } = actions
+  return (
+    <>
+      {main && (
+        <Button isMain={main.isMain} isDanger={main.isDanger} icon={main.icon} title={main.title} onClick={main.run}>
+          {main.label}
+        </Button>
+      )}
+      <Menu label="More about this card" items={items} />
+    </>
+  )
+}
+
+interface MainAction extends Pick<MenuItem, 'label' | 'icon' | 'isDanger'> {
+  run: () => void | Promise<unknown>
+  title?: string
+  isMain?: boolean
+}
+
+function actionsOf(projectId: string, card: CardDetail, columns: readonly Column[], onGone: () => void) {
+  const place = { projectId, cardId: card.id }
+  const { status, hasActiveAgent, archivedAt } = card
+  const hasWorked = card.sessions.length > 0
+  const { start, first } = startOf(place, card, columns)
+  const cancel: MainAction = {
+    label: 'Cancel',
+    icon: 'stop',
+    isDanger: true,
+    title: 'Ends the agent; files that it wrote stay',
+    run: () => client.agents.cancel(place),
+  }
+  const retry: MainAction = {
+    label: 'Retry',
+    icon: 'run',
+    isMain: true,
+    title: 'Goes on with the latest session, which uses tokens',
+    run: () => client.agents.retry(place),
+  }
+  const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first
+  const items: MenuItem[] = []
+  const add = (isThere: boolean, item: MenuItem) => isThere && items.push(item)
+  add(hasWorked && !hasActiveAgent && main !== retry, { label: 'Retry: go on with the latest session', run: retry.run })
+  add(hasWorked && !hasActiveAgent, {
+    label: 'Relaunch: start a new session',
+    run: () =>
+      confirm({
+        title: 'Start a new session?',
+        text: 'The agent begins anew with the card’s prompt, which uses tokens. What it said before stays in the transcript, and its files stay.',
+        submit: 'Relaunch',
+        isDanger: false,
+        run: start,
+      }),
+  })
+  add(hasActiveAgent, {
+    label: 'Relay: hand over to a fresh session',
+    run: () =>
+      confirm({
+        title: 'Hand over to a fresh session?',
+        text: 'The running session ends, and a new one goes on with a condensed context. That uses tokens.',
+        submit: 'Relay',
+        isDanger: false,
+        run: () => client.agents.relay(place),
+      }),
+  })
+  add(hasWorked, { label: 'Summarize what was done', run: () => summarize(place) })
+  add(card.columnType !== 'done', { label: 'Complete: move to done', run: () => client.cards.complete(place) })
+  add(true, { label: 'Copy its address', run: () => copyAddress(place) })
+  add(archivedAt === null, { label: 'Archive', separator: true, run: () => archive(place) })
+  add(archivedAt !== null, { label: 'Bring back', separator: true, run: () => client.cards.unarchive(place) })
+  items.push({ label: 'Delete…', isDanger: true, run: () => askToDelete(place, card, onGone) })
+  return { main, items }
+}
+
+interface Place {
+  projectId: string
+  cardId: string
+}
+
+/** A new session, for which a card outside of an active column moves into the first one; the first time after a word about what that means. */
+function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
+  const active = columns.filter(({ columnType }) => columnType === 'active')
+  const column = active.find(({ id }) => id === card.columnId) ?? active[0]
+  const what = card.kind === 'terminal' ? 'its command' : 'its agent'
+  const isThere = !column || column.id === card.columnId
+  const where = isThere ? '' : ` The card moves to “${column.name}”.`
+  const start = (): Promise<unknown> => {
+    if (!isThere) return client.cards.move({ ...place, columnId: column.id, mustStart: true })
+    return card.deferred ? client.cards.activate(place) : client.agents.relaunch(place)
+  }
+  const first: MainAction = {
+    label: card.deferred && isThere ? 'Activate' : 'Start',
+    icon: 'run',
+    isMain: true,
+    run: () =>
+      confirm({
+        title: `Start ${what}?`,
+        text: `${where}${card.kind === 'terminal' ? ` It runs: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on it${card.useWorktree ? ' in a worktree of its own' : ' in the project’s folder itself'}, which uses tokens.`}`.trim(),
+        submit: 'Start',
+        isDanger: false,
+        run: start,
+      }),
+  }
+  return { start, first: card.archivedAt === null && column ? first : undefined }
+}
+
+async function archive(place: Place): Promise<void> {
+  await client.cards.archive(place)
+  say('Archived.', { label: 'Undo', run: () => void client.cards.unarchive(place).catch(complain) })
+}
+
+async function summarize(place: Place): Promise<void> {
+  await client.agents.summary(place)
+  say('Summarized. The summary is below “Sessions”.')
+}
+
+async function copyAddress({ projectId, cardId }: Place): Promise<void> {
+  const address = `${location.origin}${location.pathname}#/projects/${projectId}/cards/${cardId}`
+  await navigator.clipboard.writeText(address)
+  say('Its address is copied.')
+}
+
+function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
+  const remove = async (force: boolean) => {
+    await client.cards.delete({ ...place, force })
+    onGone()
+    say(`Deleted “${card.title}”.`, { label: 'Undo', run: () => void client.cards.restore(place).catch(complain) })
+  }
+  const lost = [
+    card.hasActiveAgent && 'Cancel its agent first.',
+    card.sessions.length > 0 && `Its transcript of ${card.sessions.length} sessions goes with it.`,
+    card.gitBranch !== null && `Its worktree goes; the branch ${card.gitBranch} stays until it is deleted for good.`,
+  ].filter(Boolean)
+  confirm({
+    title: 'Delete the card?',
+    text: ['It can be restored for 30 days.', ...lost].join(' '),
+    submit: 'Delete',
+    run: () =>
+      remove(false).catch((error: unknown) => {
+        if (!(error instanceof ApiFailure) || error.code !== 'WORKTREE_DIRTY') throw error
+        // After this dialog has closed.
+        setTimeout(() =>
+          confirm({
+            title: 'Delete it with work that is nowhere else?',
+            text: 'Its worktree has changes that are not committed, or commits that are nowhere else. They go; the server keeps a patch of them in its data folder.',
+            submit: 'Delete with the changes',
+            typed: card.title.length <= 40 ? card.title : undefined,
+            run: () => remove(true),
+          }),
+        )
+      }),
+  })
+}

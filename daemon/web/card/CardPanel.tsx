@@ -1,0 +1,83 @@
+import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from 'react'
+import { CardView } from './CardView.tsx'
+import { changeLayout, useWidth } from './panelStates.ts'
+
+interface CardPanelProps {
+  projectId: string
+  cardId: string
+  onClose: () => void
+}
+
+const usualWidth = 560
+const minWidth = 340
+const stepPx = 24
+
+/** A card beside its board, as wide as the person wants it. */
+export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
+  const panel = useRef<HTMLElement>(null)
+  const width = useWidth(cardId) ?? usualWidth
+  useEffect(() => {
+    const before = document.activeElement
+    panel.current!.focus({ preventScroll: true })
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  const resize = (to: number) =>
+    changeLayout(projectId, cardId, { width: Math.round(Math.max(minWidth, Math.min(to, innerWidth - 80))) })
+  return (
+    <aside
+      className="card-panel"
+      aria-label="Card"
+      ref={panel}
+      tabIndex={-1}
+      style={{ width }}
+      onKeyDown={event => onKey(event, onClose)}
+    >
+      <Edge width={width} onWidth={resize} />
+      <CardView key={cardId} projectId={projectId} cardId={cardId} onClose={onClose} />
+    </aside>
+  )
+}
+
+/** Keys of the board are not pressed in the card; Escape leaves it, unless something is typed. */
+function onKey(event: KeyboardEvent, onClose: () => void): void {
+  if (event.ctrlKey || event.metaKey) return
+  event.stopPropagation()
+  if (event.key !== 'Escape' || event.defaultPrevented) return
+  if ((event.target as Element).closest('input, textarea, select, dialog, [role=menu]')) return
+  onClose()
+}
+
+/** The edge that is dragged, or moved with the arrows. */
+function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => void }) {
+  const begin = useRef<{ x: number; width: number }>(undefined)
+  const onPointerDown = (event: PointerEvent<HTMLDivElement>) => {
+    event.preventDefault()
+    event.currentTarget.setPointerCapture(event.pointerId)
+    begin.current = { x: event.clientX, width }
+  }
+  const onPointerMove = ({ clientX }: PointerEvent) => {
+    if (begin.current) onWidth(begin.current.width + begin.current.x - clientX)
+  }
+  return (
+    <div
+      className="edge"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the card"
+      aria-valuenow={width}
+      aria-valuemin={minWidth}
+      aria-valuemax={innerWidth}
+      tabIndex={0}
+      onPointerDown={onPointerDown}
+      onPointerMove={onPointerMove}
+      onPointerUp={() => (begin.current = undefined)}
+      onPointerCancel={() => (begin.current = undefined)}
+      onKeyDown={({ key }) => {
+        if (key === 'ArrowLeft') onWidth(width + stepPx)
+        if (key === 'ArrowRight') onWidth(width - stepPx)
+      }}
+    />
+  )
+}

@@ -1,0 +1,41 @@
+import { Time } from '../ui/Time.tsx'
+import { Heading } from './Heading.tsx'
+import { AgentChoice } from './AgentChoice.tsx'
+import { Attachments } from './Attachments.tsx'
+import { LabelEditor } from './LabelEditor.tsx'
+import { Locks, Monitors } from './Monitors.tsx'
+import { useCard } from './openedCard.ts'
+import { PipelineEditor } from './Pipeline.tsx'
+import { PreSessionTalk } from './PreSessionTalk.tsx'
+import { Prompt } from './Prompt.tsx'
+import { Sessions } from './Sessions.tsx'
+import { Worktree } from './Worktree.tsx'
+
+/** What a card is: its prompt, and all that decides how it is worked on. */
+export function CardTab() {
+  const card = useCard()
+  return (
+    <div className="opened-tab">
+      {card.kind === 'terminal' && card.command !== null && (
+        <section>
+          <Heading>Command</Heading>
+          <pre className="printed">{card.command}</pre>
+        </section>
+      )}
+      <Prompt />
+      {card.kind === 'kanban' && <PreSessionTalk />}
+      <LabelEditor />
+      <Attachments />
+      {card.kind === 'kanban' && <AgentChoice />}
+      <Worktree />
+      {card.kind === 'kanban' && <PipelineEditor />}
+      <Sessions />
+      <Monitors />
+      <Locks />
+      <p className="dim">
+        {card.kind === 'terminal' ? 'Terminal card' : 'Card'}, made <Time at={card.createdAt} />, changed{' '}
+        <Time at={card.updatedAt} />
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,113 @@
+import { lazy, Suspense, useEffect, useId, useState, type KeyboardEvent } from 'react'
+import { useStore } from '../app/store.ts'
+import { CardTab } from './CardTab.tsx'
+import type { OpenedCardStore } from './openedCard.ts'
+import { changeLayout, useLayout } from './panelStates.ts'
+
+const ReviewView = lazy(async () => ({ default: (await import('../review/ReviewView.tsx')).ReviewView }))
+const CardTranscript = lazy(async () => ({
+  default: (await import('../transcript/CardTranscript.tsx')).CardTranscript,
+}))
+
+const tabs = [
+  { id: 'card', label: 'Card' },
+  { id: 'transcript', label: 'Transcript' },
+  { id: 'changes', label: 'Changes' },
+] as const
+
+type TabName = (typeof tabs)[number]['id']
+
+/** What of a card is shown. */
+export interface CardPart {
+  /** The tab that the address names; without one it is the one that the person left. */
+  tab?: string
+  /** The review at which the address has the changes begin. */
+  since?: string
+  /** Told when another part is chosen. */
+  onPart?: (tab: string, since?: string) => void
+}
+
+const known = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
+
+/** The parts of a card, one of which is shown. */
+export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: OpenedCardStore }) {
+  const { projectId, cardId } = opened
+  const kept = useLayout(cardId)?.tab
+  const [chosen, setChosen] = useState<string>()
+  const [begin, setBegin] = useState(since)
+  // Another address of the same card.
+  useEffect(() => {
+    setChosen(undefined)
+    if (tab === 'changes') setBegin(since)
+  }, [tab, since])
+  const shown = known(chosen) ?? known(tab) ?? known(kept) ?? 'card'
+  const id = useId()
+  const choose = (name: TabName) => {
+    setChosen(name)
+    changeLayout(projectId, cardId, { tab: name })
+    onPart?.(name, name === 'changes' ? begin : undefined)
+  }
+  const beginAt = (review: string | undefined) => {
+    setBegin(review)
+    onPart?.('changes', review)
+  }
+  return (
+    <>
+      <TabList opened={opened} id={id} shown={shown} onChoose={choose} />
+      <div
+        className={`opened-content of-${shown}`}
+        role="tabpanel"
+        id={`${id}-panel`}
+        aria-labelledby={`${id}-${shown}`}
+      >
+        <Suspense fallback={<p className="loading">Loading…</p>}>
+          {shown === 'card' && <CardTab />}
+          {shown === 'transcript' && <CardTranscript />}
+          {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
+        </Suspense>
+      </div>
+    </>
+  )
+}
+
+interface TabListProps {
+  opened: OpenedCardStore
+  id: string
+  shown: TabName
+  onChoose: (name: TabName) => void
+}
+
+function TabList({ opened, id, shown, onChoose }: TabListProps) {
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    const next = (tabs.findIndex(each => each.id === shown) + step + tabs.length) % tabs.length
+    onChoose(tabs[next]!.id)
+    event.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[next]!.focus()
+  }
+  return (
+    <div className="opened-tabs" role="tablist" aria-label="Parts of the card" onKeyDown={onKeyDown}>
+      {tabs.map(each => (
+        <button
+          key={each.id}
+          type="button"
+          role="tab"
+          id={`${id}-${each.id}`}
+          aria-selected={each.id === shown}
+          aria-controls={`${id}-panel`}
+          tabIndex={each.id === shown ? 0 : -1}
+          onClick={() => onChoose(each.id)}
+        >
+          {each.label}
+          {each.id === 'transcript' && <Asking opened={opened} />}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** How many questions wait. */
+function Asking({ opened }: { opened: OpenedCardStore }) {
+  const count = useStore(opened.state, ({ questions }) => questions.length)
+  return count === 0 ? null : <span className="asking">{count === 1 ? '1 question' : `${count} questions`}</span>
+}

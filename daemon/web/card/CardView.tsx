@@ -1,0 +1,98 @@
+import { useEffect } from 'react'
+import { hrefOf } from '../app/router.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { Icon } from '../ui/Icon.tsx'
+import { Failure, useTitle } from '../ui/Page.tsx'
+import { Status } from '../ui/Status.tsx'
+import { CardActions } from './CardActions.tsx'
+import { CardTabs, type CardPart } from './CardTabs.tsx'
+import { CardTitle } from './CardTitle.tsx'
+import { AsPage } from './Heading.tsx'
+import { OpenedProvider, useCard, useOpened, useOpenedCard } from './openedCard.ts'
+import { keepLayout, readLayouts } from './panelStates.ts'
+
+interface CardViewProps extends CardPart {
+  projectId: string
+  cardId: string
+  isPage?: boolean
+  onClose: () => void
+}
+
+/** A card whole: what it is, what was said, and what was changed. */
+export function CardView({ projectId, cardId, isPage = false, onClose, ...part }: CardViewProps) {
+  const opened = useOpenedCard(projectId, cardId)
+  const card = useStore(opened.state, state => state.card)
+  const error = useStore(opened.state, state => state.error)
+  useTitle(card?.title ?? '')
+  useEffect(() => {
+    void readLayouts(projectId)
+    return () => keepLayout(projectId, cardId)
+  }, [projectId, cardId])
+  if (!card)
+    return (
+      <div className="opened-missing">
+        {error === undefined ? (
+          <p className="loading">Loading…</p>
+        ) : (
+          <Failure error={error} onRetry={() => opened.read()}>
+            <Button onClick={onClose}>Back to the board</Button>
+          </Failure>
+        )}
+      </div>
+    )
+  return (
+    <OpenedProvider value={opened}>
+      <AsPage value={isPage}>
+        <div className={isPage ? 'opened-view as-page' : 'opened-view'}>
+          <Head isPage={isPage} onClose={onClose} />
+          <CardTabs opened={opened} {...part} />
+        </div>
+      </AsPage>
+    </OpenedProvider>
+  )
+}
+
+/** Which card it is, how it stands, and what can be done with it. */
+function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onClose'>>) {
+  const { projectId, cardId, state } = useOpened()
+  const card = useCard()
+  const isDeleted = useStore(state, now => now.isDeleted)
+  return (
+    <header className="opened-head">
+      <div className="opened-bar">
+        {isPage && (
+          <a className="button plain" href={hrefOf({ name: 'board', projectId, boardId: card.boardId })}>
+            <Icon name="back" /> Board
+          </a>
+        )}
+        <span className="dim">
+          #{cardId} · {card.columnName}
+        </span>
+        <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
+        {card.archivedAt !== null && <span className="label">archived</span>}
+        <span className="grow" />
+        <CardActions onGone={onClose} />
+        {!isPage && (
+          <>
+            <a
+              className="button plain square wide-only"
+              href={hrefOf({ name: 'card', projectId, cardId })}
+              aria-label="Open on its own page"
+              title="Open on its own page"
+            >
+              <Icon name="expand" />
+            </a>
+            <Button isPlain icon="close" label="Close the card" onClick={onClose} />
+          </>
+        )}
+      </div>
+      {isDeleted && (
+        <p className="notice failure" role="alert">
+          This card was deleted.
+        </p>
+      )}
+      <CardTitle isPage={isPage} />
+    </header>
+  )
+}

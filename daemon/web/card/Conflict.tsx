@@ -1,0 +1,22 @@
+import { reasonOf } from '../app/reasons.ts'
+import { Button } from '../ui/Button.tsx'
+import type { useEdited } from './editing.ts'
+
+/** Says that somebody else has changed what is being edited, and what went wrong. What was typed stays. */
+export function Conflict({ edited }: { edited: ReturnType<typeof useEdited> }) {
+  const { theirs, error, keepMine, end } = edited
+  if (theirs !== undefined)
+    return (
+      <div className="notice failure" role="alert">
+        <p>Somebody else has changed it meanwhile. What you typed is kept. It is now:</p>
+        <pre className="printed theirs">{theirs === '' ? '(empty)' : theirs}</pre>
+        <Button onClick={keepMine}>Keep mine</Button>
+        <Button onClick={end}>Take theirs</Button>
+      </div>
+    )
+  return error === undefined ? null : (
+    <p className="error" role="alert">
+      {reasonOf(error)}
+    </p>
+  )
+}

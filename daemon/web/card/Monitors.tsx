@@ -1,0 +1,84 @@
+import { client } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { plainText } from '../ui/plainText.ts'
+import { Time } from '../ui/Time.tsx'
+import { Heading } from './Heading.tsx'
+import { useCanWork } from './canWork.ts'
+import { useCard, useOpened, type Monitor } from './openedCard.ts'
+
+/** Commands that the card's agent has the server run again and again. */
+export function Monitors() {
+  const { state, projectId } = useOpened()
+  const monitors = useStore(state, now => now.monitors) ?? []
+  const canWork = useCanWork(projectId)
+  if (monitors.length === 0) return null
+  return (
+    <section>
+      <Heading>Monitors</Heading>
+      <ul className="monitors">
+        {monitors.map(monitor => (
+          <li key={monitor.id}>
+            <MonitorFacts monitor={monitor} />
+            {canWork && (
+              <Button
+                isPlain
+                icon="trash"
+                label={`Remove the monitor ${plainText(monitor.description ?? monitor.command)}`}
+                onClick={() =>
+                  confirm({
+                    title: 'Remove the monitor?',
+                    text: 'It runs no more, and a run that is under way is ended.',
+                    submit: 'Remove',
+                    run: () => client.monitors.deleteProject({ projectId, monitorId: monitor.id }),
+                  })
+                }
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function MonitorFacts({ monitor }: { monitor: Monitor }) {
+  const { command, description, status, intervalSecs, error, output, lastFinishedAt } = monitor
+  return (
+    <div>
+      <p>
+        {description !== null && plainText(description)} <code>{plainText(command)}</code>
+      </p>
+      <p className="dim">
+        {status}, every {intervalSecs} s{lastFinishedAt && <>, last </>}
+        {lastFinishedAt && <Time at={lastFinishedAt} />}
+        {error !== null && `: ${plainText(error)}`}
+      </p>
+      {output !== '' && (
+        <details>
+          <summary>Its output</summary>
+          <pre className="printed">{plainText(output)}</pre>
+        </details>
+      )}
+    </div>
+  )
+}
+
+/** What holds the card, so that others have to wait. */
+export function Locks() {
+  const { locks } = useCard()
+  if (locks.length === 0) return null
+  return (
+    <section>
+      <Heading>Locks</Heading>
+      <ul>
+        {locks.map(({ kind, holder, acquiredAt }) => (
+          <li key={`${kind} ${holder}`}>
+            {kind}, held by {holder} since <Time at={acquiredAt} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

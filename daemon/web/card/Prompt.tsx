@@ -1,0 +1,50 @@
+import { Button } from '../ui/Button.tsx'
+import { Markdown } from '../ui/Markdown.tsx'
+import { Heading } from './Heading.tsx'
+import { useCanWork } from './canWork.ts'
+import { Conflict } from './Conflict.tsx'
+import { useEdited } from './editing.ts'
+import { useOpened } from './openedCard.ts'
+
+/** What the card's agent is told, as Markdown. Ctrl+Enter keeps what was typed, Escape leaves it. */
+export function Prompt() {
+  const edited = useEdited('prompt')
+  const canWork = useCanWork(useOpened().projectId)
+  return (
+    <section>
+      <div className="section-head">
+        <Heading>Prompt</Heading>
+        {canWork && !edited.isEditing && <Button isPlain icon="edit" label="Edit the prompt" onClick={edited.begin} />}
+      </div>
+      {!edited.isEditing && edited.now.trim() === '' && (
+        <p className="dim">No prompt: the agent gets the title and the prompt of its column.</p>
+      )}
+      {!edited.isEditing && edited.now.trim() !== '' && <Markdown text={edited.now} breaks />}
+      {edited.isEditing && (
+        <>
+          <textarea
+            className="prompt-editor"
+            aria-label="Prompt"
+            autoFocus
+            rows={12}
+            value={edited.text}
+            onChange={({ target }) => edited.setText(target.value)}
+            onKeyDown={event => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void edited.save()
+              if (event.key === 'Escape' && edited.text === edited.now) edited.end()
+              if (event.key === 'Escape') event.stopPropagation()
+            }}
+          />
+          <div className="buttons">
+            <span className="hint">Markdown; Ctrl+Enter saves</span>
+            <Button onClick={edited.end}>Leave it</Button>
+            <Button isMain disabled={edited.theirs !== undefined} onClick={edited.save}>
+              Save
+            </Button>
+          </div>
+          <Conflict edited={edited} />
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import { client } from '../app/session.ts'
+import { draftOf, keepDraft } from '../ui/draft.ts'
+import { useCard, useOpened } from './openedCard.ts'
+
+/** What is typed, and the text from which it began: a change by somebody else shows in that. */
+interface Edit {
+  text: string
+  base: string
+}
+
+/** A text of the card that is edited in place. What is typed survives a reload, and is never written over somebody else's change. */
+export function useEdited(field: 'title' | 'prompt') {
+  const opened = useOpened()
+  const card = useCard()
+  const key = `card ${card.id} ${field}`
+  const [edit, setEdit] = useState<Edit | undefined>(() => readEdit(key))
+  const [error, setError] = useState<unknown>()
+  const now = card[field]
+  const keep = (next: Edit | undefined) => {
+    setEdit(next)
+    keepDraft(key, next === undefined ? '' : JSON.stringify(next))
+  }
+  const end = () => {
+    keep(undefined)
+    setError(undefined)
+  }
+  const save = async () => {
+    if (!edit) return
+    if (edit.text === now) return end()
+    setError(undefined)
+    try {
+      await write(edit)
+      end()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const write = async ({ text, base }: Edit): Promise<void> => {
+    const place = { projectId: opened.projectId, cardId: card.id }
+    for (let tries = 0; tries < maxTries; tries++) {
+      const current = opened.state.get().card!
+      if (current[field] !== base) throw new Error('Somebody else has changed it meanwhile.')
+      try {
+        return opened.setCard(
+          await client.cards.update({ ...place, [field]: text }, { ifMatch: `"${current.version}"` }),
+        )
+      } catch (failure) {
+        // Its version grows with every change of the card: what counts is whether this text is another.
+        if (!(failure instanceof ApiFailure) || failure.code !== 'VERSION_CONFLICT') throw failure
+        opened.setCard(await client.cards.get(place))
+      }
+    }
+    throw new Error('The card changes all the time. Try again.')
+  }
+  return {
+    now,
+    text: edit?.text ?? now,
+    isEditing: edit !== undefined,
+    /** Somebody else's text, where it has changed since one began. */
+    theirs: edit !== undefined && edit.base !== now ? now : undefined,
+    error,
+    begin: () => keep({ text: now, base: now }),
+    setText: (text: string) => keep({ text, base: edit?.base ?? now }),
+    /** Goes on with what was typed, over somebody else's. */
+    keepMine: () => keep({ text: edit?.text ?? now, base: now }),
+    end,
+    save,
+  }
+}
+
+const maxTries = 5
+
+function readEdit(key: string): Edit | undefined {
+  const kept = draftOf(key)
+  try {
+    return kept === '' ? undefined : (JSON.parse(kept) as Edit)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,201 @@
+import { createContext, useContext, useEffect, useMemo } from 'react'
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import {
+  merged,
+  messagesAtOnce,
+  unreadCard,
+  withLiveEvents,
+  withRead,
+  type OpenedCard,
+} from '../../../src/boardModel/openedCard.ts'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { follow } from '../app/live.ts'
+import { client } from '../app/session.ts'
+import { Store, useStore } from '../app/store.ts'
+
+export type Question = Output<Contract['agents']['get']>['questions'][number]
+export type Attachment = Output<Contract['attachments']['list']>[number]
+export type Monitor = Output<Contract['monitors']['listProject']>[number]
+
+/** An opened card with what stands beside it in the browser. */
+export interface OpenedState extends OpenedCard {
+  /** What the card's agent waits for a person to decide. */
+  questions: readonly Question[]
+  attachments?: readonly Attachment[]
+  monitors?: readonly Monitor[]
+  error?: unknown
+  isDeleted?: boolean
+}
+
+/** More messages than this are not kept while one is at the end: older ones are read again on scrolling up. */
+const maxKept = 2000
+
+/** One card as the server tells of it, for as long as it is looked at. */
+export class OpenedCardStore {
+  readonly state: Store<OpenedState>
+  readonly projectId: string
+  readonly cardId: string
+  /** Whether the end of the transcript is on the screen. */
+  isAtEnd = true
+  #reading: Promise<void> | undefined
+
+  constructor(projectId: string, cardId: string) {
+    this.projectId = projectId
+    this.cardId = cardId
+    this.state = new Store<OpenedState>({ ...unreadCard(cardId), questions: [] })
+  }
+
+  /** Follows the card. @returns ends it */
+  start(): () => void {
+    const end = follow(
+      this.projectId,
+      events => this.#take(events),
+      () => void this.read(),
+    )
+    document.addEventListener('visibilitychange', this.#view)
+    return () => {
+      end()
+      document.removeEventListener('visibilitychange', this.#view)
+    }
+  }
+
+  /** Marks the card as read, once somebody sees it. */
+  readonly #view = (): void => {
+    const { card } = this.state.get()
+    if (!card?.unread || document.hidden) return
+    this.state.update(now => ({ ...now, card: { ...card, unread: false } }))
+    void client.cards.view(this.#place()).catch(() => undefined)
+  }
+
+  /** Reads all of it. What events tell meanwhile is taken over after it. */
+  read(): Promise<void> {
+    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+  }
+
+  async #read(): Promise<void> {
+    const place = this.#place()
+    const { state } = this
+    try {
+      const [card, sessions, messages, { questions }, attachments] = await Promise.all([
+        client.cards.get(place),
+        client.agents.sessions(place),
+        client.agents.messages({ ...place, limit: messagesAtOnce }),
+        client.agents.get(place),
+        client.attachments.list(place),
+      ])
+      state.update(now => ({
+        ...withRead({ ...now, messages: joined(now.messages, messages) }, { card, sessions, messages }),
+        questions,
+        attachments,
+        error: undefined,
+      }))
+    } catch (error) {
+      state.update(now => ({ ...now, error }))
+      return
+    }
+    void this.readMonitors()
+    this.#view()
+  }
+
+  /** The monitors of the card alone. Keys that may not see them see none. */
+  async readMonitors(): Promise<void> {
+    const all = await client.monitors.listProject({ projectId: this.projectId }).catch(() => [])
+    this.state.update(now => ({ ...now, monitors: all.filter(({ cardId }) => cardId === this.cardId) }))
+  }
+
+  /** Puts in the card that the server has answered to a change. */
+  readonly setCard = (card: CardDetail): void =>
+    this.state.update(now => (now.card && now.card.version > card.version ? now : { ...now, card }))
+
+  /** Reads the messages before the oldest that is known. */
+  async readOlder(): Promise<void> {
+    const { messages, older } = this.state.get()
+    const before = messages[0]?.id
+    if (older !== 'maybe' || before === undefined) return
+    this.state.update(now => ({ ...now, older: 'reading' }))
+    try {
+      const more = await client.agents.messages({ ...this.#place(), before: Number(before), limit: messagesAtOnce })
+      this.state.update(now => ({
+        ...now,
+        messages: merged(more, now.messages),
+        older: more.length < messagesAtOnce ? 'none' : 'maybe',
+      }))
+    } catch (error) {
+      this.state.update(now => ({ ...now, older: 'maybe' }))
+      throw error
+    }
+  }
+
+  /** Reads what the agent asks now. */
+  async readQuestions(): Promise<void> {
+    const { questions } = await client.agents.get(this.#place())
+    this.state.update(now => ({ ...now, questions }))
+  }
+
+  #place(): { projectId: string; cardId: string } {
+    return { projectId: this.projectId, cardId: this.cardId }
+  }
+
+  #take(events: readonly LiveMessage[]): void {
+    if (events.some(({ type }) => type === 'resync')) return void this.read()
+    const mine = events.filter(event => this.#isMine(event))
+    if (mine.length === 0) return
+    this.state.update(now => withOthers(this.#trimmed(withLiveEvents(now, mine)), mine))
+    if (mine.some(({ type }) => type === 'agent.status' || type === 'agent.permission'))
+      void this.readQuestions().catch(() => undefined)
+    this.#view()
+  }
+
+  /** Messages name their session alone: the model knows which sessions are the card's. */
+  #isMine({ type, data }: LiveMessage): boolean {
+    if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') return true
+    const { id, cardId } = data as { id?: string; cardId?: string }
+    return cardId === this.cardId || (type.startsWith('card.') && id === this.cardId)
+  }
+
+  #trimmed(now: OpenedState): OpenedState {
+    if (!this.isAtEnd || now.messages.length <= maxKept) return now
+    return { ...now, messages: now.messages.slice(-messagesAtOnce), older: 'maybe' }
+  }
+}
+
+/** A page that does not reach what was known begins anew, so that nothing is missing in between. */
+const joined = (known: OpenedState['messages'], page: OpenedState['messages']): OpenedState['messages'] =>
+  known.length > 0 && page.length > 0 && Number(known.at(-1)!.id) < Number(page[0]!.id) ? [] : known
+
+function withOthers(state: OpenedState, events: readonly LiveMessage[]): OpenedState {
+  return events.reduce((now, { type, data }) => {
+    const { id } = data as { id: string }
+    if (type === 'card.deleted') return { ...now, isDeleted: true }
+    if (type === 'card.restored') return { ...now, isDeleted: false }
+    if (type === 'attachment.created' && now.attachments)
+      return { ...now, attachments: [...without(now.attachments, id), data as Attachment] }
+    if (type === 'attachment.deleted') return { ...now, attachments: now.attachments && without(now.attachments, id) }
+    if ((type === 'monitor.created' || type === 'monitor.updated') && now.monitors)
+      return { ...now, monitors: [...without(now.monitors, id), data as Monitor].sort(byId) }
+    if (type === 'monitor.deleted') return { ...now, monitors: now.monitors && without(now.monitors, id) }
+    return now
+  }, state)
+}
+
+const without = <T extends { id: string }>(rows: readonly T[], id: string): T[] => rows.filter(row => row.id !== id)
+const byId = (a: { id: string }, b: { id: string }): number => Number(a.id) - Number(b.id)
+
+/** Opens a card, and follows it while the component is shown. */
+export function useOpenedCard(projectId: string, cardId: string): OpenedCardStore {
+  const opened = useMemo(() => new OpenedCardStore(projectId, cardId), [projectId, cardId])
+  useEffect(() => opened.start(), [opened])
+  return opened
+}
+
+const Opened = createContext<OpenedCardStore | undefined>(undefined)
+/** Gives the opened card to all that is in it. */
+export const OpenedProvider = Opened.Provider
+
+/** The card in which the component stands. */
+export const useOpened = (): OpenedCardStore => useContext(Opened)!
+
+/** The card itself, once it has been read. */
+export const useCard = (): CardDetail => useStore(useOpened().state, ({ card }) => card)!

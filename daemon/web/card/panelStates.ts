@@ -1,0 +1,54 @@
+import { client } from '../app/session.ts'
+import { Store, useStore } from '../app/store.ts'
+
+/** How a person left a card: its tab, and how wide it was beside the board. */
+interface Layout {
+  tab?: string
+  width?: number
+}
+
+const saveAfterMs = 800
+const layouts = new Store<Readonly<Record<string, Layout>>>({})
+const reads = new Map<string, Promise<void>>()
+const timers = new Map<string, ReturnType<typeof setTimeout>>()
+
+/** Reads the layouts of a project once. Without them the usual ones hold. */
+export function readLayouts(projectId: string): Promise<void> {
+  const known = reads.get(projectId)
+  if (known) return known
+  const read = client.panelStates.get({ projectId }).then(
+    states => layouts.update(now => ({ ...(states as Record<string, Layout>), ...now })),
+    () => undefined,
+  )
+  reads.set(projectId, read)
+  return read
+}
+
+/** Notes a change, and keeps it on the server when no other follows. */
+export function changeLayout(projectId: string, cardId: string, change: Layout): void {
+  layouts.update(now => ({ ...now, [cardId]: { ...now[cardId], ...change } }))
+  clearTimeout(timers.get(cardId))
+  timers.set(
+    cardId,
+    setTimeout(() => keepLayout(projectId, cardId), saveAfterMs),
+  )
+}
+
+/** Keeps a change that waits, as when the card is closed. */
+export function keepLayout(projectId: string, cardId: string): void {
+  if (!timers.has(cardId)) return
+  clearTimeout(timers.get(cardId))
+  timers.delete(cardId)
+  void client.panelStates.set({ projectId, [cardId]: layouts.get()[cardId] }).catch(() => undefined)
+}
+
+export const useLayout = (cardId: string): Layout | undefined => useStore(layouts, all => all[cardId])
+
+let lastWidth: number | undefined
+/** How wide the panel is: as it was for this card, else as it was last. */
+export function useWidth(cardId: string): number | undefined {
+  const own = useLayout(cardId)?.width
+  const width = typeof own === 'number' && own > 0 ? own : lastWidth
+  lastWidth = width
+  return width
+}

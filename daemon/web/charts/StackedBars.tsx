@@ -1,0 +1,180 @@
+import { useEffect, useId, useRef, useState } from 'react'
+import type { Chart } from './days.ts'
+
+interface StackedBarsProps extends Chart {
+  /** What it shows, which the table is called, too. */
+  title: string
+  format: (value: number) => string
+  /** How high the axis is where there is little or nothing. */
+  minTop?: number
+}
+
+const height = 200
+const left = 52
+const below = 22
+const above = 8
+const patternCount = 6
+
+/** Bars of days, each of stacked series that differ in colour and in pattern; the same as a table. */
+export function StackedBars({ title, series, points, format, minTop = 2 }: StackedBarsProps) {
+  const id = useId().replace(/[^\w-]/g, '')
+  const [box, width] = useWidth()
+  const totals = points.map(({ values }) => sum(values))
+  const top = niceTop(Math.max(...totals, minTop))
+  const inner = Math.max(40, width - left - 4)
+  const step = inner / points.length
+  const y = (value: number) => above + (height - above - below) * (1 - value / top)
+  const last = points.at(-1)
+  const summary = `${title}. Last: ${series.map((name, at) => `${name} ${format(last?.values[at] ?? 0)}`).join(', ')}. The table below has every day.`
+  return (
+    <div className="chart" ref={box}>
+      {series.length > 1 && <Legend id={id} series={series} />}
+      <svg role="img" aria-label={summary} width={width} height={height}>
+        <Patterns id={id} />
+        {[0, top / 2, top].map(value => (
+          <g key={value}>
+            <line className="grid" x1={left} x2={left + inner} y1={y(value)} y2={y(value)} />
+            <text x={left - 6} y={y(value) + 4} textAnchor="end">
+              {format(value)}
+            </text>
+          </g>
+        ))}
+        {points.map(({ day, values }, at) => (
+          <Bar
+            key={day}
+            id={id}
+            x={left + at * step + (step > 4 ? 1 : 0)}
+            width={Math.max(1, step - (step > 4 ? 2 : 0))}
+            y={y}
+            values={values}
+            title={`${day}: ${series.map((name, index) => `${name} ${format(values[index]!)}`).join(', ')}`}
+          />
+        ))}
+        {[0, points.length - 1].map(at => (
+          <text key={at} x={at === 0 ? left : left + inner} y={height - 5} textAnchor={at === 0 ? 'start' : 'end'}>
+            {points[at]?.day}
+          </text>
+        ))}
+      </svg>
+      <Table title={title} series={series} points={points} format={format} />
+    </div>
+  )
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/** The next round number whose half is one, too: an axis that can be read. */
+function niceTop(max: number): number {
+  const power = 10 ** Math.floor(Math.log10(max))
+  return [1, 2, 4, 6, 8, 10].map(factor => factor * power).find(value => value >= max)!
+}
+
+function useWidth() {
+  const box = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(600)
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)))
+    observer.observe(box.current!)
+    return () => observer.disconnect()
+  }, [])
+  return [box, width] as const
+}
+
+function Bar({
+  id,
+  x,
+  width,
+  y,
+  values,
+  title,
+}: {
+  id: string
+  x: number
+  width: number
+  y: (value: number) => number
+  values: readonly number[]
+  title: string
+}) {
+  let under = 0
+  return (
+    <g>
+      <title>{title}</title>
+      <rect className="all" x={x} width={width} y={above} height={height - above - below} />
+      {values.map((value, at) => {
+        const from = under
+        under += value
+        return (
+          value > 0 && (
+            <rect
+              key={at}
+              x={x}
+              width={width}
+              y={y(under)}
+              height={Math.max(1, y(from) - y(under))}
+              fill={`url(#${id}-${at % patternCount})`}
+            />
+          )
+        )
+      })}
+    </g>
+  )
+}
+
+/** What each pattern has on its ground. */
+const marks = [undefined, 'M0 8 8 0M-2 2 2-2M6 10l4-4', 'M0 4h8', 'M4 0v8', 'M0 0l8 8M-2 6l4 4M6-2l4 4', 'M0 4h8M4 0v8']
+
+const Patterns = ({ id }: { id: string }) => (
+  <defs>
+    {marks.map((mark, at) => (
+      <pattern key={at} id={`${id}-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
+        <rect className={`ground ground-${at}`} width="8" height="8" />
+        {mark && <path className="mark" d={mark} />}
+      </pattern>
+    ))}
+  </defs>
+)
+
+const Legend = ({ id, series }: { id: string; series: readonly string[] }) => (
+  <ul className="legend">
+    {series.map((name, at) => (
+      <li key={name}>
+        <svg width="16" height="16" aria-hidden="true">
+          <rect className="key" width="16" height="16" fill={`url(#${id}-${at % patternCount})`} />
+        </svg>
+        {name}
+      </li>
+    ))}
+  </ul>
+)
+
+function Table({ title, series, points, format }: StackedBarsProps) {
+  return (
+    <details>
+      <summary>{title} as a table</summary>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label={`${title}, table`}>
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              {series.map(name => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {points.toReversed().map(({ day, values }) => (
+              <tr key={day}>
+                <th scope="row">{day}</th>
+                {values.map((value, at) => (
+                  <td key={series[at]}>{format(value)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,70 @@
+import { useEffect } from 'react'
+import { followMine } from '../app/live.ts'
+import { say } from '../app/messages.ts'
+import { projects } from '../app/projects.ts'
+import { hrefOf, navigate, useRoute } from '../app/router.ts'
+import { age } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { waitingCount } from '../app/waiting.ts'
+import { attention, countOf, followNotifications, followProjects, keepProjects, readAll } from './attention.ts'
+import { notify } from './notify.ts'
+
+/** After so long that nobody looked at the page everything is read anew. */
+const maxAgeMs = 60_000
+
+/** Counts what waits for the person while they are elsewhere in the page, and tells of their notifications. It draws nothing. */
+export function Attention() {
+  const ids = useStore(projects)
+    ?.map(({ id }) => id)
+    .join(' ')
+  useEffect(() => {
+    if (ids !== undefined) keepProjects(ids === '' ? [] : ids.split(' '))
+  }, [ids])
+  const route = useRoute()
+  const shown = 'projectId' in route ? route.projectId : undefined
+  // Its events come already; of the others the notifications tell.
+  useEffect(() => (shown === undefined ? undefined : followProjects([shown])), [shown])
+  useEffect(() => {
+    const count = () => waitingCount.set(countOf(attention.get()))
+    const ends = [
+      attention.subscribe(count),
+      followNotifications(),
+      followMine(show),
+      whenBack(readAll),
+      age.subscribe(readAll),
+    ]
+    count()
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [])
+  return null
+}
+
+/** Calls when somebody looks at the page again who has not for a while. */
+function whenBack(read: () => void): () => void {
+  let leftAt = Date.now()
+  const change = () => {
+    if (document.hidden) leftAt = Date.now()
+    else if (Date.now() - leftAt > maxAgeMs) read()
+  }
+  document.addEventListener('visibilitychange', change)
+  return () => document.removeEventListener('visibilitychange', change)
+}
+
+/** The browser tells of it where nobody sees the page; else the page does, where its card is not open anyway. */
+const show: Parameters<typeof followMine>[0] = events => {
+  for (const { type, data } of events) {
+    if (type !== 'notification') continue
+    const news = data as unknown as Parameters<typeof notify>[0]
+    const { projectId, cardId, cardTitle, message } = news
+    const open = () => navigate({ name: 'card', projectId, cardId })
+    if (document.hidden) notify(news, open)
+    else if (
+      !location.hash.includes(`/${cardId}`) &&
+      location.hash !== hrefOf({ name: 'home' }) &&
+      location.hash !== ''
+    )
+      say(`${cardTitle}: ${message}`, { label: 'Open', run: open })
+  }
+}

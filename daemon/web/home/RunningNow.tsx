@@ -1,0 +1,61 @@
+import type { Project } from '../app/projects.ts'
+import { hrefOf } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Status } from '../ui/Status.tsx'
+import { Time } from '../ui/Time.tsx'
+import { attention, type Running } from './attention.ts'
+import { doings, sessions } from './doing.ts'
+
+/** The agents that are at work, with what each does this second. */
+export function RunningNow({ all }: { all: readonly Project[] }) {
+  const known = useStore(attention)
+  const running = all.flatMap(project => (known.get(project.id)?.running ?? []).map(item => ({ project, item })))
+  return (
+    <section className="running" aria-labelledby="running">
+      <h2 id="running">Runs now{running.length > 0 && ` (${running.length})`}</h2>
+      {running.length === 0 && <p className="dim">No agent is at work.</p>}
+      <ul className="items" aria-label="Agents at work">
+        {running.map(({ project, item }) => (
+          <RunningItem key={item.cardId} project={project} {...item} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function RunningItem({ project, cardId, cardTitle, status, agent, startedAt }: Running & { project: Project }) {
+  const sessionId = useStore(sessions).get(cardId) ?? ''
+  const doing = useStore(doings).get(sessionId)
+  const cancel = () =>
+    confirm({
+      title: `Cancel the agent of ${cardTitle}?`,
+      text: 'It stops where it is. Files that it wrote stay.',
+      submit: 'Cancel the agent',
+      run: () => client.agents.cancel({ projectId: project.id, cardId }),
+    })
+  return (
+    <li className="item">
+      <div className="item-head">
+        <a href={hrefOf({ name: 'card', projectId: project.id, cardId })}>{cardTitle}</a>
+        <Status status={status} />
+        <span className="dim">
+          {project.name}
+          {agent !== null && ` · ${agent}`}
+          {startedAt !== null && (
+            <>
+              {' · '}
+              <Time at={startedAt} />
+            </>
+          )}
+        </span>
+        {project.role !== 'viewer' && (
+          <Button isPlain icon="stop" label={`Cancel the agent of ${cardTitle}`} onClick={cancel} />
+        )}
+      </div>
+      {doing !== undefined && <p className="doing">{doing}</p>}
+    </li>
+  )
+}

@@ -1,0 +1,174 @@
+import { useState, type ReactNode } from 'react'
+import type { Project } from '../app/projects.ts'
+import { say } from '../app/messages.ts'
+import { hrefOf, navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { Questions } from '../transcript/Questions.tsx'
+import { Status } from '../ui/Status.tsx'
+import { Time } from '../ui/Time.tsx'
+import { attention, countOf, readProject, type Asking, type Card, type ProjectAttention } from './attention.ts'
+
+/** So many of a kind are shown before one asks for the rest. */
+const shownFirst = 20
+
+interface Of<T> {
+  project: Project
+  item: T
+}
+
+/** Those of a kind of all projects, sorted. */
+function collect<T>(
+  all: readonly Project[],
+  known: ReadonlyMap<string, ProjectAttention>,
+  pick: (of: ProjectAttention) => readonly T[],
+  compare: (a: T, b: T) => number,
+): Of<T>[] {
+  return all
+    .flatMap(project => (known.has(project.id) ? pick(known.get(project.id)!).map(item => ({ project, item })) : []))
+    .sort((a, b) => compare(a.item, b.item))
+}
+
+const longestFirst = (a: Asking, b: Asking): number => (a.startedAt ?? '').localeCompare(b.startedAt ?? '')
+const newestFirst = (a: Card, b: Card): number => b.updatedAt.localeCompare(a.updatedAt)
+
+/** Questions and plans first, the one that has waited longest at the top; then what failed, then what nobody has looked at. */
+export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead: boolean }) {
+  const known = useStore(attention)
+  const asking = collect(all, known, ({ asking }) => asking, longestFirst)
+  const failed = collect(all, known, ({ failed }) => failed, newestFirst)
+  const finished = collect(all, known, ({ finished }) => finished, newestFirst)
+  const count = countOf(known)
+  return (
+    <section className="waiting" aria-labelledby="waiting">
+      <h2 id="waiting">Waits for you{count > 0 && ` (${count})`}</h2>
+      {count === 0 && <p className="dim">{isRead ? 'Nothing waits for you.' : 'Loading…'}</p>}
+      <Group name="To answer" all={asking}>
+        {({ project, item }) => <AskingItem key={item.cardId} project={project} asking={item} />}
+      </Group>
+      <Group name="Failed" all={failed}>
+        {({ project, item }) => <FailedItem key={item.id} project={project} card={item} />}
+      </Group>
+      <Group name="Finished, not looked at" all={finished}>
+        {({ project, item }) => <FinishedItem key={item.id} project={project} card={item} />}
+      </Group>
+    </section>
+  )
+}
+
+function Group<T>({ name, all, children }: { name: string; all: Of<T>[]; children: (of: Of<T>) => ReactNode }) {
+  const [isWhole, setWhole] = useState(false)
+  if (all.length === 0) return null
+  return (
+    <>
+      <h3>{name}</h3>
+      <ul className="items" aria-label={name}>
+        {(isWhole ? all : all.slice(0, shownFirst)).map(children)}
+      </ul>
+      {!isWhole && all.length > shownFirst && <Button onClick={() => setWhole(true)}>Show all {all.length}</Button>}
+    </>
+  )
+}
+
+interface ItemProps {
+  project: Project
+  cardId: string
+  title: string
+  status: string
+  reason?: string | null
+  at: string | null
+  children: ReactNode
+}
+
+function Item({ project, cardId, title, status, reason, at, children }: ItemProps) {
+  return (
+    <li className="item">
+      <div className="item-head">
+        <a href={hrefOf({ name: 'card', projectId: project.id, cardId })}>{title}</a>
+        <Status status={status} reason={reason} />
+        <span className="dim">
+          {project.name}
+          {at !== null && (
+            <>
+              {' · '}
+              <Time at={at} />
+            </>
+          )}
+        </span>
+      </div>
+      {children}
+    </li>
+  )
+}
+
+const mayWork = ({ role }: Project): boolean => role !== 'viewer'
+
+function AskingItem({ project, asking }: { project: Project; asking: Asking }) {
+  const { cardId, title, questions, agent, startedAt, waitingFor } = asking
+  return (
+    <Item project={project} cardId={cardId} title={title} status="waiting" at={startedAt}>
+      {questions.length === 0 && <p>{waitingFor ?? `${agent ?? 'The agent'} waits.`}</p>}
+      <Questions
+        projectId={project.id}
+        cardId={cardId}
+        questions={questions}
+        mayAnswer={mayWork(project)}
+        onAnswered={() => readProject(project.id)}
+      />
+    </Item>
+  )
+}
+
+/** Goes on with an agent's work. Its button says that it starts one. */
+function FailedItem({ project, card }: { project: Project; card: Card }) {
+  const place = { projectId: project.id, cardId: card.id }
+  const retry = async () => {
+    await client.agents.retry(place)
+    say(`The agent of ${card.title} goes on.`)
+  }
+  return (
+    <Item
+      project={project}
+      cardId={card.id}
+      title={card.title}
+      status={card.status}
+      reason={card.statusReason}
+      at={card.updatedAt}
+    >
+      <div className="tools">
+        {mayWork(project) && (
+          <Button
+            icon="run"
+            aria-label={`Retry ${card.title}: starts the agent`}
+            title="Starts the agent"
+            onClick={retry}
+          >
+            Retry
+          </Button>
+        )}
+        <Open {...place} title={card.title} />
+      </div>
+    </Item>
+  )
+}
+
+function FinishedItem({ project, card }: { project: Project; card: Card }) {
+  const place = { projectId: project.id, cardId: card.id }
+  return (
+    <Item project={project} cardId={card.id} title={card.title} status={card.status} at={card.updatedAt}>
+      <div className="tools">
+        <Open {...place} title={card.title} />
+        <Button icon="check" aria-label={`Mark as looked at: ${card.title}`} onClick={() => client.cards.view(place)}>
+          Looked at
+        </Button>
+      </div>
+    </Item>
+  )
+}
+
+const Open = ({ projectId, cardId, title }: { projectId: string; cardId: string; title: string }) => (
+  <Button aria-label={`Open ${title}`} onClick={() => navigate({ name: 'card', projectId, cardId })}>
+    Open
+  </Button>
+)

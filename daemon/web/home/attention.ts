@@ -1,0 +1,124 @@
+import { createSemaphore } from '../../../src/async/semaphore.ts'
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { follow, followMine } from '../app/live.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+import { forgetDoings, noteDoings, readDoing } from './doing.ts'
+
+export type Card = Output<Contract['cards']['list']>[number]
+export type Running = Output<Contract['agents']['active']>[number]
+export type Asking = Output<Contract['agents']['get']> & { title: string }
+type Stats = Output<Contract['projects']['stats']>
+
+/** What of a project wants somebody, and what runs in it. */
+export interface ProjectAttention {
+  projectId: string
+  stats: Stats
+  /** Those who wait for an answer. */
+  asking: readonly Asking[]
+  failed: readonly Card[]
+  /** Completed, and nobody has looked at them. */
+  finished: readonly Card[]
+  running: readonly Running[]
+}
+
+/** All that is known of the projects that were read, by their ids. */
+export const attention = new Store<ReadonlyMap<string, ProjectAttention>>(new Map())
+
+/** How many requests are under way at once: browsers open six connections to a server. */
+const request = createSemaphore(4)
+/** Events come in bursts; what they change is read once for all of them. */
+const settleMs = 150
+const reading = new Set<string>()
+const due = new Map<string, ReturnType<typeof setTimeout>>()
+
+/** Reads what a project has to tell, now. */
+export async function readProject(projectId: string): Promise<void> {
+  const [stats, active] = await Promise.all([
+    request(() => client.projects.stats({ id: projectId })),
+    request(() => client.agents.active({ projectId })),
+  ])
+  const has = (status: string) => (stats.byStatus[status] ?? 0) > 0
+  const cards = (filter: { status: 'failed' | 'interrupted' | 'completed'; unread?: boolean }) =>
+    has(filter.status) ? request(() => client.cards.list({ projectId, ...filter })) : []
+  const [failed, interrupted, finished, asking] = await Promise.all([
+    cards({ status: 'failed' }),
+    cards({ status: 'interrupted' }),
+    cards({ status: 'completed', unread: true }),
+    Promise.all(active.filter(({ status }) => status === 'waiting').map(each => readAsking(projectId, each))),
+  ])
+  const running = active.filter(({ status }) => status !== 'waiting')
+  for (const { cardId, status } of running)
+    if (status === 'running') void request(() => readDoing(projectId, cardId)).catch(() => undefined)
+  const known = { projectId, stats, asking, failed: [...failed, ...interrupted], finished, running }
+  attention.update(all => new Map(all).set(projectId, known))
+}
+
+const readAsking = async (projectId: string, { cardId, cardTitle }: Running): Promise<Asking> => ({
+  ...(await request(() => client.agents.get({ projectId, cardId }))),
+  title: cardTitle,
+})
+
+/** Reads a project soon, and again where something happened meanwhile. */
+function readSoon(projectId: string): void {
+  clearTimeout(due.get(projectId))
+  due.set(
+    projectId,
+    setTimeout(() => {
+      due.delete(projectId)
+      if (reading.has(projectId)) return readSoon(projectId)
+      reading.add(projectId)
+      readProject(projectId)
+        .catch(() => undefined)
+        .finally(() => reading.delete(projectId))
+    }, settleMs),
+  )
+}
+
+const tells = ({ type }: LiveMessage): boolean =>
+  type.startsWith('card.') || type === 'agent.status' || type === 'agent.permission' || type === 'resync'
+
+/** Follows projects. @returns ends it; what is known of them stays */
+export function followProjects(ids: readonly string[]): () => void {
+  const ends = ids.map(id =>
+    follow(
+      id,
+      events => {
+        noteDoings(events)
+        if (events.some(tells)) readSoon(id)
+      },
+      () => readSoon(id),
+    ),
+  )
+  return () => {
+    for (const end of ends) end()
+    forgetDoings()
+  }
+}
+
+/** Forgets the projects that are not there any more, and reads those that are new. */
+export function keepProjects(ids: readonly string[]): void {
+  attention.update(all => new Map([...all].filter(([id]) => ids.includes(id))))
+  for (const id of ids) if (!attention.get().has(id)) readSoon(id)
+}
+
+/** Reads all that is known anew. */
+export const readAll = (): void => {
+  for (const id of attention.get().keys()) readSoon(id)
+}
+
+/** Reads the project of each of the person's notifications, whichever projects are followed. @returns ends it */
+export const followNotifications = (): (() => void) =>
+  followMine(events => {
+    for (const { type, data } of events)
+      if (type === 'notification') readSoon((data as unknown as { projectId: string }).projectId)
+  })
+
+/** How many cards wait for the person. */
+export const countOf = (all: ReadonlyMap<string, ProjectAttention>): number =>
+  [...all.values()].reduce(
+    (sum, { asking, failed, finished }) => sum + asking.length + failed.length + finished.length,
+    0,
+  )

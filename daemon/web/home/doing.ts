@@ -1,0 +1,55 @@
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+
+type Message = Output<Contract['agents']['messages']>[number]
+
+/** What each agent does this second, by its session. */
+export const doings = new Store<ReadonlyMap<string, string>>(new Map())
+/** The session of each card that runs. Messages name their session alone. */
+export const sessions = new Store<ReadonlyMap<string, string>>(new Map())
+
+const maxLength = 140
+
+/** What a message says of what its agent does, in a line. */
+function doingOf({ role, content, tool }: Pick<Message, 'role' | 'content' | 'tool'>): string | undefined {
+  if (tool) return lineOf(tool.name || tool.kind)
+  if (role === 'thought') return `thinks: ${lineOf(content)}`
+  if (role === 'plan') return 'plans'
+  return role === 'agent' ? `says: ${lineOf(content)}` : undefined
+}
+
+const lineOf = (text: string): string => {
+  const line = text.trim().split('\n').at(-1) ?? ''
+  return line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
+}
+
+/** Takes over what events tell of what agents do. */
+export function noteDoings(events: readonly LiveMessage[]): void {
+  const next = new Map(doings.get())
+  let hasChanged = false
+  for (const { type, data } of events) {
+    if (type !== 'agent.message' && type !== 'agent.tool' && type !== 'agent.plan') continue
+    const doing = doingOf(data as Message)
+    if (doing === undefined) continue
+    next.set((data as Message).sessionId, doing)
+    hasChanged = true
+  }
+  if (hasChanged) doings.set(next)
+}
+
+/** Reads what a card's agent did last, where no event has told of it. */
+export async function readDoing(projectId: string, cardId: string): Promise<void> {
+  const { sessionId } = await client.agents.get({ projectId, cardId })
+  if (sessionId === null) return
+  sessions.update(all => new Map(all).set(cardId, sessionId))
+  if (doings.get().has(sessionId)) return
+  const [last] = await client.agents.messages({ projectId, cardId, limit: 1 })
+  const doing = last && last.sessionId === sessionId ? doingOf(last) : undefined
+  if (doing !== undefined) doings.update(all => new Map(all).set(sessionId, doing))
+}
+
+/** What was done before one looked away is old. */
+export const forgetDoings = (): void => doings.set(new Map())

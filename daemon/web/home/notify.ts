@@ -1,0 +1,42 @@
+/** News for the person, as the server tells it. */
+export interface News {
+  projectId: string
+  cardId: string
+  cardTitle: string
+  message: string
+  desktop: boolean
+  sound: boolean
+}
+
+/** Whether the browser shows notifications of this page: `unsupported` where it never does, as without HTTPS. */
+export const permission = (): NotificationPermission | 'unsupported' =>
+  'Notification' in window && window.isSecureContext ? Notification.permission : 'unsupported'
+
+/** Shows it by the browser's own means where the person has allowed that and wants it, and rings where they want that. */
+export function notify({ cardId, cardTitle, message, desktop, sound }: News, open: () => void): void {
+  if (sound) ring()
+  if (!desktop || permission() !== 'granted') return
+  // Several tabs tell of the same: with a tag the browser shows it once.
+  const shown = new Notification(cardTitle, { body: message, tag: `card ${cardId}` })
+  shown.addEventListener('click', () => {
+    window.focus()
+    open()
+    shown.close()
+  })
+}
+
+/** Two short tones. Browsers play them once somebody has pressed something in the page. */
+export function ring(): void {
+  const context = new AudioContext()
+  const volume = context.createGain()
+  volume.gain.value = 0.06
+  volume.connect(context.destination)
+  for (const [at, hertz] of [660, 880].entries()) {
+    const tone = context.createOscillator()
+    tone.frequency.value = hertz
+    tone.connect(volume)
+    tone.start(context.currentTime + at * 0.14)
+    tone.stop(context.currentTime + at * 0.14 + 0.12)
+    if (at === 1) tone.addEventListener('ended', () => void context.close())
+  }
+}

@@ -1,0 +1,76 @@
+import { useState } from 'react'
+import { changeSettings, settings, type UserSettings } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { Check, Choice } from '../ui/Inputs.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Form } from '../ui/Form.tsx'
+
+const switches = [
+  ['highContrast', 'High contrast', 'Dim texts and thin lines are drawn as strong as the others.'],
+  ['sidebarExpanded', 'Names of the projects at the side', 'Without it the side shows their pictures alone.'],
+  ['agentReasoning', 'Thoughts of agents', 'Transcripts show what agents think before they act.'],
+  ['statusLine', 'Status line', 'Tokens, cost and context below a transcript.'],
+] as const
+
+/** How the board looks. It holds in every browser, and in the terminal. */
+export function Appearance() {
+  const mine = useStore(settings)
+  return (
+    <>
+      <Field label="Theme">
+        {props => (
+          <select
+            {...props}
+            value={mine.theme}
+            onChange={({ target }) => void changeSettings({ theme: target.value as UserSettings['theme'] })}
+          >
+            <option value="system">As the system</option>
+            <option value="light">Light</option>
+            <option value="dark">Dark</option>
+          </select>
+        )}
+      </Field>
+      <Choice
+        label="Cards on a board"
+        value={mine.density}
+        options={[
+          ['comfortable', 'Several lines each'],
+          ['compact', 'One line each'],
+        ]}
+        onChange={density => void changeSettings({ density })}
+      />
+      {switches.map(([name, label, hint]) => (
+        <Check
+          key={name}
+          label={label}
+          hint={hint}
+          value={mine[name]}
+          onChange={isOn => void changeSettings({ [name]: isOn })}
+        />
+      ))}
+      <HiddenTools key={mine.hiddenToolTypes.join(' ')} types={mine.hiddenToolTypes} />
+    </>
+  )
+}
+
+function HiddenTools({ types }: { types: readonly string[] }) {
+  const [text, setText] = useState(types.join(', '))
+  const save = () =>
+    changeSettings({
+      hiddenToolTypes: text
+        .split(',')
+        .map(type => type.trim())
+        .filter(Boolean),
+    })
+  return (
+    <Form submit="Save the hidden kinds" onSubmit={save}>
+      <Field
+        label="Hidden kinds of tool calls"
+        hint="Transcripts leave these out: read, search, edit, execute, fetch, think, other; separated by commas."
+        field="hiddenToolTypes"
+      >
+        {props => <input {...props} value={text} onChange={({ target }) => setText(target.value)} />}
+      </Field>
+    </Form>
+  )
+}

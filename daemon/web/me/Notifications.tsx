@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { complain, say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { permission, ring } from '../home/notify.ts'
+import { Button } from '../ui/Button.tsx'
+import { Check } from '../ui/Inputs.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Await } from '../ui/Page.tsx'
+import { SecretDialog } from '../ui/Secret.tsx'
+
+type Settings = Output<Contract['notifications']['get']>
+
+const kinds = [
+  ['agentWaiting', 'An agent waits for an answer'],
+  ['agentFailed', 'An agent has failed'],
+  ['agentCompleted', 'An agent has finished'],
+  ['monitorFailing', 'A monitor fails'],
+] as const
+
+/** Of what one is told, and how. */
+export function Notifications() {
+  const loaded = useLoad(() => client.notifications.get(), [])
+  const [secret, setSecret] = useState<string>()
+  const change = async (part: Partial<Settings>) => {
+    const { webhookSecret, ...next } = await client.notifications.set(part)
+    loaded.set(next)
+    setSecret(webhookSecret)
+  }
+  return (
+    <Await of={loaded}>
+      {mine => (
+        <>
+          <fieldset className="choices">
+            <legend>Tell me when</legend>
+            {kinds.map(([name, label]) => (
+              <Check
+                key={name}
+                label={label}
+                value={mine[name]}
+                onChange={isOn => void change({ [name]: isOn }).catch(complain)}
+              />
+            ))}
+          </fieldset>
+          <fieldset className="choices">
+            <legend>How</legend>
+            <Check
+              label="Notifications of the system"
+              hint="Shown where nobody sees the board: by the browser for a hidden tab, by the terminal board where it can."
+              value={mine.desktop}
+              onChange={isOn => void change({ desktop: isOn }).catch(complain)}
+            />
+            {mine.desktop && <Permission />}
+            <Check
+              label="Sound"
+              value={mine.sound}
+              onChange={isOn => {
+                if (isOn) ring()
+                void change({ sound: isOn }).catch(complain)
+              }}
+            />
+          </fieldset>
+          <Webhook key={mine.webhookUrl} url={mine.webhookUrl} change={change} />
+          {secret !== undefined && (
+            <SecretDialog
+              title="The webhook's secret"
+              label="Secret"
+              value={secret}
+              hint="With it the receiver checks that a message is the board's. It is shown this once."
+              onClose={() => setSecret(undefined)}
+            />
+          )}
+        </>
+      )}
+    </Await>
+  )
+}
+
+/** Asks the browser, by a button and never by itself. */
+function Permission() {
+  const [state, setState] = useState(permission)
+  if (state === 'granted') return <p className="hint">This browser shows them.</p>
+  if (state === 'denied')
+    return <p className="hint">This browser was told not to show them. Its settings of this page can allow it again.</p>
+  if (state === 'unsupported')
+    return <p className="hint">This browser shows none for pages that come over plain HTTP from another machine.</p>
+  return (
+    <div className="tools">
+      <Button
+        icon="bell"
+        onClick={async () => {
+          setState(await Notification.requestPermission())
+        }}
+      >
+        Allow them in this browser
+      </Button>
+    </div>
+  )
+}
+
+function Webhook({ url, change }: { url: string | null; change: (part: Partial<Settings>) => Promise<void> }) {
+  const [text, setText] = useState(url ?? '')
+  const save = async () => {
+    await change({ webhookUrl: text.trim() === '' ? null : text.trim() })
+    say(text.trim() === '' ? 'The webhook was removed.' : 'The webhook was saved.')
+  }
+  return (
+    <Form submit="Save the webhook" onSubmit={save}>
+      <Field
+        label="Webhook"
+        hint="A URL that gets each notification as a signed POST. A new one has a secret, which is shown once."
+        field="webhookUrl"
+      >
+        {props => (
+          <input
+            {...props}
+            type="url"
+            placeholder="https://example.org/board"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </Field>
+    </Form>
+  )
+}

@@ -1,0 +1,23 @@
+import { useState } from 'react'
+import { say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Password as PasswordField } from '../signIn/Login.tsx'
+import { Form } from '../ui/Form.tsx'
+
+/** A new password ends all other sign-ins. */
+export function Password() {
+  const [currentPassword, setCurrent] = useState('')
+  const [newPassword, setNew] = useState('')
+  const save = async () => {
+    await client.auth.setPassword({ currentPassword, newPassword })
+    setCurrent('')
+    setNew('')
+    say('The password was changed. All your other sign-ins have ended.')
+  }
+  return (
+    <Form submit="Change the password" onSubmit={save}>
+      <PasswordField label="Present password" value={currentPassword} onChange={setCurrent} field="currentPassword" />
+      <PasswordField label="New password" value={newPassword} onChange={setNew} field="newPassword" isNew />
+    </Form>
+  )
+}

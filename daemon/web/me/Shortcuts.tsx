@@ -1,0 +1,135 @@
+import { useState, type KeyboardEvent } from 'react'
+import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
+import { clash, keysIn } from '../../../src/boardModel/keymap.ts'
+import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/shortcuts.ts'
+import { browserKeys, keyName } from '../app/keyName.ts'
+import { announce, say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { shortcuts } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+
+type Keys = Record<ShortcutAction, string>
+const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
+/** What a page says otherwise than a terminal. */
+const said: Record<ShortcutAction, string> = {
+  ...meanings,
+  edit: 'edit title and prompt',
+  browser: 'show the card on a page of its own',
+  quit: 'close the card',
+}
+
+async function save(change: Partial<Keys>): Promise<void> {
+  shortcuts.set(await client.settings.setShortcuts(change))
+}
+
+/** What the keys of the board do, here and in the terminal, and how one changes them. */
+export function Shortcuts() {
+  const keys: Keys = { ...defaultShortcuts, ...useStore(shortcuts) }
+  const [edited, setEdited] = useState<ShortcutAction>()
+  const reset = () =>
+    confirm({
+      title: 'Reset all shortcuts',
+      text: 'Every action gets its usual keys again, here and in the terminal.',
+      submit: 'Reset all',
+      run: () => save(defaultShortcuts),
+    })
+  return (
+    <>
+      <p>They hold on the board here, and on the board in the terminal.</p>
+      <div className="tools">
+        <Button onClick={reset}>Reset all</Button>
+      </div>
+      <ul className="rows panel" aria-label="Keyboard shortcuts">
+        {actions.map(action => (
+          <li key={action}>
+            <span className="what">{said[action]}</span>
+            <span className="keys">
+              {keysIn(keys[action]).map(sequence => (
+                <kbd key={sequence}>{shownKeys(sequence)}</kbd>
+              ))}
+            </span>
+            <Button aria-label={`Change the keys: ${said[action]}`} onClick={() => setEdited(action)}>
+              Change
+            </Button>
+            {keys[action] !== defaultShortcuts[action] && (
+              <Button
+                isPlain
+                icon="undo"
+                label={`Usual keys again: ${said[action]}`}
+                onClick={() => save({ [action]: defaultShortcuts[action] })}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {edited && <Capture action={edited} keys={keys} onClose={() => setEdited(undefined)} />}
+    </>
+  )
+}
+
+/** Keys that leave the field, so that nobody is caught in it, and those that mean nothing alone. */
+const notTaken = new Set(['Tab', 'Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead', 'Process'])
+
+/** Takes the keys as they are pressed. */
+function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys; onClose: () => void }) {
+  const [pressed, setPressed] = useState<string[]>([])
+  const sequence = pressed.join(' ')
+  const others = actions.filter(
+    other => other !== action && sequence !== '' && keysIn(keys[other]).some(each => clash(each, sequence)),
+  )
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (notTaken.has(event.key) || event.metaKey || browserKeys.has(keyName(event))) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (event.key === 'Backspace' && pressed.length > 0) return setPressed(pressed.slice(0, -1))
+    setPressed([...pressed.slice(-1), keyName(event)])
+    announce(keyName(event))
+  }
+  const use = async (list: string[]) => {
+    // What another action loses it loses for good: two that mean the same key would leave one without.
+    const taken = others.map(other => [
+      other,
+      keysIn(keys[other])
+        .filter(each => !clash(each, sequence))
+        .join(',') || keys[other],
+    ])
+    await save({ ...Object.fromEntries(taken), [action]: list.join(',') })
+    say(`${said[action]}: ${shownKeys(sequence)}`)
+    onClose()
+  }
+  const bare = others.filter(other => keysIn(keys[other]).every(each => clash(each, sequence)))
+  return (
+    <Dialog title={`Keys: ${said[action]}`} onClose={onClose}>
+      <div className="form">
+        <div className="field">
+          <label htmlFor="capture">Press the keys, one or two after each other</label>
+          <input id="capture" readOnly autoFocus value={shownKeys(sequence)} onKeyDown={onKeyDown} />
+          <p className="hint">Backspace takes the last away. Tab goes on to the buttons.</p>
+        </div>
+        {others.length > 0 && (
+          <p className="notice" role="alert">
+            {shownKeys(sequence)} means already: {others.map(other => said[other]).join('; ')}.{' '}
+            {bare.length > 0
+              ? 'It has no other keys: change those first.'
+              : 'It is taken away there; its other keys stay.'}
+          </p>
+        )}
+        <div className="buttons">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            disabled={sequence === '' || bare.length > 0}
+            onClick={() => use([...keysIn(keys[action]), sequence])}
+          >
+            Use it, too
+          </Button>
+          <Button isMain disabled={sequence === '' || bare.length > 0} onClick={() => use([sequence])}>
+            Use it alone
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}

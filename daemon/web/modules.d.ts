@@ -1,0 +1,2 @@
+/** What the build makes of files that are no code. */
+declare module '*.css'

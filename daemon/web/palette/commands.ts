@@ -1,0 +1,43 @@
+import { useEffect } from 'react'
+import { Store } from '../app/store.ts'
+
+/** Something that can be done from where one is. */
+export interface Command {
+  label: string
+  run: () => void
+  /** The keys that do the same. */
+  keys?: string
+  /** Where it leads to, or what it is about. */
+  aside?: string
+}
+
+/** Whether the palette is open. */
+export const palette = new Store<{ isOpen: boolean }>({ isOpen: false })
+
+const providers = new Set<() => readonly Command[]>()
+
+/** Everything that can be done now. */
+export const commands = (): Command[] => [...providers].flatMap(provide => provide())
+
+/** Adds what a page can do to the palette while the page is shown. `provide` is asked when the palette opens. */
+export function useCommands(provide: () => readonly Command[], of: readonly unknown[]): void {
+  useEffect(() => {
+    providers.add(provide)
+    return () => {
+      providers.delete(provide)
+    }
+    // The caller says of what it depends.
+  }, of)
+}
+
+/** Hears Ctrl-K and Cmd-K everywhere. */
+export function hearPaletteKey(): () => void {
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    event.preventDefault()
+    palette.set({ isOpen: !palette.get().isOpen })
+  }
+  // Dialogs keep keys to themselves: it is heard before them.
+  document.addEventListener('keydown', onKey, true)
+  return () => document.removeEventListener('keydown', onKey, true)
+}

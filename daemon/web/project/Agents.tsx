@@ -1,0 +1,280 @@
+import { say } from '../app/messages.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+import { Sandbox } from './Sandbox.tsx'
+
+/** How the project's agents work: which, what they may do unasked, and what happens when a usage limit is reached. */
+export function AgentsSection(props: SectionProps) {
+  const { project, onChange } = props
+  const known = useKnownAgents()
+  return (
+    <Await of={known}>
+      {value => (
+        <>
+          <AgentChoice
+            known={value}
+            value={project}
+            none="the server's"
+            hint="What a card or a column says goes before it; what is left open here the server decides."
+            save={async choice => onChange(await client.projects.update({ id: project.id, ...choice }))}
+          />
+          <Approvals {...props} />
+          <UsageLimits {...props} known={value} />
+          <Sandbox {...props} />
+          <CopiedFiles {...props} />
+        </>
+      )}
+    </Await>
+  )
+}
+
+/** The agents, their profiles and the person's credentials. */
+export const useKnownAgents = () =>
+  useLoad(
+    async () => ({
+      agents: await client.agents.providers(),
+      profiles: await client.agentProfiles.list(),
+      credentials: await client.credentials.list(),
+    }),
+    [],
+  )
+
+interface Known {
+  agents: Awaited<ReturnType<typeof client.agents.providers>>
+  profiles: Awaited<ReturnType<typeof client.agentProfiles.list>>
+  credentials: Awaited<ReturnType<typeof client.credentials.list>>
+}
+type WithKnown = SectionProps & { known: Known }
+type Named = readonly { id: string; name: string }[]
+
+const options = (named: Named, none: string) =>
+  [['', none], ...named.map(({ id, name }) => [id, name] as const)] as readonly (readonly [string, string])[]
+const profileOptions = ({ profiles }: Known, none: string) =>
+  options(
+    profiles.map(({ name, agent }) => ({ id: name, name: `${name} (${agent})` })),
+    none,
+  )
+
+interface AgentChoiceProps {
+  known: Known
+  value: Choices
+  /** What decides where this leaves it open: "the server's". */
+  none: string
+  hint: string
+  save: (choice: Choices) => Promise<void>
+}
+type Choices = Pick<SectionProps['project'], 'agent' | 'profile' | 'model' | 'mode' | 'effort'>
+
+/** Which agent works, and how. */
+export function AgentChoice({ known, value, none, hint, save: send }: AgentChoiceProps) {
+  const { values, bind } = useFields({
+    agent: value.agent ?? '',
+    profile: value.profile ?? '',
+    model: value.model ?? '',
+    mode: value.mode ?? '',
+    effort: value.effort ?? '',
+  })
+  const chosen = known.profiles.find(({ name }) => name === values.profile)?.agent ?? values.agent
+  const agent = known.agents.find(({ id }) => id === chosen)
+  const save = async () => {
+    const { agent: id, profile, model, mode, effort } = values
+    await send({
+      agent: id || null,
+      profile: profile || null,
+      model: model || null,
+      mode: mode || null,
+      effort: effort || null,
+    })
+    say('Saved. It holds for agents that start from now on.')
+  }
+  const offered = known.agents.map(({ id, name, installed }) => ({
+    id,
+    name: installed ? name : `${name} (not installed)`,
+  }))
+  return (
+    <div className="panel">
+      <h3>Which agent works</h3>
+      <p className="hint">{hint}</p>
+      <Form submit="Save the agent" onSubmit={save}>
+        <Choice label="Agent" options={options(offered, none)} {...bind('agent')} />
+        {known.profiles.length > 0 && (
+          <Choice label="Profile" options={profileOptions(known, 'none')} {...bind('profile')} />
+        )}
+        <Option label="Model" offered={agent?.models} {...bind('model')} />
+        <Option label="Mode" offered={agent?.modes} {...bind('mode')} />
+        <Option label="Effort" offered={agent?.efforts} {...bind('effort')} />
+      </Form>
+    </div>
+  )
+}
+
+/** A choice where the agent has said what it offers, else a line to type into. */
+function Option({
+  offered = [],
+  ...rest
+}: {
+  label: string
+  offered?: Named
+  error?: string
+  value: string
+  onChange: (value: string) => void
+}) {
+  if (offered.length > 0) return <Choice options={options(offered, "the agent's own")} {...rest} />
+  return <TextInput placeholder="the agent's own" spellCheck={false} {...rest} />
+}
+
+const policies = [
+  ['ask', 'ask a person'],
+  ['allow_in_worktree', 'allow reading and editing in the worktree, ask for the rest'],
+  ['refuse', 'refuse'],
+] as const
+
+function Approvals({ project, onChange }: SectionProps) {
+  const policy = project.approvalPolicy
+  const { values, bind } = useFields({
+    default: policy.default,
+    allow: policy.allow.join('\n'),
+    refuse: policy.refuse.join('\n'),
+  })
+  const save = async () => {
+    const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
+    onChange(await client.projects.update({ id: project.id, approvalPolicy }))
+    say('Saved: how questions of agents are answered.')
+  }
+  return (
+    <div className="panel">
+      <h3>Questions of agents</h3>
+      <Form submit="Save the answers" onSubmit={save}>
+        <Choice
+          label="Unless a line below says otherwise"
+          options={policies}
+          {...bind('default')}
+          field="approvalPolicy.default"
+        />
+        <TextArea
+          label="Always allow these commands"
+          hint="One a line, by its first words: git status covers git status --short. A command with ;, &, |, a substitution or a redirection is never covered."
+          spellCheck={false}
+          {...bind('allow')}
+          field="approvalPolicy.allow"
+        />
+        <TextArea
+          label="Always refuse these commands"
+          hint="Goes before what is allowed."
+          spellCheck={false}
+          {...bind('refuse')}
+          field="approvalPolicy.refuse"
+        />
+      </Form>
+    </div>
+  )
+}
+
+const onLimits = [
+  ['stop', 'the card fails'],
+  ['wait', 'wait until the limit ends, then go on'],
+  ['next', 'go on with the next of a list'],
+] as const
+interface Next {
+  agent: string | null
+  profile: string | null
+  credentialId: string | null
+}
+
+function UsageLimits({ project, onChange, known }: WithKnown) {
+  const { values, bind, setValues } = useFields<{ onLimit: 'stop' | 'wait' | 'next'; next: Next[] }>(
+    project.usageLimits,
+  )
+  const change = (at: number, entry: Next | undefined) =>
+    setValues(before => ({ ...before, next: before.next.toSpliced(at, 1, ...(entry ? [entry] : [])) }))
+  const save = async () => {
+    onChange(await client.projects.update({ id: project.id, usageLimits: values }))
+    say('Saved: what happens at a usage limit.')
+  }
+  return (
+    <div className="panel">
+      <h3>When an agent reaches its usage limit</h3>
+      <Form submit="Save the limit" onSubmit={save}>
+        <Choice label="Then" options={onLimits} {...bind('onLimit')} field="usageLimits.onLimit" />
+        {values.onLimit === 'next' && (
+          <>
+            <ol className="rows">
+              {values.next.map((entry, at) => (
+                <li key={at}>
+                  <NextEntry at={at} entry={entry} known={known} onChange={changed => change(at, changed)} />
+                </li>
+              ))}
+            </ol>
+            <Button
+              icon="add"
+              disabled={values.next.length >= 10}
+              onClick={() => change(values.next.length, { agent: null, profile: null, credentialId: null })}
+            >
+              Add to the list
+            </Button>
+          </>
+        )}
+      </Form>
+    </div>
+  )
+}
+
+function NextEntry({
+  at,
+  entry,
+  known,
+  onChange,
+}: {
+  at: number
+  entry: Next
+  known: Known
+  onChange: (entry: Next | undefined) => void
+}) {
+  const bind = (key: keyof Next) => ({
+    value: entry[key] ?? '',
+    onChange: (value: string) => onChange({ ...entry, [key]: value || null }),
+  })
+  return (
+    <>
+      <Choice label={`Agent ${at + 1}`} options={options(known.agents, 'the same')} {...bind('agent')} />
+      <Choice label={`Profile ${at + 1}`} options={profileOptions(known, 'none')} {...bind('profile')} />
+      <Choice
+        label={`Credential ${at + 1}`}
+        options={options(known.credentials, 'the same')}
+        {...bind('credentialId')}
+      />
+      <Button isPlain icon="trash" label={`Remove ${at + 1} from the list`} onClick={() => onChange(undefined)} />
+    </>
+  )
+}
+
+function CopiedFiles({ project, onChange }: SectionProps) {
+  const { values, bind } = useFields({ files: project.copiedFiles.join('\n') })
+  const save = async () => {
+    onChange(await client.projects.update({ id: project.id, copiedFiles: linesOf(values.files) }))
+    say('Saved. New worktrees get these files.')
+  }
+  return (
+    <div className="panel">
+      <h3>New worktrees</h3>
+      <p className="hint">
+        A worktree holds what Git tracks. Its hooks and filters do not run in it. What Git ignores and an agent needs is
+        copied if it is named here.
+      </p>
+      <Form submit="Save the files" onSubmit={save}>
+        <TextArea
+          label="Ignored files to copy"
+          hint="One pattern a line: .env, config/*.local"
+          spellCheck={false}
+          {...bind('files')}
+          field="copiedFiles"
+        />
+      </Form>
+    </div>
+  )
+}

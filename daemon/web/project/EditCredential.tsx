@@ -1,0 +1,94 @@
+import { client } from '../app/session.ts'
+import { say } from '../app/messages.ts'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import type { EditProps } from '../ui/Rows.tsx'
+import type { Credential } from './Credentials.tsx'
+
+export type ProviderOfModels = Credential['provider']
+export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = [
+  ['anthropic', 'Anthropic'],
+  ['openai', 'OpenAI'],
+  ['google', 'Google'],
+  ['openrouter', 'OpenRouter'],
+  ['github', 'GitHub'],
+  ['custom', 'another, with a base URL'],
+]
+
+/** Adds or changes a credential that is a key. What is secret in it never comes back: left empty it stays as it is. */
+export function EditCredential({ credential, onClose, onSaved }: EditProps & { credential?: Credential }) {
+  const { values, bind } = useFields({
+    name: credential?.name ?? '',
+    provider: credential?.provider ?? ('anthropic' as ProviderOfModels),
+    apiKey: '',
+    baseUrl: credential?.baseUrl ?? '',
+    headers: '',
+    models: credential?.models.join('\n') ?? '',
+  })
+  const save = async () => {
+    const { name, provider, apiKey, baseUrl, headers, models } = values
+    const changed = {
+      name,
+      ...(apiKey !== '' && { apiKey }),
+      ...(headers.trim() !== '' && { headers: headersOf(headers) }),
+      models: linesOf(models),
+    }
+    if (credential) await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null })
+    else await client.credentials.create({ ...changed, provider, ...(baseUrl !== '' && { baseUrl }) })
+    say(`${name} is saved. Check it, then use it here.`)
+    await onSaved()
+  }
+  const kept = credential && credential.kind === 'api_key' ? 'Left empty, the key stays as it is.' : undefined
+  return (
+    <FormDialog
+      title={credential ? `Edit ${credential.name}` : 'Add a key'}
+      onClose={onClose}
+      submit="Save"
+      onSubmit={save}
+    >
+      <TextInput label="Name" required maxLength={200} {...bind('name')} />
+      {!credential && <Choice label="Provider" options={modelProviders} {...bind('provider')} />}
+      {credential?.kind !== 'oauth' && (
+        <TextInput label="Key" type="password" autoComplete="new-password" hint={kept} {...bind('apiKey')} />
+      )}
+      <TextInput
+        label="Base URL"
+        type="url"
+        required={values.provider === 'custom'}
+        hint="Where it is not the provider's own address."
+        {...bind('baseUrl')}
+      />
+      <Headers kept={credential?.headers ?? []} {...bind('headers')} />
+      <TextArea
+        label="Models"
+        spellCheck={false}
+        hint="One a line, where the provider offers others than usual."
+        {...bind('models')}
+      />
+    </FormDialog>
+  )
+}
+
+function Headers({
+  kept,
+  ...rest
+}: {
+  kept: readonly string[]
+  error?: string
+  value: string
+  onChange: (value: string) => void
+}) {
+  const instead = kept.length > 0 ? ` Kept: ${kept.join(', ')}. What is typed here takes their place.` : ''
+  return <TextArea label="Headers" spellCheck={false} hint={`One a line, Name: value.${instead}`} {...rest} />
+}
+
+/** @throws Error for a line without a colon */
+function headersOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    linesOf(text).map(line => {
+      const at = line.indexOf(':')
+      if (at < 1) throw new Error(`"${line}" is no header. Write Name: value.`)
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    }),
+  )
+}

@@ -1,0 +1,136 @@
+import { complain, say } from '../app/messages.ts'
+import { loadProjects, projects } from '../app/projects.ts'
+import { navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Time } from '../ui/Time.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+
+/** A project's name, folder, organization and place in the list; and its end. */
+export function GeneralSection(props: SectionProps) {
+  return (
+    <>
+      {props.mayManage ? <Identity {...props} /> : <Facts {...props} />}
+      <Order {...props} />
+      {props.mayManage && <Deletion {...props} />}
+    </>
+  )
+}
+
+function Facts({ project }: SectionProps) {
+  return (
+    <dl className="project-facts panel">
+      <dt>Name</dt>
+      <dd>{project.name}</dd>
+      <dt>Folder</dt>
+      <dd>
+        <code>{project.path}</code>
+      </dd>
+      <dt>Your role</dt>
+      <dd>{project.role}</dd>
+      <dt>Made</dt>
+      <dd>
+        <Time at={project.createdAt} />
+      </dd>
+    </dl>
+  )
+}
+
+function Identity({ project, onChange }: SectionProps) {
+  const { values, bind } = useFields({
+    name: project.name,
+    path: project.path,
+    organizationId: project.organizationId ?? '',
+  })
+  const organizations = useLoad(() => client.organizations.list(), [])
+  const save = async () => {
+    const { organizationId, ...rest } = values
+    onChange(await client.projects.update({ id: project.id, ...rest, organizationId: organizationId || null }))
+    say('The project is saved.')
+  }
+  const offered = (organizations.value ?? []).map(({ id, name }) => [id, name] as const)
+  return (
+    <div className="panel">
+      <Form submit="Save" onSubmit={save}>
+        <TextInput label="Name" required maxLength={200} {...bind('name')} />
+        <TextInput
+          label="Folder"
+          required
+          spellCheck={false}
+          hint="An absolute path on the server. Agents work there, or in worktrees of its repository."
+          {...bind('path')}
+        />
+        {(offered.length > 0 || project.organizationId !== null) && (
+          <Choice
+            label="Organization"
+            hint="Its members see the project; its admins manage it."
+            options={[['', 'none'], ...offered]}
+            {...bind('organizationId')}
+          />
+        )}
+      </Form>
+    </div>
+  )
+}
+
+/** Where the project stands among the person's own: it is nobody else's order. */
+function Order({ project }: SectionProps) {
+  const all = useStore(projects) ?? []
+  const at = all.findIndex(({ id }) => id === project.id)
+  if (all.length < 2 || at < 0) return null
+  const move = async (to: number) => {
+    const ids = all.map(({ id }) => id).filter(id => id !== project.id)
+    projects.set(await client.projects.reorder({ ids: ids.toSpliced(to, 0, project.id) }))
+  }
+  return (
+    <div className="panel">
+      <h3>Place in your list</h3>
+      <p>
+        {at + 1} of {all.length}. The order is yours alone.
+      </p>
+      <div className="tools">
+        <Button icon="up" disabled={at === 0} onClick={() => move(at - 1)}>
+          Up
+        </Button>
+        <Button icon="down" disabled={at === all.length - 1} onClick={() => move(at + 1)}>
+          Down
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function Deletion({ project }: SectionProps) {
+  const ask = async () => {
+    const { total } = await client.projects.stats({ id: project.id })
+    const lost = total === 1 ? 'its 1 card' : `its ${total} cards`
+    confirm({
+      title: `Delete ${project.name}`,
+      text: `The project is deleted with its boards, ${lost}, their transcripts, attachments, reviews, webhooks and scripts, for everybody. Agents that run are ended and worktrees that the board made are removed. The folder ${project.path} stays. This cannot be undone.`,
+      typed: project.name,
+      submit: 'Delete the project',
+      run: async () => {
+        await client.projects.delete({ id: project.id })
+        navigate({ name: 'home' }, { replace: true })
+        say(`${project.name} is deleted.`)
+        loadProjects().catch(complain)
+      },
+    })
+  }
+  return (
+    <div className="panel">
+      <h3>Delete the project</h3>
+      <p>All that the board knows of it is lost. Its folder stays.</p>
+      <div className="tools">
+        <Button isDanger icon="trash" onClick={ask}>
+          Delete the project
+        </Button>
+      </div>
+    </div>
+  )
+}

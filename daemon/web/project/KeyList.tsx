@@ -1,0 +1,170 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output, Permission } from '../../../src/contract/route.ts'
+import type { Loaded } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Checks, Choice, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Rows } from '../ui/Rows.tsx'
+import { SecretDialog } from '../ui/Secret.tsx'
+import { dated, Time } from '../ui/Time.tsx'
+
+type Key = Output<Contract['keys']['list']>[number]
+interface Made {
+  name: string
+  key: string
+}
+/** Where a key works: its scope and, of an organization or a project, the id after it. */
+type Place = readonly [value: string, text: string]
+
+interface KeyListProps {
+  list: Loaded<Key[]>
+  /** Where a new key may work: asked only where there is a choice. */
+  places: readonly [Place, ...Place[]]
+  /** What a new key may be allowed at a place. */
+  offered: (place: string) => readonly Permission[]
+  /** Where a key works, in words, where keys of several places are shown. */
+  placeOf?: (key: Key) => string
+  empty: string
+}
+
+/** A person's API keys, and the making of one, whose secret is shown once. */
+export function KeyList({ list, placeOf, empty, ...making }: KeyListProps) {
+  const [isMaking, setMaking] = useState(false)
+  const [made, setMade] = useState<Made>()
+  return (
+    <>
+      <div className="tools">
+        <Button isMain icon="add" onClick={() => setMaking(true)}>
+          New key
+        </Button>
+      </div>
+      <Rows of={list} label="API keys" empty={empty}>
+        {key => (
+          <>
+            {placeOf && <span className="dim">{placeOf(key)}</span>}
+            <KeyRow apiKey={key} reload={list.reload} onMade={setMade} />
+          </>
+        )}
+      </Rows>
+      {isMaking && (
+        <NewKey
+          {...making}
+          onClose={() => setMaking(false)}
+          onMade={async key => {
+            setMaking(false)
+            setMade(key)
+            await list.reload()
+          }}
+        />
+      )}
+      {made && (
+        <SecretDialog title={`Key ${made.name}`} label="API key" value={made.key} onClose={() => setMade(undefined)} />
+      )}
+    </>
+  )
+}
+
+/** A key with what may be done with it. */
+function KeyRow({
+  apiKey: key,
+  reload,
+  onMade,
+}: {
+  apiKey: Key
+  reload: () => Promise<void>
+  onMade: (key: Made) => void
+}) {
+  const isExpired = Date.parse(key.expiresAt) < Date.now()
+  const rotate = () =>
+    confirm({
+      title: `Replace ${key.name}`,
+      text: 'A new key is made that may do the same. The old one is valid for an hour more.',
+      submit: 'Replace',
+      isDanger: false,
+      run: async () => {
+        onMade(await client.keys.rotate({ id: key.id, graceSecs: 3600 }))
+        await reload()
+      },
+    })
+  const revoke = () =>
+    confirm({
+      title: `Revoke ${key.name}`,
+      text: 'What works with this key is refused from now on. Its webhooks end.',
+      submit: 'Revoke',
+      run: async () => {
+        await client.keys.revoke({ id: key.id })
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <strong>{key.name}</strong>{' '}
+        <code>
+          {key.prefix}…{key.lastFour}
+        </code>
+        <div className="dim">
+          {isExpired ? 'expired' : `until ${dated(key.expiresAt, 'day')}`} ·{' '}
+          {key.lastUsedAt === null ? (
+            'never used'
+          ) : (
+            <>
+              used <Time at={key.lastUsedAt} />
+            </>
+          )}
+        </div>
+        <div className="dim">{key.permissions.join(', ')}</div>
+      </div>
+      {!isExpired && (
+        <Button onClick={rotate} aria-label={`Replace ${key.name}`}>
+          Replace
+        </Button>
+      )}
+      <Button isDanger onClick={revoke} aria-label={`Revoke ${key.name}`}>
+        Revoke
+      </Button>
+    </>
+  )
+}
+
+const expiries = [
+  ['7', 'in a week'],
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['366', 'in a year'],
+] as const
+
+interface NewKeyProps extends Pick<KeyListProps, 'places' | 'offered'> {
+  onClose: () => void
+  onMade: (key: Made) => Promise<void>
+}
+
+function NewKey({ places, offered, onClose, onMade }: NewKeyProps) {
+  const { values, bind } = useFields<{ name: string; place: string; permissions: readonly Permission[]; days: string }>(
+    { name: '', place: places[0][0], permissions: ['cards.read'], days: '90' },
+  )
+  const [scope, id] = values.place.split(' ') as ['server' | 'organization' | 'project', string | undefined]
+  const may = offered(values.place)
+  const make = async () =>
+    onMade(
+      await client.keys.create({
+        name: values.name,
+        scope,
+        projectId: scope === 'project' ? id : undefined,
+        organizationId: scope === 'organization' ? id : undefined,
+        permissions: values.permissions.filter(each => may.includes(each)),
+        expiresInDays: Number(values.days),
+      }),
+    )
+  return (
+    <FormDialog title="New key" onClose={onClose} submit="Make the key" onSubmit={make}>
+      <TextInput label="Name" required maxLength={200} hint="What uses it." {...bind('name')} />
+      {places.length > 1 && <Choice label="It works in" options={places} {...bind('place')} field="scope" />}
+      <Choice label="It expires" options={expiries} {...bind('days')} field="expiresInDays" />
+      <Checks label="It may" options={may} {...bind('permissions')} />
+    </FormDialog>
+  )
+}

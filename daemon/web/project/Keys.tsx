@@ -1,0 +1,31 @@
+import { projectPermissions, type Permission } from '../../../src/contract/route.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { KeyList } from './KeyList.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+
+/** The person's own API keys for the project. A key may never do more than whoever made it. */
+export function KeysSection({ project, mayWork }: SectionProps) {
+  const list = useLoad(
+    async () => (await client.keys.list()).filter(key => key.scope === 'project' && key.projectId === project.id),
+    [project.id],
+  )
+  return (
+    <>
+      <p>
+        A key lets a program work in this project in your name. It may do what you tick here, and never more than you.
+      </p>
+      <KeyList
+        list={list}
+        places={[[`project ${project.id}`, project.name]]}
+        offered={() => (mayWork ? projectPermissions : lookingOn)}
+        empty="You have no keys for this project."
+      />
+    </>
+  )
+}
+
+/** A key with more than its maker's role allows would be refused each time. */
+const lookingOn: readonly Permission[] = projectPermissions.filter(
+  each => each.endsWith('.read') && each !== 'webhooks.read',
+)

@@ -1,0 +1,197 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { complain, say } from '../app/messages.ts'
+import { loadProjects } from '../app/projects.ts'
+import { hrefOf, navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Choice, useFields } from '../ui/Inputs.tsx'
+import { Await } from '../ui/Page.tsx'
+import { SecretDialog } from '../ui/Secret.tsx'
+import { dated, Time } from '../ui/Time.tsx'
+import { UserEmail } from '../ui/UserEmail.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+
+type Entry = Output<Contract['members']['list']>[number]
+type Member = Extract<Entry, { pending: false }>
+type Invitation = Extract<Entry, { pending: true }>
+type Role = Member['role']
+
+const roles = [
+  ['viewer', 'viewer: looks on'],
+  ['member', 'member: works with cards and agents'],
+  ['admin', 'admin: manages the project, too'],
+] as const
+
+/** Who is in the project, and who is invited. */
+export function MembersSection(props: SectionProps) {
+  const { project, mayManage } = props
+  const list = useLoad(() => client.members.list({ id: project.id }), [project.id])
+  const [invited, setInvited] = useState<{ email: string; token: string }>()
+  return (
+    <>
+      {mayManage && <Add {...props} onAdded={list.reload} onInvited={setInvited} />}
+      <Await of={list}>
+        {entries => (
+          <ul className="rows panel" aria-label="Members">
+            {entries.map(entry => (
+              <li key={entry.email}>
+                {entry.pending ? (
+                  <InvitationRow {...props} invitation={entry} reload={list.reload} onInvited={setInvited} />
+                ) : (
+                  <MemberRow {...props} member={entry} reload={list.reload} />
+                )}
+              </li>
+            ))}
+            {entries.length === 0 && <li>Nobody yet beside the owner.</li>}
+          </ul>
+        )}
+      </Await>
+      {invited && (
+        <SecretDialog
+          title={`Invitation of ${invited.email}`}
+          label="Link of the invitation"
+          hint={`Send it to ${invited.email}. It is shown this once: whoever has it can accept the invitation.`}
+          value={new URL(hrefOf({ name: 'invitation', token: invited.token }), location.href).href}
+          onClose={() => setInvited(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+interface Reloading {
+  reload: () => Promise<void>
+}
+
+function Add({
+  project,
+  onAdded,
+  onInvited,
+}: SectionProps & { onAdded: () => Promise<void>; onInvited: (made: { email: string; token: string }) => void }) {
+  const { values, bind, setValues } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
+  const add = async () => {
+    const made = await client.members.add({ id: project.id, ...values })
+    if (made.pending) onInvited(made)
+    else say(`${made.email} is a member now.`)
+    setValues({ email: '', role: values.role })
+    await onAdded()
+  }
+  return (
+    <div className="panel">
+      <h3>Add somebody</h3>
+      <Form submit="Add" onSubmit={add}>
+        <UserEmail
+          label="Email"
+          hint="Whoever has an account with it becomes a member at once. Others get an invitation, whose link you send."
+          {...bind('email')}
+        />
+        <Choice label="Role" options={roles} {...bind('role')} />
+      </Form>
+    </div>
+  )
+}
+
+function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { member: Member } & Reloading) {
+  const name = member.displayName || member.email
+  const isMe = member.userId === me.id
+  const place = { projectId: project.id, userId: member.userId }
+  const remove = () =>
+    confirm({
+      title: isMe ? `Leave ${project.name}` : `Remove ${name}`,
+      text: isMe
+        ? 'You no longer see the project. Somebody who manages it can add you again.'
+        : `${name} no longer sees the project, and what their keys and webhooks do in it ends.`,
+      submit: isMe ? 'Leave the project' : 'Remove',
+      run: async () => {
+        await client.members.remove(place)
+        if (!isMe) return reload()
+        navigate({ name: 'home' })
+        loadProjects().catch(complain)
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <strong>{name}</strong> {isMe && <span className="dim">(you)</span>}
+        <div className="dim">
+          {member.email}
+          {member.acceptedAt === null && ' · has not opened the project yet'}
+        </div>
+      </div>
+      {mayManage ? (
+        <select
+          aria-label={`Role of ${name}`}
+          value={member.role}
+          onChange={({ target }) =>
+            void client.members
+              .update({ ...place, role: target.value as Role })
+              .then(reload)
+              .catch(complain)
+          }
+        >
+          {roles.map(([role]) => (
+            <option key={role}>{role}</option>
+          ))}
+        </select>
+      ) : (
+        <span>{member.role}</span>
+      )}
+      {(mayManage || isMe) && (
+        <Button isDanger onClick={remove} aria-label={isMe ? 'Leave the project' : `Remove ${name}`}>
+          {isMe ? 'Leave' : 'Remove'}
+        </Button>
+      )}
+    </>
+  )
+}
+
+function InvitationRow({
+  project,
+  mayManage,
+  invitation,
+  reload,
+  onInvited,
+}: SectionProps & Reloading & { invitation: Invitation; onInvited: (made: { email: string; token: string }) => void }) {
+  const { email, role, expiresAt } = invitation
+  const place = { projectId: project.id, email }
+  const renew = async () => {
+    onInvited(await client.members.renewInvitation(place))
+    await reload()
+  }
+  const withdraw = () =>
+    confirm({
+      title: `Withdraw the invitation of ${email}`,
+      text: 'Its link no longer works.',
+      submit: 'Withdraw',
+      run: async () => {
+        await client.members.removeInvitation(place)
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <strong>{email}</strong>
+        <div className="dim">
+          invited as {role} <Time at={invitation.createdAt} /> ·{' '}
+          {Date.parse(expiresAt) < Date.now() ? 'expired' : `until ${dated(expiresAt, 'day')}`}
+        </div>
+      </div>
+      {mayManage && (
+        <>
+          <Button onClick={renew} aria-label={`New link for ${email}`}>
+            New link
+          </Button>
+          <Button isDanger onClick={withdraw} aria-label={`Withdraw the invitation of ${email}`}>
+            Withdraw
+          </Button>
+        </>
+      )}
+    </>
+  )
+}

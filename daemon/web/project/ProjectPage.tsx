@@ -1,0 +1,107 @@
+import { loadProjects, type Project } from '../app/projects.ts'
+import { useLoad } from '../app/load.ts'
+import { hrefOf } from '../app/router.ts'
+import { client, session, type Me } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Await, Page } from '../ui/Page.tsx'
+import { Sections } from '../ui/Sections.tsx'
+import { AgentsSection } from './Agents.tsx'
+import { CredentialsSection } from './Credentials.tsx'
+import { GeneralSection } from './General.tsx'
+import { KeysSection } from './Keys.tsx'
+import { MembersSection } from './Members.tsx'
+import { MonitorsSection } from './Monitors.tsx'
+import { ScriptsSection } from './Scripts.tsx'
+import { TemplatesSection } from './Templates.tsx'
+import { TransfersSection } from './Transfers.tsx'
+import { WebhooksSection } from './Webhooks.tsx'
+
+/** What a section is given. */
+export interface SectionProps {
+  project: Project
+  me: Me
+  /** Whether the person manages the project, or works in it; otherwise they look only. */
+  mayManage: boolean
+  mayWork: boolean
+  /** Takes over what the server has answered to a change of the project. */
+  onChange: (project: Project) => void
+}
+
+/** The sections, and which role the first of what each offers asks for. */
+const sections = [
+  { id: 'general', label: 'General', role: 'viewer', Content: GeneralSection },
+  { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
+  { id: 'members', label: 'Members', role: 'viewer', Content: MembersSection },
+  { id: 'keys', label: 'API keys', role: 'viewer', Content: KeysSection },
+  { id: 'webhooks', label: 'Webhooks', role: 'member', Content: WebhooksSection },
+  { id: 'scripts', label: 'Scripts', role: 'viewer', Content: ScriptsSection },
+  { id: 'monitors', label: 'Monitors', role: 'viewer', Content: MonitorsSection },
+  { id: 'credentials', label: 'Credentials', role: 'member', Content: CredentialsSection },
+  { id: 'templates', label: 'Templates', role: 'member', Content: TemplatesSection },
+  { id: 'transfers', label: 'Import and export', role: 'viewer', Content: TransfersSection },
+] as const
+
+const ranks = { viewer: 0, member: 1, admin: 2 }
+
+/** The settings of a project, in sections that have addresses of their own. */
+export function ProjectPage({ projectId, section = 'general' }: { projectId: string; section?: string }) {
+  const now = useStore(session)
+  const loaded = useLoad(() => client.projects.get({ id: projectId }), [projectId])
+  const name = loaded.value?.name ?? 'Project'
+  return (
+    <Page
+      title={`Settings of ${name}`}
+      tools={
+        <>
+          <a href={hrefOf({ name: 'charts', projectId })}>Charts</a>
+          <a href={hrefOf({ name: 'board', projectId })}>To the board</a>
+        </>
+      }
+    >
+      <Await of={loaded}>
+        {project =>
+          now.name === 'in' && (
+            <Settings
+              key={project.id}
+              project={project}
+              me={now.me}
+              section={section}
+              onChange={changed => {
+                loaded.set(changed)
+                void loadProjects()
+              }}
+            />
+          )
+        }
+      </Await>
+    </Page>
+  )
+}
+
+function Settings({
+  section,
+  ...props
+}: Pick<SectionProps, 'project' | 'me' | 'onChange'> & {
+  section: string
+}) {
+  const { role, id: projectId } = props.project
+  const offered = sections.filter(each => ranks[each.role] <= ranks[role])
+  const shown = offered.find(({ id }) => id === section)
+  const links = offered.map(({ id, label }) => ({
+    id,
+    label,
+    href: hrefOf({ name: 'project', projectId, section: id }),
+  }))
+  return (
+    <Sections label="Settings" sections={links} current={section}>
+      {shown ? (
+        <>
+          <h2>{shown.label}</h2>
+          <shown.Content key={shown.id} {...props} mayManage={role === 'admin'} mayWork={role !== 'viewer'} />
+        </>
+      ) : (
+        <p>There is nothing here that you may see. Ask somebody who manages the project for a role in it.</p>
+      )}
+    </Sections>
+  )
+}

@@ -1,0 +1,101 @@
+import { useEffect, useLayoutEffect, useRef } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { announce } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { plainText } from '../ui/plainText.ts'
+import { Time } from '../ui/Time.tsx'
+import { usePoll } from '../ui/usePoll.ts'
+
+export type Run = Output<Contract['scripts']['status']>[number]
+
+const statusClass = { idle: 'idle', running: 'running', succeeded: 'completed', failed: 'failed', cancelled: 'idle' }
+const pollMs = 400
+/** As much as the server keeps. */
+const maxShown = 65_536
+
+/** A script's latest run, with what it prints as it prints it. */
+export function ScriptRun({
+  projectId,
+  name,
+  run,
+  onRun,
+}: {
+  projectId: string
+  name: string
+  run: Run
+  onRun: (run: Run) => void
+}) {
+  const isRunning = run.status === 'running'
+  const shown = useRef(run)
+  shown.current = run
+  const read = async () => {
+    const before = shown.current
+    const since = before.outputStart + before.output.length
+    const [next] = await client.scripts.status({ projectId, scriptId: Number(run.scriptId), since })
+    if (next) onRun(joined(before, next, since))
+  }
+  usePoll(isRunning, pollMs, read)
+  const wasRunning = useRef(isRunning)
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) {
+      announce(`${name}: ${run.status}`)
+      // The event holds the end of what it printed only.
+      void client.scripts
+        .status({ projectId, scriptId: Number(run.scriptId) })
+        .then(([whole]) => whole && onRun(whole))
+        .catch(() => undefined)
+    }
+    wasRunning.current = isRunning
+  }, [isRunning])
+  return (
+    <div className="run">
+      <div>
+        <span className={`status ${statusClass[run.status]}`}>{run.status}</span>{' '}
+        <span className="dim">
+          {run.exitCode !== null && `exit code ${run.exitCode} · `}
+          {run.startedAt && (
+            <>
+              started <Time at={run.startedAt} />
+            </>
+          )}
+        </span>
+        {run.error && <div className="error">{run.error}</div>}
+      </div>
+      <Printed label={`Output of ${name}`} output={run.output} isCut={run.outputStart > 0} />
+    </div>
+  )
+}
+
+/** What is shown with what has come after it; another run, or one that has printed too much meanwhile, begins anew. */
+function joined(before: Run, next: Run, since: number): Run {
+  if (next.startedAt !== before.startedAt || next.outputStart !== since) return next
+  const output = before.output + next.output
+  const cut = Math.max(0, output.length - maxShown)
+  return { ...next, output: output.slice(cut), outputStart: before.outputStart + cut }
+}
+
+function Printed({ label, output, isCut }: { label: string; output: string; isCut: boolean }) {
+  const box = useRef<HTMLPreElement>(null)
+  const isAtEnd = useRef(true)
+  useLayoutEffect(() => {
+    const { current } = box
+    if (current && isAtEnd.current) current.scrollTop = current.scrollHeight
+  }, [output])
+  if (output === '') return null
+  return (
+    <pre
+      ref={box}
+      className="printed"
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+        isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 4
+      }}
+    >
+      {isCut && '…\n'}
+      {plainText(output)}
+    </pre>
+  )
+}

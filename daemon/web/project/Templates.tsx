@@ -1,0 +1,177 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Check, Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+
+type Template = Output<Contract['templates']['list']>[number]
+type Column = Template['columns'][number]
+/** What an editor begins with: a template, or columns of a board without one. */
+type Draft = Omit<Template, 'id'> & { id?: string }
+
+const columnTypes = [
+  ['backlog', 'backlog: waits'],
+  ['active', 'active: an agent works'],
+  ['done', 'done'],
+  ['archive', 'archive'],
+] as const
+const usual: readonly Column[] = [
+  { name: 'Backlog', columnType: 'backlog', prompt: '' },
+  { name: 'In progress', columnType: 'active', prompt: '' },
+  { name: 'Done', columnType: 'done', prompt: '' },
+]
+
+/** Columns that new boards can be made with. */
+export function TemplatesSection(props: SectionProps) {
+  const { project } = props
+  const list = useLoad(() => client.templates.list(), [])
+  const boards = useLoad(() => client.boards.list({ projectId: project.id }), [project.id])
+  const editing = useEditing<Draft>(list)
+  const begin = (name: string, columns: readonly Column[]) =>
+    editing.edit({ name, columns: [...columns], shared: false, builtin: false })
+  return (
+    <>
+      <p>A new board begins with the columns of a template. Yours are offered in every project of yours.</p>
+      <div className="tools">
+        <Button isMain icon="add" onClick={() => begin('', usual)}>
+          New template
+        </Button>
+        {boards.value?.map(({ id, name }) => (
+          <Button
+            key={id}
+            onClick={async () => begin(name, await client.columns.list({ projectId: project.id, boardId: Number(id) }))}
+          >
+            From the board {name}
+          </Button>
+        ))}
+      </div>
+      <Rows of={list} label="Templates">
+        {template => (
+          <TemplateRow
+            template={template}
+            // Those that are shared are administrators'. Whose, the list does not say: the server knows.
+            mayEdit={!template.builtin && (!template.shared || props.me.role !== 'user')}
+            onEdit={() => editing.edit(template)}
+            onCopy={() => begin(`${template.name} (copy)`, template.columns)}
+            reload={list.reload}
+          />
+        )}
+      </Rows>
+      {editing.edited && <Edit {...props} {...editing.dialog} template={editing.edited} />}
+    </>
+  )
+}
+
+function TemplateRow({
+  template,
+  mayEdit,
+  onEdit,
+  onCopy,
+  reload,
+}: {
+  template: Template
+  mayEdit: boolean
+  onEdit: () => void
+  onCopy: () => void
+  reload: () => Promise<void>
+}) {
+  const { name, builtin, shared, columns } = template
+  const remove = () =>
+    confirm({
+      title: `Delete ${name}`,
+      text: 'Boards that were made with it stay as they are.',
+      submit: 'Delete',
+      run: async () => {
+        await client.templates.delete({ id: template.id })
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <strong>{name}</strong> {builtin && <span className="label">built in</span>}{' '}
+        {shared && <span className="label">shared with all</span>}
+        <div className="dim">{columns.map(column => column.name).join(' → ')}</div>
+      </div>
+      <Button onClick={onCopy} aria-label={`Copy ${name}`}>
+        Copy
+      </Button>
+      {mayEdit && (
+        <>
+          <Button onClick={onEdit} aria-label={`Edit ${name}`}>
+            Edit
+          </Button>
+          <Button isDanger onClick={remove} aria-label={`Delete ${name}`}>
+            Delete
+          </Button>
+        </>
+      )}
+    </>
+  )
+}
+
+function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { template: Draft }) {
+  const { values, bind, setValues } = useFields({
+    name: template.name,
+    shared: template.shared,
+    columns: template.columns as readonly Column[],
+  })
+  const change = (at: number, column?: Column) =>
+    setValues(before => ({ ...before, columns: before.columns.toSpliced(at, 1, ...(column ? [column] : [])) }))
+  const save = async () => {
+    const sent = {
+      ...values,
+      columns: values.columns.map(({ name, columnType, prompt }) => ({ name, columnType, prompt })),
+    }
+    if (template.id === undefined) await client.templates.create(sent)
+    else await client.templates.update({ id: template.id, ...sent })
+    await onSaved()
+  }
+  return (
+    <FormDialog
+      title={template.id === undefined ? 'New template' : `Edit ${template.name}`}
+      kind="wide"
+      onClose={onClose}
+      submit="Save the template"
+      onSubmit={save}
+    >
+      <TextInput label="Name" required maxLength={200} {...bind('name')} />
+      {me.role !== 'user' && <Check label="Share it with everybody on this server" {...bind('shared')} />}
+      <ol className="rows">
+        {values.columns.map((column, at) => (
+          <li key={at}>
+            <ColumnFields at={at} column={column} onChange={changed => change(at, changed)} />
+          </li>
+        ))}
+      </ol>
+      <Button
+        icon="add"
+        disabled={values.columns.length >= 50}
+        onClick={() => change(values.columns.length, { name: '', columnType: 'backlog', prompt: '' })}
+      >
+        Add a column
+      </Button>
+    </FormDialog>
+  )
+}
+
+function ColumnFields({ at, column, onChange }: { at: number; column: Column; onChange: (column?: Column) => void }) {
+  const bind = <K extends keyof Column>(key: K) => ({
+    value: column[key],
+    onChange: (value: Column[K]) => onChange({ ...column, [key]: value }),
+    field: `columns.${at}.${key}`,
+  })
+  return (
+    <>
+      <TextInput label={`Column ${at + 1}`} required maxLength={200} {...bind('name')} />
+      <Choice label={`Type of column ${at + 1}`} options={columnTypes} {...bind('columnType')} />
+      <TextArea label={`What its agents are told, column ${at + 1}`} rows={2} {...bind('prompt')} />
+      <Button isPlain icon="trash" label={`Remove column ${at + 1}`} onClick={() => onChange(undefined)} />
+    </>
+  )
+}

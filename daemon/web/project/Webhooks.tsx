@@ -1,0 +1,174 @@
+import { useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { say } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Check, Checks, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import { SecretDialog } from '../ui/Secret.tsx'
+import { Deliveries } from './Deliveries.tsx'
+import { webhookEventTypes, type WebhookEventType } from './eventTypes.ts'
+import type { SectionProps } from './ProjectPage.tsx'
+
+export type Webhook = Output<Contract['webhooks']['list']>[number]
+
+/** Where the project's events are sent to. */
+export function WebhooksSection(props: SectionProps) {
+  const { project, mayManage } = props
+  const list = useLoad(() => client.webhooks.list({ projectId: project.id }), [project.id])
+  const editing = useEditing<Webhook>(list)
+  const [shown, setShown] = useState<Webhook>()
+  const [secret, setSecret] = useState<string>()
+  return (
+    <>
+      <p>Each event of the project is sent to these addresses as signed JSON (Standard Webhooks).</p>
+      {mayManage && (
+        <div className="tools">
+          <Button isMain icon="add" onClick={editing.add}>
+            New webhook
+          </Button>
+        </div>
+      )}
+      <Rows of={list} label="Webhooks" empty="No webhooks.">
+        {webhook => (
+          <WebhookRow
+            {...props}
+            webhook={webhook}
+            reload={list.reload}
+            onEdit={() => editing.edit(webhook)}
+            onShow={() => setShown(webhook)}
+            onSecret={setSecret}
+          />
+        )}
+      </Rows>
+      {editing.isOpen && <Edit {...props} {...editing.dialog} webhook={editing.edited} onSecret={setSecret} />}
+      {shown && <Deliveries webhook={shown} maySend={mayManage} onClose={() => setShown(undefined)} />}
+      {secret && (
+        <SecretDialog
+          title="Secret of the webhook"
+          label="Signing secret"
+          hint="The receiver verifies signatures with it. It is shown this once."
+          value={secret}
+          onClose={() => setSecret(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+interface RowProps extends SectionProps {
+  webhook: Webhook
+  reload: () => Promise<void>
+  onEdit: () => void
+  onShow: () => void
+  onSecret: (secret: string) => void
+}
+
+function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: RowProps) {
+  const { url, events, enabled, description, disabledReason, createdBy } = webhook
+  const place = { projectId: webhook.projectId, webhookId: webhook.id }
+  const rotate = () =>
+    confirm({
+      title: 'Give it a new secret',
+      text: `What is sent to ${url} is signed with the new secret from now on.`,
+      submit: 'New secret',
+      isDanger: false,
+      run: async () => onSecret((await client.webhooks.rotate(place)).secret),
+    })
+  const remove = () =>
+    confirm({
+      title: 'Delete the webhook',
+      text: `Nothing more is sent to ${url}. The record of what was sent is lost, too.`,
+      submit: 'Delete',
+      run: async () => {
+        await client.webhooks.delete(place)
+        await reload()
+      },
+    })
+  const test = async () => {
+    await client.webhooks.test(place)
+    onShow()
+  }
+  return (
+    <>
+      <div className="what">
+        <strong>{url}</strong> {!enabled && <span className="label">off</span>}
+        {description && <div>{description}</div>}
+        {disabledReason && <div className="error">Turned off: {disabledReason}</div>}
+        <div className="dim">
+          {events.length === webhookEventTypes.length ? 'every event' : events.join(', ')}
+          {createdBy && ` · with the rights of ${createdBy.keyName ?? createdBy.displayName ?? 'somebody who is gone'}`}
+        </div>
+      </div>
+      <div className="tools">
+        <Button onClick={onShow} aria-label={`Deliveries to ${url}`}>
+          Deliveries
+        </Button>
+        {mayManage && (
+          <>
+            <Button onClick={test} aria-label={`Test ${url}`}>
+              Test
+            </Button>
+            <Button onClick={onEdit} aria-label={`Edit ${url}`}>
+              Edit
+            </Button>
+            <Button onClick={rotate} aria-label={`New secret for ${url}`}>
+              New secret
+            </Button>
+            <Button isDanger onClick={remove} aria-label={`Delete ${url}`}>
+              Delete
+            </Button>
+          </>
+        )}
+      </div>
+    </>
+  )
+}
+
+function Edit({
+  project,
+  webhook,
+  onClose,
+  onSaved,
+  onSecret,
+}: SectionProps & EditProps & { webhook?: Webhook; onSecret: (secret: string) => void }) {
+  const { values, bind } = useFields({
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? '',
+    enabled: webhook?.enabled ?? true,
+    events: (webhook?.events ?? webhookEventTypes) as readonly WebhookEventType[],
+  })
+  const save = async () => {
+    const sent = { ...values, events: [...values.events], description: values.description || null }
+    if (webhook) {
+      await client.webhooks.update({ projectId: project.id, webhookId: webhook.id, ...sent })
+      say('The webhook is saved.')
+    } else onSecret((await client.webhooks.create({ projectId: project.id, ...sent })).secret)
+    await onSaved()
+  }
+  return (
+    <FormDialog
+      title={webhook ? 'Edit the webhook' : 'New webhook'}
+      kind="wide"
+      onClose={onClose}
+      submit={webhook ? 'Save' : 'Make the webhook'}
+      onSubmit={save}
+    >
+      <TextInput
+        label="Address"
+        type="url"
+        required
+        placeholder="https://"
+        hint="Events go there with your rights: what you may not read turns the webhook off."
+        {...bind('url')}
+      />
+      <TextInput label="What it is for" maxLength={500} {...bind('description')} />
+      <Check label="On" {...bind('enabled')} />
+      <Checks label="Events" options={webhookEventTypes} {...bind('events')} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,145 @@
+import { useContext, useEffect, useRef, useState, createContext } from 'react'
+import { Button } from '../ui/Button.tsx'
+import { Time } from '../ui/Time.tsx'
+import { useStore } from '../app/store.ts'
+import type { DraftComment, DraftKeeper, Lines, OpenForm } from './draftKeeper.ts'
+import { Visible } from './lineParts.tsx'
+import type { Review, ReviewComment } from './reviewStore.ts'
+import type { Note } from './rows.ts'
+
+/** The draft that comments go to. */
+export const DraftContext = createContext<DraftKeeper | undefined>(undefined)
+
+/** What stands below a line: a comment of an earlier review, one of the draft, or one that is being written. */
+export function NoteView({ note }: { note: Note }) {
+  if (note.kind === 'thread') return <Thread review={note.review} comment={note.comment} />
+  return note.kind === 'draft' ? <Drafted comment={note.comment} /> : <CommentForm form={note.form} />
+}
+
+/** `3`, `3–5`, said of which state of the file. */
+export const placeOf = ({ startLine, line, side }: Omit<Lines, 'path'>): string =>
+  `${startLine === null || startLine === line ? `line ${line}` : `lines ${startLine}–${line}`}${side === 'old' ? ' (before)' : ''}`
+
+/** A comment that was sent, with the agent's answer. */
+export function Thread({
+  review,
+  comment,
+  isOutdated,
+}: {
+  review: Review
+  comment: ReviewComment
+  isOutdated?: boolean
+}) {
+  const { author, round, createdAt } = review
+  return (
+    <article
+      className="note thread"
+      aria-label={`Comment of ${author.displayName || 'somebody'} on ${placeOf(comment)}`}
+    >
+      <header>
+        <strong>{author.displayName || 'Somebody'}</strong>
+        <span className="dim">
+          round {round}, {placeOf(comment)}, <Time at={createdAt} />
+        </span>
+        {comment.resolvedAt && <span className="status completed">resolved</span>}
+        {isOutdated && <span className="status">outdated</span>}
+      </header>
+      {isOutdated && (
+        <pre className="quoted">
+          <Visible text={comment.text} />
+        </pre>
+      )}
+      <p className="said">
+        <Lined text={comment.body} />
+      </p>
+      {comment.answer !== null && (
+        <div className="answer">
+          <strong>The agent’s answer</strong>
+          <p className="said">
+            <Lined text={comment.answer} />
+          </p>
+        </div>
+      )}
+    </article>
+  )
+}
+
+/** Text of several lines from outside. */
+export const Lined = ({ text }: { text: string }) =>
+  text.split('\n').map((line, at) => (
+    <span key={at}>
+      {at > 0 && '\n'}
+      <Visible text={line} />
+    </span>
+  ))
+
+function Drafted({ comment }: { comment: DraftComment }) {
+  const draft = useContext(DraftContext)!
+  const refused = useStore(draft.state, state => state.refused)
+  return (
+    <article className="note draft" aria-label={`Your comment on ${placeOf(comment)}, not sent`}>
+      <header>
+        <strong>You</strong>
+        <span className="dim">{placeOf(comment)}, not sent</span>
+        <span className="tools">
+          <Button isPlain icon="edit" label="Edit the comment" onClick={() => draft.open(comment, comment)} />
+          <Button isPlain icon="trash" label="Remove the comment" onClick={() => draft.remove(comment)} />
+        </span>
+      </header>
+      <p className="said">
+        <Lined text={comment.body} />
+      </p>
+      {refused.has(comment) && (
+        <p className="error" role="alert">
+          This comment {refused.get(comment)}. Edit or remove it.
+        </p>
+      )}
+    </article>
+  )
+}
+
+function CommentForm({ form }: { form: OpenForm }) {
+  const draft = useContext(DraftContext)!
+  const [body, setBody] = useState(form.body)
+  const area = useRef<HTMLTextAreaElement>(null)
+  const leave = (done: () => void) => {
+    const row = area.current?.closest('tr.notes')?.previousElementSibling
+    done()
+    if (row instanceof HTMLElement) requestAnimationFrame(() => row.focus())
+  }
+  useEffect(() => area.current?.focus(), [])
+  return (
+    <form
+      className="note"
+      aria-label={`Comment on ${placeOf(form)}`}
+      onSubmit={event => {
+        event.preventDefault()
+        leave(() => draft.add())
+      }}
+      onKeyDown={event => {
+        event.stopPropagation()
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) leave(() => draft.add())
+        else if (event.key === 'Escape' && body === (form.replaces?.body ?? '')) leave(() => draft.close())
+      }}
+    >
+      <textarea
+        ref={area}
+        rows={3}
+        maxLength={16_384}
+        aria-label={`Comment on ${placeOf(form)}`}
+        value={body}
+        onChange={({ target }) => {
+          setBody(target.value)
+          draft.type(target.value)
+        }}
+      />
+      <div className="buttons">
+        <span className="dim">{placeOf(form)} · Ctrl+Enter keeps it in your draft</span>
+        <Button onClick={() => leave(() => draft.close())}>Cancel</Button>
+        <Button isMain type="submit" disabled={body.trim() === ''}>
+          {form.replaces ? 'Keep the change' : 'Add the comment'}
+        </Button>
+      </div>
+    </form>
+  )
+}

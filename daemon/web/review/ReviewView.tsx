@@ -1,0 +1,162 @@
+import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
+import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
+import { useProject } from '../app/projects.ts'
+import { useStore } from '../app/store.ts'
+import { useOpened } from '../card/openedCard.ts'
+import { Button } from '../ui/Button.tsx'
+import { Failure } from '../ui/Page.tsx'
+import { Counts, FileSection, FileTree } from './FileSection.tsx'
+import { MergeForm } from './MergeForm.tsx'
+import { DraftContext } from './NoteView.tsx'
+import { ReviewStore, type ReadDiff } from './reviewStore.ts'
+import { notesOf, type Notes } from './rows.ts'
+import { Rounds, SinceChoice, stateWords, type Since } from './Rounds.tsx'
+import { SendForm } from './SendForm.tsx'
+import { useSplit, useViewed } from './viewed.ts'
+
+interface ReviewViewProps extends Since {
+  projectId: string
+  cardId: string
+}
+
+/** What a card has changed, and its review. */
+export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProps) {
+  const opened = useOpened()
+  const card = useStore(opened.state, state => state.card)
+  const isStale = useStore(opened.state, state => state.isDiffStale)
+  const role = useProject(projectId)?.role ?? 'viewer'
+  const mayWrite = role !== 'viewer'
+  const review = useMemo(() => new ReviewStore({ projectId, cardId }), [projectId, cardId])
+  const { diff, error, isReading, reviews = [] } = useStore(review.state)
+  useEffect(() => review.start(mayWrite), [review, mayWrite])
+  const read = useCallback(() => {
+    opened.state.update(now => ({ ...now, isDiffStale: false }))
+    return review.readDiff(since)
+  }, [opened, review, since])
+  useEffect(() => void read(), [read])
+  // Where nothing is shown yet, nothing jumps.
+  const isEmpty = !isReading && (diff === undefined || diff.files.length === 0)
+  useEffect(() => {
+    if (isStale && isEmpty) void read()
+  }, [isStale, isEmpty])
+  const root = useRef<HTMLDivElement>(null)
+  const isWide = useWide(root, 820)
+  const [wantsSplit, setSplit] = useSplit()
+  return (
+    <DraftContext value={review.draft}>
+      <div className={isWide ? 'review wide' : 'review'} ref={root}>
+        <header className="review-head">
+          {card && <strong>{stateWords(card)}</strong>}
+          {diff && <Total {...diff} />}
+          <SinceChoice reviews={reviews} since={since} onSince={onSince} />
+          {isWide && (
+            <Button aria-pressed={wantsSplit} onClick={() => setSplit(!wantsSplit)}>
+              Side by side
+            </Button>
+          )}
+        </header>
+        {isStale && !isEmpty && (
+          <div className="notice stale" role="status">
+            <p>The files may have changed.</p>
+            <Button onClick={read}>Show the changes</Button>
+          </div>
+        )}
+        {diff === undefined && error === undefined && <p className="loading">Loading…</p>}
+        {error !== undefined && <Failure error={error} onRetry={read} />}
+        {diff && (
+          <Files diff={diff} review={review} isSplit={wantsSplit && isWide} isWide={isWide} mayWrite={mayWrite} />
+        )}
+        <Rounds reviews={reviews} files={diff?.files ?? []} />
+        {mayWrite && card && <SendForm review={review} card={card} />}
+        {mayWrite && card && diff && <MergeForm review={review} card={card} />}
+      </div>
+    </DraftContext>
+  )
+}
+
+const Total = ({ files, insertions, deletions }: ReadDiff) => (
+  <span>
+    {files.length} {files.length === 1 ? 'file' : 'files'} <Counts insertions={insertions} deletions={deletions} />
+  </span>
+)
+
+interface FilesProps {
+  diff: ReadDiff
+  review: ReviewStore
+  isSplit: boolean
+  isWide: boolean
+  mayWrite: boolean
+}
+
+function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
+  const [isViewed, toggleViewed] = useViewed(review.place)
+  const { reviews = [] } = useStore(review.state)
+  const { comments, form } = useStore(review.draft.state)
+  const notes = useStableNotes(
+    diff.files,
+    useMemo(() => diff.files.map(file => notesOf(file, { reviews, comments, form })), [diff, reviews, comments, form]),
+  )
+  if (diff.files.length === 0)
+    return (
+      <p className="dim">
+        {diff.since === undefined ? 'Nothing has been changed yet.' : 'Nothing has changed since that review.'}
+      </p>
+    )
+  const tree = (
+    <FileTree files={diff.files} viewed={isViewed} commented={file => countOf(notes[diff.files.indexOf(file)]!)} />
+  )
+  return (
+    <>
+      {isWide ? (
+        tree
+      ) : (
+        <details className="tree-fold">
+          <summary>Files</summary>
+          {tree}
+        </details>
+      )}
+      <div className="files">
+        {diff.truncated && <p className="notice">The diff is too large. This is its beginning.</p>}
+        {mayWrite && (
+          <p className="hint">
+            Click a line’s number to comment on it, drag for several. By keyboard: arrows, Shift for several, c
+            comments, n and p go from change to change, v marks the file as viewed.
+          </p>
+        )}
+        {diff.files.map((file, at) => (
+          <FileSection
+            key={`${file.status} ${file.path}`}
+            file={file}
+            place={review.place}
+            since={diff.since}
+            isSplit={isSplit}
+            notes={notes[at]!}
+            isViewed={isViewed(file)}
+            onViewed={toggleViewed}
+            onComment={mayWrite ? review.draft.openLines : undefined}
+          />
+        ))}
+      </div>
+    </>
+  )
+}
+
+const countOf = ({ at, outdated }: Notes): number =>
+  [...at.values()].reduce((sum, { length }) => sum + length, outdated.length)
+
+const nothing: Notes = { at: new Map(), outdated: [] }
+/** A file without notes has the same nothing, so that it is not drawn anew. */
+function useStableNotes(files: readonly DiffFile[], all: readonly Notes[]): readonly Notes[] {
+  return useMemo(() => all.map(notes => (countOf(notes) === 0 ? nothing : notes)), [files, all])
+}
+
+/** Whether there is room for two columns. */
+function useWide(ref: RefObject<HTMLElement | null>, px: number): boolean {
+  const [isWide, setWide] = useState(false)
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWide(entry!.contentRect.width >= px))
+    observer.observe(ref.current!)
+    return () => observer.disconnect()
+  }, [ref, px])
+  return isWide
+}

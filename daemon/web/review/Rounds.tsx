@@ -1,0 +1,80 @@
+import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import { Time } from '../ui/Time.tsx'
+import { Visible } from './lineParts.tsx'
+import { Lined, Thread } from './NoteView.tsx'
+import type { Review } from './reviewStore.ts'
+
+const verdicts = { comment: 'commented', request_changes: 'asked for changes', approve: 'approved' }
+const states = { pending: 'Awaits a review', changes_requested: 'Changes are asked for', approved: 'Approved' }
+
+/** How the review of a card stands. */
+export const stateWords = ({ reviewState, reviewRound }: CardDetail): string =>
+  reviewState === null
+    ? 'Not reviewed yet'
+    : `${states[reviewState]}${reviewRound > 0 ? ` (round ${reviewRound})` : ''}`
+
+/** The review at which the diff begins; without one it begins at the card's base. */
+export interface Since {
+  since: string | undefined
+  onSince: (since: string | undefined) => void
+}
+
+/** Where the diff begins: at the card's base, or at a review. */
+export function SinceChoice({ reviews, since, onSince }: Since & { reviews: readonly Review[] }) {
+  if (reviews.length === 0) return null
+  return (
+    <label className="since">
+      <span>Changes since</span>
+      <select value={since ?? ''} onChange={({ target }) => onSince(target.value || undefined)}>
+        <option value="">the card’s beginning</option>
+        {reviews.toReversed().map(({ id, round, verdict, author }) => (
+          <option key={id} value={id}>
+            review {id} (round {round}): {author.displayName || 'somebody'} {verdicts[verdict]}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** What was said in earlier reviews, the last one first: how many comments are answered, and those of files that the diff does not show. */
+export function Rounds({ reviews, files }: { reviews: readonly Review[]; files: readonly DiffFile[] }) {
+  if (reviews.length === 0) return null
+  const shown = new Set(files.flatMap(({ path, oldPath }) => [path, oldPath]))
+  return (
+    <section className="rounds panel" aria-label="Earlier reviews">
+      <h2>Earlier reviews</h2>
+      {reviews.toReversed().map(review => {
+        const { id, round, verdict, author, createdAt, body, comments } = review
+        const answered = comments.filter(({ answer }) => answer !== null).length
+        return (
+          <article key={id} aria-label={`Review ${id}`}>
+            <p>
+              <strong>{author.displayName || 'Somebody'}</strong> {verdicts[verdict]}{' '}
+              <span className="dim">
+                (round {round}) <Time at={createdAt} />
+              </span>
+              {comments.length > 0 && ` · ${answered} of ${comments.length} comments answered`}
+            </p>
+            {body.trim() !== '' && (
+              <p className="said">
+                <Lined text={body} />
+              </p>
+            )}
+            {comments.map(comment =>
+              shown.has(comment.path) ? null : (
+                <div key={comment.id}>
+                  <code dir="ltr">
+                    <Visible text={comment.path} />
+                  </code>
+                  <Thread review={review} comment={comment} isOutdated />
+                </div>
+              ),
+            )}
+          </article>
+        )
+      })}
+    </section>
+  )
+}

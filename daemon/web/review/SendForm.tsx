@@ -1,0 +1,115 @@
+import { useContext, useState } from 'react'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
+import { say } from '../app/messages.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Visible } from './lineParts.tsx'
+import { DraftContext, placeOf } from './NoteView.tsx'
+import type { ReviewStore, Verdict } from './reviewStore.ts'
+
+const sent: Record<Verdict, string> = {
+  request_changes: 'Sent. The agent works on it.',
+  comment: 'Sent. No agent was started.',
+  approve: 'Approved.',
+}
+
+/** The end of a review: what one says of the whole, and what becomes of it. */
+export function SendForm({ review, card }: { review: ReviewStore; card: CardDetail }) {
+  const draft = useContext(DraftContext)!
+  const { body, comments, keeping, reason } = useStore(draft.state)
+  const [verdict, setVerdict] = useState<Verdict>('request_changes')
+  const submits: Record<Verdict, string> = {
+    request_changes: 'Request changes: the agent works',
+    comment: 'Send the comments',
+    approve: 'Approve',
+  }
+  const starts = card.hasActiveAgent
+    ? 'goes to the agent as its next message'
+    : 'starts the card’s agent, which works on it'
+  const hints: Record<Verdict, string> = {
+    request_changes: `What you wrote ${starts} at once. That uses its tokens.`,
+    comment: 'It stays with the card. No agent is started.',
+    approve: 'The card counts as approved. Nothing is merged by it.',
+  }
+  return (
+    <section className="send panel" aria-label="Your review">
+      <h2>Your review</h2>
+      <OtherDraft />
+      <Form
+        submit={submits[verdict]}
+        onSubmit={async () => {
+          await review.send(verdict)
+          say(sent[verdict])
+        }}
+      >
+        <Drafted />
+        <Field label="Summary" hint={words(keeping, comments.length, reason)}>
+          {props => (
+            <textarea {...props} rows={4} value={body} onChange={({ target }) => draft.setBody(target.value)} />
+          )}
+        </Field>
+        <fieldset className="verdicts">
+          <legend>What becomes of it</legend>
+          {(['request_changes', 'comment', 'approve'] as const).map(each => (
+            <label key={each}>
+              <input type="radio" name="verdict" checked={each === verdict} onChange={() => setVerdict(each)} />
+              <span>
+                {names[each]}
+                <span className="hint"> {hints[each]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      </Form>
+    </section>
+  )
+}
+
+/** What to do where another window has another draft. */
+function OtherDraft() {
+  const draft = useContext(DraftContext)!
+  const { other } = useStore(draft.state)
+  if (!other) return null
+  return (
+    <div className="notice" role="alert">
+      <p>Another window has changed your draft: it has {other.comments.length} comments there.</p>
+      <div className="buttons">
+        <Button onClick={() => draft.takeOther(false)}>Take the other one</Button>
+        <Button isMain onClick={() => draft.takeOther(true)}>
+          Keep both
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** Where the comments of the draft are. */
+function Drafted() {
+  const { comments } = useStore(useContext(DraftContext)!.state)
+  if (comments.length === 0) return null
+  return (
+    <ul className="drafted">
+      {comments.map((comment, at) => (
+        <li key={at}>
+          <code dir="ltr">
+            <Visible text={comment.path} />
+          </code>{' '}
+          {placeOf(comment)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const names: Record<Verdict, string> = { request_changes: 'Request changes', comment: 'Comment', approve: 'Approve' }
+
+const words = (keeping: string, comments: number, reason: string | undefined): string =>
+  `${comments} ${comments === 1 ? 'comment' : 'comments'} in your draft. ${
+    keeping === 'kept'
+      ? 'It is kept on the server.'
+      : keeping === 'failed'
+        ? `It is not kept: ${reason}`
+        : 'Keeping it…'
+  }`

@@ -1,0 +1,232 @@
+import type { Detail } from '../../../src/contract/errors.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { reasonOf } from '../app/reasons.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+
+type Draft = Output<Contract['reviews']['getDraft']>
+/** Lines of one side of a file. */
+export interface Lines {
+  path: string
+  side: 'old' | 'new'
+  startLine: number | null
+  line: number
+}
+export type DraftComment = Draft['comments'][number]
+/** The comment that is being written. `replaces` is the one of the draft that it stands for. */
+export interface OpenForm extends Lines {
+  body: string
+  replaces?: DraftComment
+}
+export interface DraftState {
+  body: string
+  comments: readonly DraftComment[]
+  form?: OpenForm
+  keeping: 'kept' | 'changed' | 'failed'
+  /** Why it is not kept. */
+  reason?: string
+  /** What another window has kept meanwhile. */
+  other?: Draft
+  /** What the server has against comments. */
+  refused: ReadonlyMap<DraftComment, string>
+}
+
+const delayMs = 400
+
+/**
+ * One's own draft of a review. It is kept on the server a moment after each change, and until then, with the comment that is being
+ * written, in the tab. What another window has kept meanwhile is not overwritten.
+ */
+export class DraftKeeper {
+  readonly state = new Store<DraftState>({ body: '', comments: [], keeping: 'kept', refused: new Map() })
+  readonly #place: { projectId: string; cardId: string }
+  readonly #key: string
+  /** When the server's draft was written that this one goes on from. */
+  #updatedAt: string | null = null
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(place: { projectId: string; cardId: string }) {
+    this.#place = place
+    this.#key = `board review ${place.projectId} ${place.cardId}`
+  }
+
+  /** Reads the draft. @returns ends it; what is not kept yet is kept then */
+  start(): () => void {
+    void this.#read()
+    const look = () => {
+      if (!document.hidden && this.state.get().keeping === 'kept') void this.#look()
+    }
+    document.addEventListener('visibilitychange', look)
+    addEventListener('focus', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+      removeEventListener('focus', look)
+      if (this.#timer !== undefined) void this.settle().catch(() => undefined)
+    }
+  }
+
+  setBody(body: string): void {
+    this.#change({ body })
+  }
+
+  /** Begins a comment. One that was begun elsewhere becomes part of the draft. */
+  open(lines: Lines, replaces?: DraftComment): void {
+    this.add()
+    const { path, side, startLine, line } = lines
+    this.#set({ form: { path, side, startLine, line, body: replaces?.body ?? '', replaces } })
+  }
+
+  readonly openLines = (lines: Lines): void => this.open(lines)
+
+  /** Takes over what is typed. It is kept in the tab, and drawn by the form itself. */
+  type(body: string): void {
+    const { form } = this.state.get()
+    if (!form) return
+    form.body = body
+    this.#keepHere()
+  }
+
+  /** Puts the comment that is being written into the draft. */
+  add(): void {
+    const { form, comments } = this.state.get()
+    if (!form) return
+    const { replaces, ...comment } = form
+    if (comment.body.trim() === '') return this.close()
+    const kept = replaces && comments.includes(replaces)
+    this.#set({ form: undefined })
+    this.#change({
+      comments: kept ? comments.map(each => (each === replaces ? comment : each)) : [...comments, comment],
+    })
+  }
+
+  close(): void {
+    this.#set({ form: undefined })
+    this.#keepHere()
+  }
+
+  remove(comment: DraftComment): void {
+    this.#change({ comments: this.state.get().comments.filter(each => each !== comment) })
+  }
+
+  /** Goes on with what another window has kept, together with what was written here if `joins`. */
+  takeOther(joins: boolean): void {
+    const { other, body, comments } = this.state.get()
+    if (!other) return
+    this.#updatedAt = other.updatedAt
+    this.#set({ other: undefined, keeping: 'kept', reason: undefined })
+    if (!joins) {
+      this.#set({ body: other.body, comments: other.comments })
+      return this.#keepHere()
+    }
+    const texts = new Set(other.comments.map(each => JSON.stringify(each)))
+    this.#change({
+      body: other.body.includes(body) ? other.body : [other.body, body].filter(Boolean).join('\n\n'),
+      comments: [...other.comments, ...comments.filter(each => !texts.has(JSON.stringify(each)))],
+    })
+  }
+
+  /** Keeps all on the server now. @throws Error where another window has changed the draft */
+  async settle(): Promise<void> {
+    this.add()
+    if (this.#timer !== undefined) this.#saveSoon(0)
+    await this.#saving
+    if (this.state.get().keeping === 'kept') await this.#look()
+    const { other, keeping, reason } = this.state.get()
+    if (other) throw new Error('Your draft was changed in another window. Say above which one you go on with.')
+    if (keeping === 'failed') throw new Error(reason)
+  }
+
+  /** Says at comments what the server has against them. */
+  refuse(details: readonly Detail[]): void {
+    const { comments } = this.state.get()
+    const refused = new Map<DraftComment, string>()
+    for (const { path, message } of details) {
+      const comment = comments[Number(/^comments\.(\d+)/.exec(path)?.[1] ?? -1)]
+      if (comment) refused.set(comment, message)
+    }
+    this.#set({ refused })
+  }
+
+  /** The draft is a review now. */
+  sent(): void {
+    this.#updatedAt = null
+    this.#set({ body: '', comments: [], keeping: 'kept', refused: new Map() })
+    this.#keepHere()
+  }
+
+  async #read(): Promise<void> {
+    const draft = await client.reviews.getDraft(this.#place).catch(() => undefined)
+    if (!draft) return
+    this.#updatedAt = draft.updatedAt
+    const text = sessionStorage.getItem(this.#key)
+    const here = text === null ? undefined : (JSON.parse(text) as Kept)
+    this.#set({ body: draft.body, comments: draft.comments, form: here?.form })
+    if (!here?.isChanged) return
+    this.#set({ body: here.body, comments: here.comments, keeping: 'changed' })
+    if (here.updatedAt === draft.updatedAt) this.#saveSoon(0)
+    else this.#set({ other: draft })
+  }
+
+  /** Takes over what another window has kept, where nothing was changed here. */
+  async #look(): Promise<void> {
+    const draft = await client.reviews.getDraft(this.#place).catch(() => undefined)
+    if (!draft || draft.updatedAt === this.#updatedAt) return
+    if (this.state.get().keeping !== 'kept') return this.#set({ other: draft })
+    this.#updatedAt = draft.updatedAt
+    this.#set({ body: draft.body, comments: draft.comments })
+  }
+
+  #set(change: Partial<DraftState>): void {
+    this.state.update(now => ({ ...now, ...change }))
+  }
+
+  #change(change: Partial<DraftState>): void {
+    this.#set({ ...change, keeping: 'changed', refused: new Map() })
+    this.#keepHere()
+    if (!this.state.get().other) this.#saveSoon(delayMs)
+  }
+
+  #saveSoon(inMs: number): void {
+    clearTimeout(this.#timer)
+    const save = () => {
+      this.#timer = undefined
+      this.#saving = this.#saving.then(() => this.#save())
+    }
+    if (inMs === 0) save()
+    else this.#timer = setTimeout(save, inMs)
+  }
+
+  async #save(): Promise<void> {
+    const { body, comments, other } = this.state.get()
+    if (other) return
+    try {
+      const there = await client.reviews.getDraft(this.#place)
+      if (there.updatedAt !== this.#updatedAt) return this.#set({ other: there })
+      const kept = await client.reviews.putDraft({ ...this.#place, body, comments: [...comments] })
+      this.#updatedAt = kept.updatedAt
+      const now = this.state.get()
+      if (now.body === body && now.comments === comments) this.#set({ keeping: 'kept', reason: undefined })
+      this.#keepHere()
+    } catch (error) {
+      this.#set({ keeping: 'failed', reason: reasonOf(error) })
+    }
+  }
+
+  #keepHere(): void {
+    const { body, comments, form, keeping } = this.state.get()
+    const isChanged = keeping !== 'kept'
+    if (!isChanged && !form) return sessionStorage.removeItem(this.#key)
+    const kept: Kept = { body, comments: [...comments], form, isChanged, updatedAt: this.#updatedAt }
+    sessionStorage.setItem(this.#key, JSON.stringify(kept))
+  }
+}
+
+interface Kept {
+  body: string
+  comments: DraftComment[]
+  form: OpenForm | undefined
+  isChanged: boolean
+  updatedAt: string | null
+}

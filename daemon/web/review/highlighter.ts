@@ -1,0 +1,4 @@
+import { createLowlight } from 'lowlight'
+
+/** It knows no language until it is given one. */
+export const highlighter = createLowlight()

@@ -1,0 +1,115 @@
+import { diffFiles, type DiffFile } from '../../../src/boardModel/diffFiles.ts'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import type { LiveMessage } from '../../../src/client/socket.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { follow } from '../app/live.ts'
+import { client } from '../app/session.ts'
+import { Store } from '../app/store.ts'
+import { DraftKeeper } from './draftKeeper.ts'
+
+export type Review = Output<Contract['reviews']['list']>[number]
+export type ReviewComment = Review['comments'][number]
+export type Verdict = Review['verdict']
+export type CardPlace = { projectId: string; cardId: string }
+
+/** A diff that was read. `since` is the review that it begins at; without one, the card's base. */
+export interface ReadDiff {
+  files: readonly DiffFile[]
+  since: string | undefined
+  insertions: number
+  deletions: number
+  truncated: boolean
+}
+interface ReviewState {
+  diff?: ReadDiff
+  /** Why there is no diff. */
+  error?: unknown
+  isReading: boolean
+  reviews?: readonly Review[]
+}
+
+/** What is reviewed, what was said of it, and what one is about to say. */
+export class ReviewStore {
+  readonly state = new Store<ReviewState>({ isReading: true })
+  readonly draft: DraftKeeper
+  readonly place: CardPlace
+  #turn = 0
+
+  constructor(place: CardPlace) {
+    this.place = place
+    this.draft = new DraftKeeper(place)
+  }
+
+  /** Follows the reviews of the card. @param mayWrite whether one may have a draft. @returns ends it */
+  start(mayWrite: boolean): () => void {
+    const endDraft = mayWrite ? this.draft.start() : () => undefined
+    const end = follow(
+      this.place.projectId,
+      events => this.#take(events),
+      () => void this.readReviews(),
+    )
+    return () => {
+      end()
+      endDraft()
+    }
+  }
+
+  /** Reads what has changed since a review, or since the card's base. What was shown stays until then. */
+  async readDiff(since: string | undefined): Promise<void> {
+    const turn = ++this.#turn
+    this.state.update(now => ({ ...now, isReading: true }))
+    try {
+      const read = await client.agents.diff({ ...this.place, since: since === undefined ? undefined : Number(since) })
+      const { insertions, deletions } = read.stats
+      const diff = { files: diffFiles(read.diff), since, insertions, deletions, truncated: read.truncated }
+      if (turn === this.#turn) this.state.update(now => ({ ...now, diff, error: undefined, isReading: false }))
+    } catch (error) {
+      if (turn === this.#turn) this.state.update(now => ({ ...now, error, isReading: false }))
+    }
+  }
+
+  async readReviews(): Promise<void> {
+    const reviews = await client.reviews.list(this.place).catch(() => undefined)
+    if (reviews) this.state.update(now => ({ ...now, reviews }))
+  }
+
+  /** Sends the draft as one review. @throws ApiFailure; what it says of comments is shown at them */
+  async send(verdict: Verdict): Promise<void> {
+    await this.draft.settle()
+    try {
+      this.#put(await client.reviews.create({ ...this.place, verdict }))
+    } catch (error) {
+      if (error instanceof ApiFailure) this.draft.refuse(error.details)
+      throw error
+    }
+    this.draft.sent()
+  }
+
+  #put(review: Review): void {
+    this.state.update(now => ({
+      ...now,
+      reviews: [...(now.reviews ?? []).filter(({ id }) => id !== review.id), review].sort(
+        (a, b) => Number(a.id) - Number(b.id),
+      ),
+    }))
+  }
+
+  #take(events: readonly LiveMessage[]): void {
+    for (const { type, data } of events) {
+      if (type === 'resync') void this.readReviews()
+      const { cardId } = (data ?? {}) as { cardId?: string }
+      if (cardId !== this.place.cardId) continue
+      if (type === 'review.submitted') this.#put(data as Review)
+      if (type === 'review.answered') this.#answer(data as ReviewComment & { reviewId: string })
+    }
+  }
+
+  #answer(comment: ReviewComment & { reviewId: string }): void {
+    const answered = (review: Review): Review =>
+      review.id === comment.reviewId
+        ? { ...review, comments: review.comments.map(each => (each.id === comment.id ? comment : each)) }
+        : review
+    this.state.update(now => ({ ...now, reviews: now.reviews?.map(answered) }))
+  }
+}

@@ -1,0 +1,110 @@
+import type { DiffFile, DiffLine } from '../../../src/boardModel/diffFiles.ts'
+import type { DraftComment, Lines, OpenForm } from './draftKeeper.ts'
+import type { Review, ReviewComment } from './reviewStore.ts'
+
+/** A row of a file's table: a line, or side by side the two that stand for each other. */
+export interface Row {
+  hunk: number
+  left: DiffLine | undefined
+  right: DiffLine | undefined
+}
+export type Side = 'old' | 'new'
+
+/** All rows of a file, hunk after hunk. */
+export const rowsOf = ({ hunks }: DiffFile, isSplit: boolean): Row[] =>
+  hunks.flatMap(({ lines }, hunk) =>
+    lines.flatMap((line): Row[] => {
+      if (line.kind === 'same') return [{ hunk, left: line, right: line }]
+      if (!isSplit || !line.pair)
+        return [line.kind === 'added' ? { hunk, left: undefined, right: line } : { hunk, left: line, right: undefined }]
+      return line.kind === 'removed' ? [{ hunk, left: line, right: line.pair }] : []
+    }),
+  )
+
+export const lineAt = (row: Row | undefined, side: Side): number | undefined =>
+  side === 'old' ? row?.left?.old : row?.right?.new
+
+/** Lines that a person has chosen: from where to where, on one side. */
+export interface Chosen {
+  from: number
+  to: number
+  side: Side
+}
+
+export const isChosen = (chosen: Chosen | undefined, row: number): boolean =>
+  chosen !== undefined && row >= Math.min(chosen.from, chosen.to) && row <= Math.max(chosen.from, chosen.to)
+
+/** The lines of the file that rows stand for, as a comment names them; undefined where there is none on that side. */
+export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }: Chosen): Lines | undefined {
+  const chosen = rows.slice(Math.min(from, to), Math.max(from, to) + 1)
+  const numbers = chosen.flatMap(row => (row.hunk === rows[to]!.hunk ? (lineAt(row, side) ?? []) : []))
+  const [first, last] = [numbers[0], numbers.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  return {
+    path: side === 'old' ? file.oldPath : file.path,
+    side,
+    startLine: first === last ? null : first,
+    line: last,
+  }
+}
+
+/** What stands below a line. */
+export type Note =
+  | { kind: 'thread'; review: Review; comment: ReviewComment }
+  | { kind: 'draft'; comment: DraftComment }
+  | { kind: 'form'; form: OpenForm }
+
+/** What stands at the lines of a file, by side and number, and what was said of lines that are not as they were. */
+export interface Notes {
+  at: ReadonlyMap<string, readonly Note[]>
+  outdated: readonly Note[]
+}
+export const noteKey = (side: Side, line: number): string => `${side}:${line}`
+
+const isOf = (file: DiffFile, path: string): boolean => path === file.path || path === file.oldPath
+
+interface Said {
+  reviews: readonly Review[]
+  comments: readonly DraftComment[]
+  form: OpenForm | undefined
+}
+
+/** Finds the lines of a file that comments are about, by their numbers where the text is the same, else by their text. */
+export function notesOf(file: DiffFile, { reviews, comments, form }: Said): Notes {
+  const at = new Map<string, Note[]>()
+  const outdated: Note[] = []
+  const put = (key: string | undefined, note: Note) => {
+    if (key === undefined) outdated.push(note)
+    else at.set(key, [...(at.get(key) ?? []), note])
+  }
+  let texts: Map<string, string> | undefined
+  for (const review of reviews)
+    for (const comment of review.comments)
+      if (isOf(file, comment.path)) put(keyOf((texts ??= textsOf(file)), comment), { kind: 'thread', review, comment })
+  for (const comment of comments)
+    if (isOf(file, comment.path) && comment !== form?.replaces) {
+      const key = noteKey(comment.side, comment.line)
+      put((texts ??= textsOf(file)).has(key) ? key : undefined, { kind: 'draft', comment })
+    }
+  if (form && isOf(file, form.path)) put(noteKey(form.side, form.line), { kind: 'form', form })
+  return { at, outdated }
+}
+
+function textsOf({ hunks }: DiffFile): Map<string, string> {
+  const texts = new Map<string, string>()
+  for (const { lines } of hunks)
+    for (const line of lines) {
+      if (line.old !== undefined) texts.set(noteKey('old', line.old), line.text)
+      if (line.new !== undefined) texts.set(noteKey('new', line.new), line.text)
+    }
+  return texts
+}
+
+function keyOf(texts: ReadonlyMap<string, string>, { side, line, text }: ReviewComment): string | undefined {
+  const last = text.slice(text.lastIndexOf('\n') + 1)
+  // Since a review, what was new then is the side before.
+  for (const key of [noteKey(side, line), noteKey(side === 'old' ? 'new' : 'old', line)])
+    if (texts.get(key) === last) return key
+  const same = last.trim() === '' ? [] : [...texts].filter(([key, each]) => each === last && key.startsWith(side))
+  return same.length === 1 ? same[0]![0] : undefined
+}

@@ -1,0 +1,24 @@
+import { loadProjects } from '../app/projects.ts'
+import { navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Page } from '../ui/Page.tsx'
+
+/** Accepting an invitation to a project, as who is signed in. */
+export function InvitationPage({ token }: { token: string }) {
+  const accept = async () => {
+    const { id } = await client.invitations.accept({ token })
+    await loadProjects()
+    navigate({ name: 'board', projectId: id }, { replace: true })
+  }
+  return (
+    <Page title="An invitation">
+      <p>You are invited to a project. Once you accept, you see its boards and what its agents do.</p>
+      <div className="tools">
+        <Button isMain onClick={accept}>
+          Accept the invitation
+        </Button>
+      </div>
+    </Page>
+  )
+}

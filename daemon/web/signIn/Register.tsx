@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import { client } from '../app/session.ts'
+import { Field } from '../ui/Field.tsx'
+import { Form } from '../ui/Form.tsx'
+import { Email, Keep, Password, type OnSignedIn } from './Login.tsx'
+
+/** Making an account, perhaps with an invitation, which is accepted with it. */
+export function Register({ invitation, onDone }: { invitation?: string; onDone: OnSignedIn }) {
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [isKept, setKept] = useState(false)
+  const send = async () => {
+    const { token } = await client.auth.register({ email, password, displayName: name || undefined, invitation })
+    await onDone(token, isKept)
+  }
+  return (
+    <Form submit="Make an account" onSubmit={send}>
+      <NameAndEmail name={name} email={email} setName={setName} setEmail={setEmail} />
+      <Password value={password} onChange={setPassword} field="password" isNew />
+      <Keep isKept={isKept} onChange={setKept} />
+    </Form>
+  )
+}
+
+/** Who somebody is. */
+export const NameAndEmail = ({
+  name,
+  email,
+  setName,
+  setEmail,
+}: {
+  name: string
+  email: string
+  setName: (name: string) => void
+  setEmail: (email: string) => void
+}) => (
+  <>
+    <Field label="Name" field="displayName" hint="What others see. Without it, the address before its @.">
+      {props => <input {...props} autoComplete="name" value={name} onChange={({ target }) => setName(target.value)} />}
+    </Field>
+    <Email value={email} onChange={setEmail} field="email" />
+  </>
+)

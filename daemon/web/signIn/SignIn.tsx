@@ -1,0 +1,65 @@
+import { useState } from 'react'
+import { goToProvider } from '../app/arrival.ts'
+import { useLoad } from '../app/load.ts'
+import { navigate, useRoute } from '../app/router.ts'
+import { client, enter, type AuthStatus } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Await, useTitle } from '../ui/Page.tsx'
+import { Login } from './Login.tsx'
+import { Register } from './Register.tsx'
+import { SetUp } from './SetUp.tsx'
+
+/** What somebody sees who is not signed in: the first set-up, or the ways to sign in here. */
+export function SignIn({ status, reason }: { status: AuthStatus; reason?: string }) {
+  useTitle(status.hasUsers ? 'Sign in' : 'Set up')
+  return (
+    <div className="entry">
+      <main>
+        <h1>{status.hasUsers ? 'Sign in to board' : 'Welcome to board'}</h1>
+        {reason !== undefined && (
+          <p className="error" role="alert">
+            {reason}
+          </p>
+        )}
+        {status.hasUsers ? <Ways status={status} /> : <SetUp onDone={enter} />}
+      </main>
+    </div>
+  )
+}
+
+/** The same in a dialog above what was open when the sign-in ended. */
+export function SignInAgain() {
+  const status = useLoad(() => client.auth.status(), [])
+  return (
+    <Dialog title="Your sign-in has ended">
+      <p>Sign in again to go on. What you typed is still there.</p>
+      <Await of={status}>
+        {known => (known.hasUsers ? <Ways status={known} isAgain /> : <SetUp onDone={enter} />)}
+      </Await>
+    </Dialog>
+  )
+}
+
+function Ways({ status, isAgain = false }: { status: AuthStatus; isAgain?: boolean }) {
+  const route = useRoute()
+  const invitation = route.name === 'invitation' ? route.token : undefined
+  const [isNew, setNew] = useState(invitation !== undefined)
+  const mayRegister = !isAgain && (status.registrationEnabled || invitation !== undefined)
+  const registered = async (token: string, isKept: boolean) => {
+    if (invitation !== undefined) navigate({ name: 'home' }, { replace: true })
+    await enter(token, isKept)
+  }
+  return (
+    <>
+      {invitation !== undefined && <p>You are invited to a project. Make an account, or sign in, to accept.</p>}
+      {isNew && mayRegister ? <Register invitation={invitation} onDone={registered} /> : <Login onDone={enter} />}
+      {mayRegister && (
+        <Button isPlain onClick={() => setNew(!isNew)}>
+          {isNew ? 'I have an account: sign in' : 'Make an account'}
+        </Button>
+      )}
+      {status.oidcEnabled && !isAgain && <Button onClick={goToProvider}>Sign in with single sign-on</Button>}
+    </>
+  )
+}

@@ -1,0 +1,38 @@
+import { latestSession } from '../../../src/boardModel/openedCard.ts'
+import { client } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { useCanWork } from '../card/canWork.ts'
+import { useCard, useOpened } from '../card/openedCard.ts'
+import { MessageBox } from './MessageBox.tsx'
+import { Talk } from './Talk.tsx'
+
+/** What was said on a card, what its agent asks, and where one writes to it. */
+export function CardTranscript() {
+  const opened = useOpened()
+  const { projectId, cardId } = opened
+  const card = useCard()
+  const session = useStore(opened.state, latestSession)
+  const canWork = useCanWork(projectId)
+  const place = { projectId, cardId }
+  const agent = session?.agent ?? card.agent
+  return (
+    <Talk opened={opened} empty={session ? 'Nothing has been said yet.' : 'No agent has worked on this card.'}>
+      {canWork && card.kind !== 'terminal' && (
+        <MessageBox
+          projectId={projectId}
+          draftKey={cardId}
+          label={`Message to ${agent ?? 'the agent'}`}
+          hint={hintOf(card.hasActiveAgent, session !== undefined)}
+          agent={agent}
+          onSend={(content, attachmentIds) => client.agents.send({ ...place, content, attachmentIds })}
+          onFile={file => client.attachments.create({ ...place, file: { file, filename: file.name } })}
+        />
+      )}
+    </Talk>
+  )
+}
+
+function hintOf(isAtWork: boolean, hasSession: boolean): string {
+  if (isAtWork) return 'It works: your message is read at the end of its turn.'
+  return hasSession ? 'Sending lets the agent go on, which uses its tokens.' : 'Sending starts the agent.'
+}

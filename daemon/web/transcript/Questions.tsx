@@ -1,0 +1,122 @@
+import { useEffect, useId } from 'react'
+import { announce } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import type { Question } from '../card/openedCard.ts'
+import { Button } from '../ui/Button.tsx'
+import { useDraft } from '../ui/draft.ts'
+import { Field } from '../ui/Field.tsx'
+import { Markdown } from '../ui/Markdown.tsx'
+import { plainText } from '../ui/plainText.ts'
+
+interface QuestionsProps {
+  projectId: string
+  cardId: string
+  questions: readonly Question[]
+  /** Who may only look sees what is asked and answers nothing. */
+  mayAnswer: boolean
+  /** Reads what is asked now. */
+  onAnswered: () => Promise<unknown>
+}
+
+/** What an agent waits for a person to decide, each with the answers that the agent takes. */
+export const Questions = ({ questions, ...rest }: QuestionsProps) => (
+  <>
+    {questions.map(question => (
+      <Asked key={question.requestId} question={question} {...rest} />
+    ))}
+  </>
+)
+
+const onceOnly = [
+  { id: undefined, name: 'Allow', kind: 'allow_once' },
+  { id: undefined, name: 'Refuse', kind: 'reject_once' },
+]
+
+function Asked({
+  projectId,
+  cardId,
+  question,
+  mayAnswer,
+  onAnswered,
+}: Omit<QuestionsProps, 'questions'> & { question: Question }) {
+  const { requestId, title, options } = question
+  const [feedback, setFeedback] = useDraft(`feedback ${requestId}`)
+  const id = useId()
+  const words = plainText(title)
+  useEffect(() => announce(`The agent asks: ${words}`), [requestId])
+  const answer = async (optionId: string | undefined, kind: string) => {
+    const said = feedback.trim()
+    const approved = !kind.startsWith('reject')
+    await client.agents.approvePlan({
+      projectId,
+      cardId,
+      requestId,
+      approved,
+      optionId,
+      ...(said && { feedback: said }),
+    })
+    setFeedback('')
+    announce(`Answered: ${words}`)
+    await onAnswered()
+  }
+  return (
+    <section className="agent-question" aria-labelledby={id}>
+      <p id={id}>
+        <strong>The agent asks:</strong> {words}
+      </p>
+      <AboutIt question={question} />
+      {mayAnswer && (
+        <>
+          <Field label="Feedback for the agent" isLabelHidden>
+            {props => (
+              <textarea
+                {...props}
+                rows={1}
+                placeholder="Feedback, if you want to say more"
+                value={feedback}
+                onChange={({ target }) => setFeedback(target.value)}
+              />
+            )}
+          </Field>
+          <div className="buttons answers">
+            {(options.length > 0 ? options : onceOnly).map(({ id: optionId, name, kind }) => (
+              <Button
+                key={optionId ?? kind}
+                isMain={kind === 'allow_once'}
+                isDanger={kind.startsWith('reject')}
+                onClick={() => answer(optionId, kind)}
+              >
+                {plainText(name)}
+              </Button>
+            ))}
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+/** What would run, the files that it is about, and the plan. */
+const AboutIt = ({ question: { title, command, paths, plan } }: { question: Question }) => (
+  <>
+    {command !== null && command !== title && (
+      <>
+        <p className="part">It would run</p>
+        <pre className="printed">{plainText(command)}</pre>
+      </>
+    )}
+    {paths.length > 0 && (
+      <p>
+        It is about{' '}
+        {paths.map((path, at) => (
+          <code key={at}>{plainText(path)} </code>
+        ))}
+      </p>
+    )}
+    {plan !== null && (
+      <div className="asked-plan" tabIndex={0} role="region" aria-label="Plan">
+        <Markdown text={plan} />
+      </div>
+    )}
+  </>
+)

@@ -1,0 +1,87 @@
+import { useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
+import { announce } from '../app/messages.ts'
+import { plainText } from '../ui/plainText.ts'
+import { createSuggestions, typedAt, type Suggestion } from './completion.ts'
+
+interface CompletionProps {
+  projectId: string
+  agent?: string | null
+  area: RefObject<HTMLTextAreaElement | null>
+  onText: (text: string) => void
+}
+
+/** Commands and files that are offered while one types. Arrows choose, Tab and Enter take, Escape closes. */
+export function useCompletion({ projectId, agent, area, onText }: CompletionProps) {
+  const [found, setFound] = useState<readonly Suggestion[]>([])
+  const [at, setAt] = useState(0)
+  const turn = useRef(0)
+  const suggest = useMemo(() => createSuggestions(projectId), [projectId])
+  const id = useId()
+  const close = () => {
+    turn.current++
+    setFound([])
+  }
+  const onTyped = async ({ value, selectionStart }: HTMLTextAreaElement) => {
+    const mine = ++turn.current
+    const typed = typedAt(value, selectionStart)
+    const some = typed ? await suggest(typed, agent) : []
+    if (mine !== turn.current) return
+    setFound(some)
+    setAt(0)
+    if (some.length > 0) announce(`${some.length} suggestions`)
+  }
+  const take = ({ value }: Suggestion) => {
+    const { value: text, selectionStart } = area.current!
+    const typed = typedAt(text, selectionStart)
+    close()
+    if (!typed) return
+    onText(text.slice(0, typed.from) + value + text.slice(selectionStart))
+    const caret = typed.from + value.length
+    requestAnimationFrame(() => area.current?.setSelectionRange(caret, caret))
+  }
+  /** Whether the key was meant for the suggestions. */
+  const onKeyDown = (event: KeyboardEvent): boolean => {
+    if (found.length === 0) return false
+    const { key } = event
+    if (key === 'ArrowDown' || key === 'ArrowUp')
+      setAt((at + (key === 'ArrowDown' ? 1 : found.length - 1)) % found.length)
+    else if (key === 'Escape') close()
+    else if (key === 'Tab' || (key === 'Enter' && !event.shiftKey)) take(found[at]!)
+    else return false
+    event.preventDefault()
+    event.stopPropagation()
+    return true
+  }
+  const isOpen = found.length > 0
+  const props = {
+    'aria-autocomplete': 'list' as const,
+    'aria-controls': isOpen ? id : undefined,
+    'aria-activedescendant': isOpen ? `${id}-${at}` : undefined,
+  }
+  return { found, at, id, take, close, onTyped, onKeyDown, props }
+}
+
+/** The list of what is offered, above the box. */
+export function SuggestionList({ completion }: { completion: ReturnType<typeof useCompletion> }) {
+  const { found, at, id, take } = completion
+  if (found.length === 0) return null
+  return (
+    <ul className="suggestions" role="listbox" id={id} aria-label="Suggestions">
+      {found.map((suggestion, index) => (
+        <li
+          key={suggestion.value}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === at}
+          // The box keeps the focus.
+          onMouseDown={event => {
+            event.preventDefault()
+            take(suggestion)
+          }}
+        >
+          <span>{plainText(suggestion.value)}</span> <span className="dim">{plainText(suggestion.about)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,46 @@
+import type { ReactNode } from 'react'
+import { latestSession } from '../../../src/boardModel/openedCard.ts'
+import { settings } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { useCanWork } from '../card/canWork.ts'
+import type { OpenedCardStore } from '../card/openedCard.ts'
+import { Questions } from './Questions.tsx'
+import { RefusedHosts } from './RefusedHosts.tsx'
+import { StatusLine } from './StatusLine.tsx'
+import { Transcript } from './Transcript.tsx'
+import { Waiting } from './Waiting.tsx'
+
+/** What was said on a card, what its agent asks and waits for, and below it where one writes. */
+export function Talk({ opened, empty, children }: { opened: OpenedCardStore; empty: string; children: ReactNode }) {
+  const { projectId, cardId } = opened
+  const state = useStore(opened.state)
+  const showsStatus = useStore(settings, ({ statusLine }) => statusLine)
+  const session = latestSession(state)
+  return (
+    <div className="talk">
+      <Transcript
+        messages={state.messages}
+        sessions={state.sessions}
+        older={state.older}
+        onOlder={() => opened.readOlder()}
+        onAtEnd={isAtEnd => {
+          opened.isAtEnd = isAtEnd
+        }}
+        empty={empty}
+      />
+      <div className="talk-foot">
+        {session && <Waiting session={session} />}
+        {session && <RefusedHosts projectId={projectId} session={session} />}
+        <Questions
+          projectId={projectId}
+          cardId={cardId}
+          questions={state.questions}
+          mayAnswer={useCanWork(projectId)}
+          onAnswered={() => opened.readQuestions()}
+        />
+        {session && showsStatus && <StatusLine session={session} />}
+        {children}
+      </div>
+    </div>
+  )
+}

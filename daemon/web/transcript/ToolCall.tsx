@@ -1,0 +1,66 @@
+import { lazy, Suspense, useState } from 'react'
+import type { Message } from '../../../src/boardModel/openedCard.ts'
+import { plainText } from '../ui/plainText.ts'
+import { Clock } from './Clock.tsx'
+import { toolParts, type ToolParts } from './toolParts.ts'
+
+const TextDiff = lazy(async () => ({ default: (await import('./TextDiff.tsx')).TextDiff }))
+
+type Tool = NonNullable<Message['tool']>
+const signs = { pending: '○', in_progress: '▸', completed: '✓', failed: '✗' } as const
+
+/** A call of a tool, folded to a line: what it was given and what came back is drawn when it is opened. */
+export function ToolCall({ tool, content, at }: { tool: Tool; content: string; at: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const { name, kind, status, locations } = tool
+  const title = plainText(name || kind)
+  const place = locations[0] && plainText(locations[0].path)
+  return (
+    <details className={`tool ${status}`} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="sign" aria-hidden="true">
+          {signs[status]}
+        </span>
+        <span className="visually-hidden">{status.replace('_', ' ')}: </span>
+        <span className="name">{title}</span>
+        {place && !title.includes(place.split('/').at(-1)!) && <span className="place">{place}</span>}
+        <span className="kind">{plainText(kind)}</span> <Clock at={at} />
+      </summary>
+      {isOpen && <ToolBody parts={toolParts(tool, content)} />}
+    </details>
+  )
+}
+
+function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolParts }) {
+  return (
+    <div className="tool-body">
+      {files.length > 0 && <p className="dim">{files.join(', ')}</p>}
+      {input !== '' && <Block label="Input" text={input} />}
+      {diffs.map((diff, at) => (
+        <Suspense key={at} fallback={<p className="dim">Loading…</p>}>
+          <TextDiff {...diff} />
+        </Suspense>
+      ))}
+      {output !== '' && <Block label="Output" text={output} />}
+      {input === '' && output === '' && diffs.length === 0 && <p className="dim">Nothing was told of it.</p>}
+    </div>
+  )
+}
+
+const maxShown = 10_000
+
+function Block({ label, text }: { label: string; text: string }) {
+  const [isWhole, setWhole] = useState(false)
+  const isCut = text.length > maxShown && !isWhole
+  return (
+    <>
+      <p className="part">{label}</p>
+      <pre className="printed">{isCut ? `${text.slice(0, maxShown)}…` : text}</pre>
+      {isCut && (
+        <button type="button" className="link" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString()} characters
+        </button>
+      )}
+    </>
+  )
+}

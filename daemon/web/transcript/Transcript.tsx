@@ -1,0 +1,171 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
+import type { Message, OpenedCard, Session } from '../../../src/boardModel/openedCard.ts'
+import { complain } from '../app/messages.ts'
+import { settings } from '../app/settings.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { KeepPlace } from './KeepPlace.tsx'
+import { MessageView } from './MessageView.tsx'
+
+interface TranscriptProps {
+  messages: readonly Message[]
+  /** Whose names the messages of agents bear. */
+  sessions?: readonly Pick<Session, 'sessionId' | 'agent'>[]
+  older?: OpenedCard['older']
+  onOlder?: () => Promise<void>
+  onAtEnd?: (isAtEnd: boolean) => void
+  /** What is said where nothing has been said. */
+  empty: string
+}
+
+const nearPx = 40
+
+/** What was said, oldest above. It stays at the end as long as one is there; what comes meanwhile is counted. */
+export function Transcript({
+  messages,
+  sessions = [],
+  older = 'none',
+  onOlder = async () => {},
+  onAtEnd,
+  empty,
+}: TranscriptProps) {
+  const [showsAll, setShowsAll] = useState(false)
+  const { shown, hidden } = useShown(messages, showsAll)
+  const names = useMemo(() => new Map(sessions.map(({ sessionId, agent }) => [sessionId, agent])), [sessions])
+  const scroller = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLOListElement>(null)
+  const { seenId, toEnd, onScroll, hold } = useEnd(scroller, list, shown, onAtEnd)
+  const fresh = seenId === undefined ? 0 : shown.length - 1 - shown.findLastIndex(({ id }) => Number(id) <= seenId)
+  return (
+    <div className="transcript">
+      <div className="scroller" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Transcript">
+        <Older older={older} onOlder={onOlder} scroller={scroller} first={shown[0]?.id} />
+        {shown.length === 0 && older === 'none' && <p className="loading">{empty}</p>}
+        <KeepPlace first={shown[0]?.id} scroller={scroller}>
+          <ol ref={list} onClickCapture={hold}>
+            {shown.map((message, at) => (
+              <MessageView
+                key={message.id}
+                message={message}
+                agent={names.get(message.sessionId) ?? undefined}
+                startsSession={at > 0 && shown[at - 1]!.sessionId !== message.sessionId}
+              />
+            ))}
+          </ol>
+        </KeepPlace>
+      </div>
+      {fresh > 0 && (
+        <Button className="fresh" icon="down" onClick={toEnd}>
+          {fresh} new below
+        </Button>
+      )}
+      {hidden > 0 && (
+        <p className="hidden-calls">
+          {showsAll ? `${hidden} shown that your settings hide` : `${hidden} hidden`},{' '}
+          <button type="button" className="link" aria-pressed={showsAll} onClick={() => setShowsAll(!showsAll)}>
+            {showsAll ? 'hide' : 'show'}
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** What the person's settings show, and how many tool calls they hide. */
+function useShown(messages: readonly Message[], showsAll: boolean) {
+  const { agentReasoning, hiddenToolTypes } = useStore(settings)
+  const shown = useMemo(
+    () =>
+      messages.filter(
+        ({ role, tool }) =>
+          (role !== 'thought' || agentReasoning) && (showsAll || !tool || !hiddenToolTypes.includes(tool.kind)),
+      ),
+    [messages, agentReasoning, hiddenToolTypes, showsAll],
+  )
+  const hidden = useMemo(
+    () => messages.filter(({ tool }) => tool && hiddenToolTypes.includes(tool.kind)).length,
+    [messages, hiddenToolTypes],
+  )
+  return { shown, hidden }
+}
+
+/** Keeps the end on the screen while one is there. `seenId`: the last message that was there when one went up. */
+function useEnd(
+  scroller: RefObject<HTMLDivElement | null>,
+  list: RefObject<HTMLOListElement | null>,
+  shown: readonly Message[],
+  onAtEnd: ((isAtEnd: boolean) => void) | undefined,
+) {
+  const [seenId, setSeenId] = useState<number>()
+  const isAtEnd = useRef(true)
+  const last = Number(shown.at(-1)?.id ?? 0)
+  const goToEnd = () => scroller.current?.scrollTo({ top: scroller.current.scrollHeight })
+  const set = (at: boolean) => {
+    if (isAtEnd.current === at) return
+    isAtEnd.current = at
+    onAtEnd?.(at)
+    setSeenId(at ? undefined : last)
+  }
+  useLayoutEffect(() => {
+    if (isAtEnd.current) goToEnd()
+  }, [shown])
+  useEffect(() => {
+    const observer = new ResizeObserver(() => isAtEnd.current && goToEnd())
+    observer.observe(list.current!)
+    observer.observe(scroller.current!)
+    return () => observer.disconnect()
+  }, [])
+  return {
+    seenId,
+    toEnd: () => {
+      set(true)
+      goToEnd()
+      scroller.current?.focus({ preventScroll: true })
+    },
+    onScroll: () => {
+      const { scrollHeight, scrollTop, clientHeight } = scroller.current!
+      set(scrollHeight - scrollTop - clientHeight < nearPx)
+    },
+    /** What is unfolded stays where it is. */
+    hold: ({ target }: { target: EventTarget }) => {
+      if ((target as Element).closest('summary')) set(false)
+    },
+  }
+}
+
+/** Asks for older messages when one comes near the first. */
+function Older({
+  older,
+  onOlder,
+  scroller,
+  first,
+}: {
+  older: OpenedCard['older']
+  onOlder: () => Promise<void>
+  scroller: RefObject<HTMLDivElement | null>
+  first: string | undefined
+}) {
+  const mark = useRef<HTMLDivElement>(null)
+  const [hasFailed, setFailed] = useState(false)
+  const read = async () => {
+    setFailed(false)
+    await onOlder().catch((error: unknown) => {
+      setFailed(true)
+      complain(error)
+    })
+  }
+  useEffect(() => {
+    if (older !== 'maybe' || hasFailed || first === undefined) return
+    const observer = new IntersectionObserver(entries => entries.some(entry => entry.isIntersecting) && void read(), {
+      root: scroller.current,
+      rootMargin: '600px 0px 0px',
+    })
+    observer.observe(mark.current!)
+    return () => observer.disconnect()
+  }, [older, hasFailed, first])
+  return (
+    <div ref={mark} className="older">
+      {older !== 'none' && (hasFailed ? <Button onClick={read}>Read what was said before</Button> : 'Reading…')}
+    </div>
+  )
+}

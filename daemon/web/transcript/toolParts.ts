@@ -1,0 +1,52 @@
+import type { Message } from '../../../src/boardModel/openedCard.ts'
+import { plainText } from '../ui/plainText.ts'
+
+/** A file before and after a call. */
+export interface FileChange {
+  path: string
+  before: string
+  after: string
+}
+
+/** What a call of a tool was given and gave, as text. */
+export interface ToolParts {
+  input: string
+  output: string
+  diffs: readonly FileChange[]
+  files: readonly string[]
+}
+
+/** Takes a call apart. What an agent sends has any shape: what is not known is shown as JSON. */
+export function toolParts({ input, output, locations }: NonNullable<Message['tool']>, content: string): ToolParts {
+  const told = Array.isArray(output) ? output.flatMap(diffIn) : []
+  const diffs = told.length > 0 ? told : diffIn(input)
+  const outputs = [content, told.length > 0 ? '' : textOf(output)].map(text => text.trim()).filter(text => text !== '')
+  return {
+    input: diffs.length > 0 && told.length === 0 ? '' : textOf(input),
+    output: [...new Set(outputs)].join('\n\n'),
+    diffs,
+    files: locations.map(({ path, line }) => plainText(line === null ? path : `${path}:${line}`)),
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return plainText(value)
+  const entries = Object.entries(value)
+  if (entries.length === 0) return ''
+  const isFlat = !Array.isArray(value) && entries.every(([, each]) => typeof each !== 'object' || each === null)
+  if (!isFlat) return plainText(JSON.stringify(value, null, 2))
+  return entries.map(([name, each]) => plainText(`${name}: ${String(each)}`)).join('\n')
+}
+
+/** The change in a block of the protocol, or in what tools that edit are given. */
+function diffIn(value: unknown): FileChange[] {
+  if (typeof value !== 'object' || value === null) return []
+  const fields = value as Record<string, unknown>
+  const text = (...names: string[]) => names.map(name => fields[name]).find(each => typeof each === 'string')
+  const after = text('newText', 'new_string')
+  const before = text('oldText', 'old_string')
+  if (after === undefined || (before === undefined && fields.type !== 'diff')) return []
+  const path = text('path', 'file_path', 'filePath') ?? ''
+  return [{ path: plainText(path), before: plainText(before ?? ''), after: plainText(after) }]
+}

@@ -1,0 +1,65 @@
+import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react'
+import { complain } from '../app/messages.ts'
+import { Icon, type IconName } from './Icon.tsx'
+
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
+  children?: ReactNode
+  icon?: IconName
+  /** What it is called where it shows an icon alone. */
+  label?: string
+  /** The one that most people want here. */
+  isMain?: boolean
+  /** It loses something. */
+  isDanger?: boolean
+  /** Without a border, for rows of tools. */
+  isPlain?: boolean
+  /** While the promise is under way the button is busy; what it is rejected with is shown. */
+  onClick?: () => void | Promise<unknown>
+}
+
+/** A button. */
+export function Button({
+  children,
+  icon,
+  label,
+  isMain,
+  isDanger,
+  isPlain,
+  onClick,
+  className,
+  disabled,
+  ...rest
+}: ButtonProps) {
+  const [isBusy, setBusy] = useState(false)
+  const run = async () => {
+    if (isBusy) return
+    const work = onClick?.()
+    if (!(work instanceof Promise)) return
+    setBusy(true)
+    try {
+      await work
+    } catch (error) {
+      complain(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const names = ['button', isMain && 'main', isDanger && 'danger', isPlain && 'plain', !children && 'square', className]
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={names.filter(Boolean).join(' ')}
+      aria-label={label ?? rest['aria-label']}
+      title={label}
+      aria-busy={isBusy || rest['aria-busy']}
+      // A button that is disabled loses the focus.
+      aria-disabled={isBusy || rest['aria-disabled']}
+      disabled={disabled}
+      onClick={onClick && (() => void run())}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,48 @@
+import { useEffect, useId, useRef, type ReactNode } from 'react'
+import { Button } from './Button.tsx'
+
+interface DialogProps {
+  title: string
+  children: ReactNode
+  /** Escape, the backdrop and the cross. Without it the dialog cannot be left. */
+  onClose?: () => void
+  /** `side`: a panel at the window's end; `wide`: for tables and long texts; `palette`: near the top. */
+  kind?: 'wide' | 'side' | 'palette'
+}
+
+/** A dialog above the page. The browser keeps the focus in it, and gives it back to what had it. */
+export function Dialog({ title, children, onClose, kind }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = ref.current!
+    const before = document.activeElement
+    dialog.showModal()
+    return () => {
+      dialog.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      className={`dialog ${kind ?? ''}`}
+      aria-labelledby={id}
+      onCancel={event => {
+        event.preventDefault()
+        onClose?.()
+      }}
+      onMouseDown={event => {
+        if (event.target === ref.current) onClose?.()
+      }}
+      // Keys of the board below are not pressed here.
+      onKeyDown={event => event.stopPropagation()}
+    >
+      <header>
+        <h2 id={id}>{title}</h2>
+        {onClose && <Button isPlain icon="close" label="Close" onClick={onClose} />}
+      </header>
+      <div className="content">{children}</div>
+    </dialog>
+  )
+}

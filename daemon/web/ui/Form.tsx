@@ -1,0 +1,55 @@
+import { useState, type FormEvent, type ReactNode } from 'react'
+import { reasonOf } from '../app/reasons.ts'
+import { Button } from './Button.tsx'
+import { FormFailure } from './Field.tsx'
+
+interface FormProps {
+  /** What its button says. */
+  submit: string
+  /** @throws what is shown: at its fields what is said of them, below them the rest */
+  onSubmit: () => Promise<unknown>
+  children: ReactNode
+  isDanger?: boolean
+  onCancel?: () => void
+}
+
+/** A form whose button is busy while it is sent, and which says what was wrong. */
+export function Form({ submit, onSubmit, children, isDanger, onCancel }: FormProps) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const send = async (event: FormEvent) => {
+    event.preventDefault()
+    if (isBusy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await onSubmit()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form className="form" onSubmit={event => void send(event)}>
+      <FormFailure value={error}>{children}</FormFailure>
+      {error !== undefined && (
+        <p className="error" role="alert">
+          {reasonOf(error)}
+        </p>
+      )}
+      <div className="buttons">
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        <Button
+          type="submit"
+          isMain={!isDanger}
+          isDanger={isDanger}
+          aria-disabled={isBusy || undefined}
+          aria-busy={isBusy || undefined}
+        >
+          {submit}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,145 @@
+import { useId, useState, type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes } from 'react'
+import { Field, Notes, notesOf, useFieldError } from './Field.tsx'
+
+interface About {
+  label: string
+  hint?: ReactNode
+  /** What the server calls it. */
+  field?: string
+}
+type Valued<T> = About & { value: T; onChange: (value: T) => void }
+
+/** A line of text. */
+export const TextInput = ({
+  label,
+  hint,
+  field,
+  onChange,
+  ...rest
+}: Valued<string> & Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange' | 'value'>) => (
+  <Field label={label} hint={hint} field={field}>
+    {props => <input autoComplete="off" {...rest} {...props} onChange={({ target }) => onChange(target.value)} />}
+  </Field>
+)
+
+/** A whole number. Not a number while the field is empty, which is not sent. */
+export const NumberInput = ({ value, onChange, ...rest }: Valued<number> & { min: number; max: number }) => (
+  <TextInput
+    {...rest}
+    type="number"
+    required
+    value={Number.isNaN(value) ? '' : String(value)}
+    onChange={text => onChange(text === '' ? NaN : Number(text))}
+  />
+)
+
+/** Several lines of text. */
+export const TextArea = ({
+  label,
+  hint,
+  field,
+  onChange,
+  ...rest
+}: Valued<string> & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange' | 'value'>) => (
+  <Field label={label} hint={hint} field={field}>
+    {props => <textarea rows={3} {...rest} {...props} onChange={({ target }) => onChange(target.value)} />}
+  </Field>
+)
+
+/** One of a few. A value that is not among them is shown, too. */
+export function Choice<T extends string>({
+  label,
+  hint,
+  field,
+  value,
+  onChange,
+  options,
+  disabled,
+}: Valued<T> & { options: readonly (readonly [value: T, text: string])[]; disabled?: boolean }) {
+  const isKnown = options.some(([each]) => each === value)
+  return (
+    <Field label={label} hint={hint} field={field}>
+      {props => (
+        <select {...props} disabled={disabled} value={value} onChange={({ target }) => onChange(target.value as T)}>
+          {!isKnown && <option value={value}>{value}</option>}
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+/** Yes or no. */
+export function Check({ label, hint, field, value, onChange, disabled }: Valued<boolean> & { disabled?: boolean }) {
+  const id = useId()
+  const error = useFieldError(field)
+  return (
+    <div className="field check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={value}
+        disabled={disabled}
+        aria-describedby={notesOf({ id, hint, error })}
+        onChange={({ target }) => onChange(target.checked)}
+      />
+      <label htmlFor={id}>{label}</label>
+      <Notes id={id} hint={hint} error={error} />
+    </div>
+  )
+}
+
+/** Several of many, each a box. */
+export function Checks<T extends string>({
+  label,
+  hint,
+  field,
+  value,
+  onChange,
+  options,
+}: Valued<readonly T[]> & { options: readonly T[] }) {
+  const error = useFieldError(field)
+  return (
+    <fieldset className="checks">
+      <legend>{label}</legend>
+      {hint && <p className="hint">{hint}</p>}
+      <div>
+        {options.map(each => (
+          <Check
+            key={each}
+            label={each}
+            value={value.includes(each)}
+            onChange={isIn => onChange(isIn ? [...value, each] : value.filter(other => other !== each))}
+          />
+        ))}
+      </div>
+      {error && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  )
+}
+
+/** The values of a form, and what each control needs to show and change one of them. */
+export function useFields<T extends object>(initial: T) {
+  const [values, setValues] = useState(initial)
+  const bind = <K extends keyof T>(key: K) => ({
+    field: String(key),
+    value: values[key],
+    onChange: (value: T[K]) => setValues(before => ({ ...before, [key]: value })),
+  })
+  return { values, bind, setValues }
+}
+
+/** The lines of a text that hold something. */
+export const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')

@@ -1,0 +1,126 @@
+import type { Token } from 'markdown-it'
+import { createElement, memo, useEffect, useMemo, type ReactNode } from 'react'
+import { Store, useStore } from '../app/store.ts'
+import { plainText } from './plainText.ts'
+
+type Parse = (text: string) => Token[]
+
+const parser = new Store<Parse | undefined>(undefined)
+let isLoading = false
+
+/** The parser is larger than what needs it, so it comes after the page. Raw HTML and bare addresses stay text. */
+async function loadParser(): Promise<void> {
+  if (isLoading) return
+  isLoading = true
+  try {
+    const { default: MarkdownIt } = await import('markdown-it')
+    const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+    // All links are parsed as such; which of them can be followed is decided when they are drawn.
+    markdown.validateLink = () => true
+    parser.set(text => markdown.parse(text, {}))
+  } catch {
+    isLoading = false
+  }
+}
+
+/** Markdown of a person or an agent as elements. What it says is text: no HTML, no pictures from elsewhere, no scripts in links. */
+export const Markdown = memo(function Markdown({ text, breaks = false }: { text: string; breaks?: boolean }) {
+  const parse = useStore(parser)
+  useEffect(() => void loadParser(), [])
+  const content = useMemo(() => {
+    const plain = plainText(text)
+    return parse ? drawn(parse(plain), breaks) : <p className="as-typed">{plain}</p>
+  }, [parse, text, breaks])
+  return <div className="markdown">{content}</div>
+})
+
+interface Open {
+  token: Token
+  children: ReactNode[]
+}
+
+/** Tokens come flat, with beginnings and ends; a stack makes a tree of them. */
+function drawn(tokens: readonly Token[], breaks: boolean): ReactNode {
+  const top: ReactNode[] = []
+  const open: Open[] = []
+  const put = (node: ReactNode) => (open.at(-1)?.children ?? top).push(node)
+  tokens.forEach((token, key) => {
+    if (token.nesting > 0) open.push({ token, children: [] })
+    else if (token.nesting < 0) {
+      const ended = open.pop()
+      if (ended) put(element(ended, key))
+    } else put(leaf(token, key, breaks))
+  })
+  return top
+}
+
+function leaf(token: Token, key: number, breaks: boolean): ReactNode {
+  switch (token.type) {
+    case 'inline':
+      return drawn(token.children ?? [], breaks)
+    case 'text':
+      return token.content
+    case 'softbreak':
+      return breaks ? <br key={key} /> : ' '
+    case 'hardbreak':
+      return <br key={key} />
+    case 'code_inline':
+      return <code key={key}>{token.content}</code>
+    case 'fence':
+    case 'code_block':
+      return (
+        <pre key={key}>
+          <code>{token.content}</code>
+        </pre>
+      )
+    case 'hr':
+      return <hr key={key} />
+    case 'image':
+      return <Followed key={key} href={attribute(token, 'src')} text={token.content || 'picture'} />
+    default:
+      return token.content
+  }
+}
+
+const same: ReadonlySet<string> = new Set([
+  'p',
+  'ul',
+  'blockquote',
+  'table',
+  'thead',
+  'tbody',
+  'tr',
+  'em',
+  'strong',
+  's',
+])
+
+function element({ token, children }: Open, key: number): ReactNode {
+  const { tag } = token
+  if (token.hidden) return <span key={key}>{children}</span>
+  if (tag === 'ol') return <ol key={key} start={Number(attribute(token, 'start') ?? 1)} children={children} />
+  if (tag === 'li') return <li key={key} children={children} />
+  if (tag === 'a') return <Followed key={key} href={attribute(token, 'href')} text={children} />
+  if (tag === 'th' || tag === 'td') {
+    const align = /text-align:(left|center|right)/.exec(attribute(token, 'style') ?? '')?.[1]
+    return createElement(tag, { key, style: align && { textAlign: align } }, children)
+  }
+  // Its heads are no heads of the page.
+  if (/^h[1-6]$/.test(tag)) return <p key={key} className={`heading ${tag}`} children={children} />
+  return same.has(tag) ? createElement(tag, { key }, children) : <span key={key} children={children} />
+}
+
+/** A link that leaves the page, or its text where it leads to what a browser should not open. */
+function Followed({ href, text }: { href: string | undefined; text: ReactNode }) {
+  if (!href || !/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{text}</span>
+  return (
+    <a href={href} rel="noreferrer" target="_blank" title={href}>
+      {text}
+    </a>
+  )
+}
+
+function attribute(token: Token, name: string): string | undefined {
+  const value = token.attrGet(name)
+  return value === null || value === undefined ? undefined : String(value)
+}

@@ -1,0 +1,52 @@
+import { useEffect, type ReactNode } from 'react'
+import { reasonOf } from '../app/reasons.ts'
+import type { Loaded } from '../app/load.ts'
+import { useStore } from '../app/store.ts'
+import { waitingCount } from '../app/waiting.ts'
+import { Button } from './Button.tsx'
+
+/** A page's content below its name, which the window is called, too. */
+export function Page({ title, tools, children }: { title: string; tools?: ReactNode; children: ReactNode }) {
+  useTitle(title)
+  return (
+    <main className="page" id="main" tabIndex={-1}>
+      <header className="page-head">
+        <h1>{title}</h1>
+        {tools && <div className="tools">{tools}</div>}
+      </header>
+      {children}
+    </main>
+  )
+}
+
+/** Names the window, with the count of what waits for the person. */
+export function useTitle(title: string): void {
+  const count = useStore(waitingCount)
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${count}) ` : ''}${title === '' ? 'board' : `${title} · board`}`
+  }, [title, count])
+}
+
+/** What was read, once it is there; why it is not, and a way to try again. */
+export function Await<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ReactNode }) {
+  if (of.value !== undefined) return children(of.value)
+  if (of.error === undefined) return <p className="loading">Loading…</p>
+  return <Failure error={of.error} onRetry={of.reload} />
+}
+
+/** Why something is not there, and a way to try again. */
+export const Failure = ({
+  error,
+  onRetry,
+  children,
+}: {
+  error: unknown
+  onRetry: () => unknown
+  children?: ReactNode
+}) => (
+  <div className="notice failure" role="alert">
+    <p>{reasonOf(error)}</p>
+    <Button onClick={async () => onRetry()}>Try again</Button>
+    {children}
+  </div>
+)

@@ -1,0 +1,66 @@
+import { useRef } from 'react'
+import { announce, say } from '../app/messages.ts'
+import { Button } from './Button.tsx'
+import { Dialog } from './Dialog.tsx'
+import { Field } from './Field.tsx'
+
+interface SecretProps {
+  /** What it is: "API key". */
+  label: string
+  value: string
+  /** What it is for, and that it is not shown again. */
+  hint?: string
+}
+
+/** A text to take along, with a button that copies it. */
+export function Secret({ label, value, hint }: SecretProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const copy = async () => {
+    await copyText(value, input.current!)
+    announce('Copied.')
+    say(`${label}: copied`)
+  }
+  return (
+    <Field label={label} hint={hint}>
+      {props => (
+        <div className="secret">
+          <input
+            {...props}
+            ref={input}
+            readOnly
+            spellCheck={false}
+            autoComplete="off"
+            value={value}
+            onFocus={({ target }) => target.select()}
+          />
+          <Button onClick={copy} aria-label={`Copy: ${label}`}>
+            Copy
+          </Button>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+/** A secret that the server shows this once. The dialog closes by its button alone, so that no slip of the finger loses it. */
+export function SecretDialog({ title, onClose, ...secret }: SecretProps & { title: string; onClose: () => void }) {
+  return (
+    <Dialog title={title}>
+      <div className="form">
+        <Secret hint="It is shown this once. Copy it now: nobody can read it later." {...secret} />
+        <div className="buttons">
+          <Button isMain onClick={onClose}>
+            I have copied it
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** Pages that come over plain HTTP from elsewhere have no clipboard of their own: the browser copies what is selected. */
+async function copyText(text: string, shown: HTMLInputElement): Promise<void> {
+  if (window.isSecureContext) return navigator.clipboard.writeText(text)
+  shown.select()
+  if (!document.execCommand('copy')) throw new Error('The browser does not copy here. The text is selected: copy it.')
+}

@@ -1,0 +1,37 @@
+import { useEffect, useRef, type ReactNode } from 'react'
+
+/** One part of a page that has an address of its own. */
+interface Section {
+  id: string
+  label: string
+  href: string
+}
+
+interface SectionsProps {
+  /** What the list is of: "Settings of the project". */
+  label: string
+  sections: readonly Section[]
+  /** The id of the one that is shown. */
+  current: string
+  children: ReactNode
+}
+
+/** Parts of a page with the list of them at their side; on a phone the list is a row above that scrolls. */
+export function Sections({ label, sections, current, children }: SectionsProps) {
+  const list = useRef<HTMLElement>(null)
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
+  return (
+    <div className="sections">
+      <nav aria-label={label} ref={list}>
+        {sections.map(section => (
+          <a key={section.id} href={section.href} aria-current={section.id === current ? 'page' : undefined}>
+            {section.label}
+          </a>
+        ))}
+      </nav>
+      <div className="section">{children}</div>
+    </div>
+  )
+}

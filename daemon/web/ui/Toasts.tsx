@@ -1,0 +1,34 @@
+import { dismiss, spoken, toasts } from '../app/messages.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from './Button.tsx'
+
+/** Shows the messages, and has the live region of the page. */
+export function Toasts() {
+  const shown = useStore(toasts)
+  const text = useStore(spoken)
+  return (
+    <>
+      <div className="visually-hidden" role="status" aria-live="polite">
+        {text}
+      </div>
+      <section className="toasts" aria-label="Messages">
+        {shown.map(({ id, text: message, isFailure, action }) => (
+          <div key={id} className={isFailure ? 'toast failure' : 'toast'} role={isFailure ? 'alert' : 'status'}>
+            <span>{message}</span>
+            {action && (
+              <Button
+                onClick={() => {
+                  dismiss(id)
+                  action.run()
+                }}
+              >
+                {action.label}
+              </Button>
+            )}
+            <Button isPlain icon="close" label="Close the message" onClick={() => dismiss(id)} />
+          </div>
+        ))}
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { useEffect, useId, useState, type ComponentProps } from 'react'
+import { client } from '../app/session.ts'
+import { TextInput } from './Inputs.tsx'
+
+const searchAfterMs = 200
+
+/** The email of somebody, who is found by name, too. */
+export function UserEmail(props: ComponentProps<typeof TextInput>) {
+  const id = useId()
+  const found = useUsers(props.value.trim())
+  return (
+    <>
+      <TextInput type="email" required list={id} {...props} />
+      <datalist id={id}>
+        {found.map(({ email, displayName }) => (
+          <option key={email} value={email}>
+            {displayName}
+          </option>
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+type Found = Awaited<ReturnType<typeof client.users.search>>
+
+/** Who has an account that the words fit, once one has stopped typing. */
+function useUsers(text: string): Found {
+  const [found, setFound] = useState<Found>([])
+  useEffect(() => {
+    if (text === '') return setFound([])
+    let isOver = false
+    const timer = setTimeout(() => {
+      client.users.search({ q: text }).then(
+        users => isOver || setFound(users),
+        () => undefined,
+      )
+    }, searchAfterMs)
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+    }
+  }, [text])
+  return found
+}

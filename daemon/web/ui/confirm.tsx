@@ -1,0 +1,33 @@
+import { lazy, Suspense } from 'react'
+import { Store, useStore } from '../app/store.ts'
+
+const ConfirmDialog = lazy(async () => ({ default: (await import('./ConfirmDialog.tsx')).ConfirmDialog }))
+
+/** What is asked before something is done. */
+export interface Question {
+  title: string
+  /** What is lost, or what happens. */
+  text: string
+  /** What the button says: the deed, not "OK". */
+  submit: string
+  /** A name that has to be typed, where much is lost. */
+  typed?: string
+  isDanger?: boolean
+  run: () => Promise<unknown>
+}
+
+const question = new Store<Question | undefined>(undefined)
+
+/** Asks before something is done that cannot be undone. It is done by the dialog, which says what went wrong. */
+export const confirm = (asked: Question): void => question.set(asked)
+
+/** Shows the question, once in the page. */
+export function Confirmation() {
+  const asked = useStore(question)
+  if (!asked) return null
+  return (
+    <Suspense>
+      <ConfirmDialog key={asked.title} {...asked} onClose={() => question.set(undefined)} />
+    </Suspense>
+  )
+}

@@ -1,0 +1,17 @@
+/** Sequences of a terminal that choose colours and styles, or move its cursor and erase. */
+const styles = /\u001b\[[\d;:?]*[A-HJKSTfhlmnsu]/g
+/** Controls other than tab and line feed. */
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+/** They make a text look like another one. */
+const reordering = /[\u202a-\u202e\u2066-\u2069]/g
+
+/** What a program or an agent wrote, as text: its colours left out, every other control shown by its picture, so that nothing is hidden. */
+export const plainText = (output: string): string =>
+  output
+    .replaceAll('\r\n', '\n')
+    .replace(styles, '')
+    .replace(reordering, '\ufffd')
+    .replace(controls, control => {
+      const code = control.charCodeAt(0)
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
+    })

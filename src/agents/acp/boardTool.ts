@@ -1,0 +1,41 @@
+import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/boardTools.ts'
+import type { ToolNaming } from '../link/agentLink.ts'
+import type { KnownCall } from './knownCalls.ts'
+import { boardServer } from './toolCalls.ts'
+
+type Asked = { toolCallId: string; title?: string | null; kind?: string | null }
+
+/** The names of the board's tools in the programs of Claude Code and Qwen Code, and of Codex. */
+const toolsByName = new Map(
+  boardToolNames.flatMap(tool =>
+    [`mcp__${boardServer}__${tool}`, `mcp.${boardServer}.${tool}`].map(name => [name, tool]),
+  ),
+)
+const toolNamed = (name: string): BoardToolName | undefined => toolsByName.get(name)
+
+/**
+ * The board's own tool that a permission request is about. It is known by what the agent's program makes and a model cannot write:
+ * the names of its tool, the beginning of its id, or titles that its program takes from the server of tools.
+ */
+export function boardToolOf(asked: Asked, call: KnownCall, naming: ToolNaming | undefined): BoardToolName | undefined {
+  if (call.isOver) return undefined
+  if (call.names.length > 0) {
+    const [tool, ...others] = call.names.map(toolNamed)
+    return others.every(other => other === tool) ? tool : undefined
+  }
+  if (naming === 'call_id') return boardToolNames.find(tool => isNamedById(asked, tool))
+  return naming === 'title' ? boardToolNames.find(tool => isNamedByTitle(asked, call, tool)) : undefined
+}
+
+/** Whether a request may be about a tool of the board that the agent has not named yet, as Claude Code may do a moment later. */
+export const awaitsName = ({ title }: Asked, { names }: KnownCall): boolean =>
+  names.length === 0 && typeof title === 'string' && toolNamed(title) !== undefined
+
+const isNamedById = ({ toolCallId, title, kind }: Asked, tool: BoardToolName): boolean =>
+  kind === 'other' &&
+  toolCallId.startsWith(`mcp_${boardServer}_${tool}__`) &&
+  title === `${tool} (${boardServer} MCP Server)`
+
+/** A call of another kind has the description as its title that a model wrote. */
+const isNamedByTitle = ({ title, kind }: Asked, call: KnownCall, tool: BoardToolName): boolean =>
+  kind === 'other' && call.kind === 'other' && call.title === `${boardServer}-${tool}` && title === traitsOf(tool).title

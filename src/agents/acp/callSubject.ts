@@ -1,0 +1,102 @@
+import type { ToolNaming } from '../link/agentLink.ts'
+
+/** What a tool call would run, and which files it is about. */
+export interface CallSubject {
+  /** As it would run; null where the call runs none, or does not say which. */
+  command: string | null
+  paths: readonly string[]
+  /** The plan that an agent asks to carry out, as Markdown. */
+  plan: string | null
+}
+
+const maxCommandLength = 20_000
+const maxPlanLength = 65_536
+const maxPathLength = 4096
+/** A call that names more files is not about files that can be shown. */
+export const maxPaths = 200
+const pathName = /path|file(_?name)?$|^(dir|directory|folder|uri|url|changes)$/i
+const shells = /(^|\/)(ba|z|da|k)?sh$/
+
+type Json = Readonly<Record<string, unknown>>
+const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.slice(0, 1000).map(record) : [])
+
+/** Reads the subject of an untrusted tool call, or of a piece of one. */
+export function subjectOf(call: Json, naming: ToolNaming | undefined): CallSubject {
+  const input = inputOf(call, naming)
+  const isCommand = call.kind === 'execute' && naming === 'call_id' && call.rawInput === undefined
+  return {
+    command: commandOf(input) ?? (isCommand && typeof call.title === 'string' ? shown(call.title) : null),
+    paths: pathsOf(call, input),
+    plan: call.kind === 'switch_mode' ? planOf(call, input) : null,
+  }
+}
+
+/** The subject of a call that comes in several updates: a later command replaces an earlier one, paths add up. */
+export const joinSubjects = (before: CallSubject, after: CallSubject): CallSubject => ({
+  command: after.command ?? before.command,
+  paths: [...new Set([...before.paths, ...after.paths])].slice(0, maxPaths + 1),
+  plan: after.plan ?? before.plan,
+})
+export const noSubject: CallSubject = { command: null, paths: [], plan: null }
+
+/** The input of a call; of one through a server of tools, the input of its tool. */
+function inputOf({ rawInput, content }: Json, naming: ToolNaming | undefined): Json {
+  const input = record(rawInput)
+  if (typeof input.server === 'string' && typeof input.tool === 'string') return record(input.arguments)
+  if (rawInput !== undefined || naming !== 'call_id') return input
+  const text = record(list(content)[0]?.content).text
+  if (typeof text !== 'string' || !text.startsWith('{')) return input
+  try {
+    return record(JSON.parse(text))
+  } catch {
+    return input
+  }
+}
+
+function commandOf({ command, cmd }: Json): string | null {
+  const given = command ?? cmd
+  if (typeof given === 'string') return given.trim() === '' ? null : shown(given)
+  if (!Array.isArray(given) || given.length === 0 || !given.every(word => typeof word === 'string')) return null
+  const [program, option, script] = given as string[]
+  return shown(
+    given.length === 3 && shells.test(program!) && /^-l?c$/.test(option!) ? script! : given.map(quoted).join(' '),
+  )
+}
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+
+/** The call's locations, the files of its diffs, and the input's fields that are named like paths. */
+function pathsOf({ locations, content }: Json, input: Json): string[] {
+  const named = Object.entries(input).flatMap(([name, value]) => (pathName.test(name) ? textsIn(value) : []))
+  const diffs = list(content).flatMap(({ type, path }) => (type === 'diff' ? [path] : []))
+  const found = [...list(locations).map(({ path }) => path), ...diffs, ...named]
+  return [...new Set(found.filter(each => typeof each === 'string' && each !== ''))]
+    .map(path => visible(path as string, maxPathLength))
+    .slice(0, maxPaths + 1)
+}
+
+const textsIn = (value: unknown): unknown[] =>
+  Array.isArray(value) ? value : typeof value === 'object' && value !== null ? Object.keys(value) : [value]
+
+function planOf({ content }: Json, { plan }: Json): string | null {
+  const text =
+    typeof plan === 'string'
+      ? plan
+      : list(content)
+          .map(block => record(block.content).text)
+          .filter(each => typeof each === 'string')
+          .join('\n\n')
+  return text.trim() === '' ? null : visible(text, maxPlanLength)
+}
+
+const shown = (command: string): string => visible(command.trim(), maxCommandLength)
+
+/** Text in which nothing is hidden: control and format characters are spelled out, but for line breaks and tabs. */
+const visible = (text: string, length: number): string =>
+  (text.length > length ? `${text.slice(0, length)}\n[${text.length - length} more characters]` : text)
+    .toWellFormed()
+    .replace(
+      /[^\P{Cc}\n\t]|\p{Cf}|[\u2028\u2029]/gu,
+      character => `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,
+    )

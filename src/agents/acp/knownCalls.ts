@@ -1,0 +1,83 @@
+import type { RawUpdate, ToolNaming } from '../link/agentLink.ts'
+import { joinSubjects, noSubject, subjectOf, type CallSubject } from './callSubject.ts'
+import { toolNames } from './toolCalls.ts'
+
+const maxCalls = 500
+const maxNamesPerCall = 10
+const maxIdLength = 500
+
+/** What is known of a tool call from the agent's updates. */
+export interface KnownCall {
+  /** What its program calls the tool. */
+  names: readonly string[]
+  /** The title and the kind with which the call began. */
+  title: string | null
+  kind: string | null
+  /** Its tool is one of a server of tools. */
+  isServerTool: boolean
+  /** The call has ended. A model may reuse its id, so its data does not apply to a later question. */
+  isOver: boolean
+  subject: CallSubject
+}
+
+/** The tool calls of one turn, by their id. */
+export interface KnownCalls {
+  record(update: RawUpdate): void
+  find(id: string): KnownCall
+  /** The call once its tool is named, or as it is known after the time. */
+  named(id: string, timeoutMs: number): Promise<KnownCall>
+}
+
+const unknownCall: KnownCall = {
+  names: [],
+  title: null,
+  kind: null,
+  isServerTool: false,
+  isOver: false,
+  subject: noSubject,
+}
+
+export function createKnownCalls(naming: ToolNaming | undefined): KnownCalls {
+  const calls = new Map<string, KnownCall>()
+  const waiting = new Set<() => void>()
+  const find = (id: string) => calls.get(id) ?? unknownCall
+  return {
+    find,
+    record(update) {
+      const { toolCallId: id } = update
+      if (typeof id !== 'string' || id.length > maxIdLength) return
+      calls.set(id, withPiece(find(id), update, naming))
+      if (calls.size > maxCalls) calls.delete(calls.keys().next().value!)
+      for (const look of waiting) look()
+    },
+    named: (id, timeoutMs) =>
+      new Promise(resolve => {
+        const done = () => {
+          clearTimeout(timer)
+          waiting.delete(look)
+          resolve(find(id))
+        }
+        const look = () => find(id).names.length > 0 && done()
+        const timer = setTimeout(done, timeoutMs)
+        waiting.add(look)
+        look()
+      }),
+  }
+}
+
+function withPiece(known: KnownCall, update: RawUpdate, naming: ToolNaming | undefined): KnownCall {
+  const call = known.isOver ? { ...unknownCall, isOver: true } : known
+  const { sessionUpdate, title, kind, status, rawInput, _meta } = update
+  const [begins, input] = [sessionUpdate === 'tool_call', rawInput as { server?: unknown; tool?: unknown } | null]
+  const isServerTool =
+    (_meta as { is_mcp_tool_call?: unknown } | null | undefined)?.is_mcp_tool_call === true ||
+    (typeof input?.server === 'string' && typeof input.tool === 'string')
+  return {
+    names: [...new Set([...call.names, ...toolNames(update)])].slice(0, maxNamesPerCall),
+    title: begins && typeof title === 'string' ? title : call.title,
+    kind: begins && typeof kind === 'string' ? kind : call.kind,
+    isServerTool: call.isServerTool || isServerTool,
+    isOver: call.isOver || status === 'completed' || status === 'failed',
+    subject: joinSubjects(call.subject, subjectOf({ kind: call.kind, ...update }, naming)),
+  }
+}

@@ -1,0 +1,261 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AgentCheck } from '../contract/agentCatalogue.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { defaultSandbox } from '../contract/sandbox.ts'
+import type { Caller } from '../domain/caller.ts'
+import { find as findCredential } from '../domain/credentials.ts'
+import { environmentOf } from '../identity/agentProfiles.ts'
+import type { Child } from '../process/spawn.ts'
+import { writeOffers, type OffersRow } from '../store/agentOffers.ts'
+import { readProfileNamed, type ProfileRow } from '../store/agentProfiles.ts'
+import type { CredentialRow } from '../store/credentials.ts'
+import { retryWhileBusy } from '../store/retry.ts'
+import type { AgentLink, AgentListener, StartedSession, TurnUsage } from './link/agentLink.ts'
+import { toPlainLine } from './link/failureReasons.ts'
+import type { AgentProvider } from './providers/builtInProviders.ts'
+import { credentialProblem, type AgentCredential } from './providers/credentialEnvironment.ts'
+import { prepareLaunch } from './providers/prepareLaunch.ts'
+import { doesNotTake } from './providers/providerCatalogue.ts'
+import { openAgent } from './sessions/openAgent.ts'
+import { openCredential, stateOf } from './sessions/prepareSession.ts'
+import type { RunDependencies } from './sessions/runDependencies.ts'
+import { endingOf } from './sessions/sessionEndings.ts'
+import { raiseWalls } from './sessions/walls.ts'
+
+const maxChecks = 4
+const greetTimeoutMs = 120_000
+const stopGraceMs = 500
+const maxDetail = 500
+const greeting = 'This is a check whether you can be reached. Answer with one short sentence, and use no tools.'
+const notSignedIn = /not signed in|sign in|log ?in|unauthori[sz]ed|\b401\b|api key/i
+
+interface CheckRequest {
+  agent: string
+  profile: string | null
+  credentialId: number | null
+  greet: boolean
+}
+
+/** Starts agents on trial, in an empty folder, without the board's tools. */
+export interface AgentChecks {
+  /**
+   * Starts a check in the background. Its result is stored with the agent.
+   * @throws Problem AGENT_NOT_FOUND, VALIDATION_FAILED for a profile or credential that does not fit, CREDENTIAL_NOT_FOUND,
+   *   CONFLICT while one of the agent or four others run; InvalidConfig
+   */
+  start(caller: Caller, request: CheckRequest): Promise<AgentCheck>
+  isRunning(agent: string, profile: string | null): boolean
+  /** Ends every check. */
+  stop(): Promise<void>
+}
+
+type Dependencies = Pick<
+  RunDependencies,
+  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'deviceGrants' | 'seal'
+>
+
+export function createAgentChecks(dependencies: Dependencies): AgentChecks {
+  const running = new Map<string, { over: Promise<void>; abort: AbortController }>()
+  const keyOf = (agent: string, profile: string | null) => `${agent} ${profile ?? ''}`
+  return {
+    isRunning: (agent, profile) => running.has(keyOf(agent, profile)),
+    async start(caller, request) {
+      const chosen = await readRequest(dependencies, caller, request)
+      const key = keyOf(request.agent, request.profile)
+      if (running.has(key)) throw new Problem('CONFLICT', 'A check of this agent is under way.')
+      if (running.size >= maxChecks) throw new Problem('CONFLICT', `${maxChecks} checks are under way; wait for one.`)
+      const begun: AgentCheck = {
+        status: 'running',
+        greeted: request.greet,
+        startedAt: dependencies.config.clock().toISOString(),
+        endedAt: null,
+        detail: null,
+        inputTokens: null,
+        outputTokens: null,
+      }
+      const abort = new AbortController()
+      const over = keepCheck(dependencies, request, begun, () => runCheck(dependencies, chosen, abort.signal))
+        .catch(() => {
+          /* The server stops: the check counts as failed. */
+        })
+        .finally(() => running.delete(key))
+      running.set(key, { over, abort })
+      return begun
+    },
+    stop: async () => {
+      for (const { abort } of running.values()) abort.abort()
+      await Promise.all([...running.values()].map(({ over }) => over))
+    },
+  }
+}
+
+/** Runs a check between the records of its beginning and its end. */
+async function keepCheck(
+  { config, db }: Dependencies,
+  { agent, profile, credentialId, greet }: CheckRequest,
+  begun: AgentCheck,
+  run: () => ReturnType<typeof runCheck>,
+): Promise<void> {
+  const write = (change: Partial<OffersRow>) =>
+    retryWhileBusy(() =>
+      db.transaction(tx => writeOffers(tx, { host: tx.host ?? '', agent, profile: profile ?? '', ...change })),
+    )
+  await write({ checkState: JSON.stringify(begun) })
+  const { ending, offers } = await run()
+  const endedAt = config.clock().toISOString()
+  // A personal credential's offers are not shared with other users.
+  const learned = credentialId === null && {
+    ...(offers && { ...offers, seenAt: endedAt }),
+    signedIn: signedInBy(greet, ending),
+  }
+  await write({ ...learned, checkState: JSON.stringify({ ...begun, ...ending, endedAt }) })
+}
+
+interface Chosen {
+  provider: AgentProvider
+  profile: ProfileRow | null
+  credential: CredentialRow | null
+  greet: boolean
+}
+
+async function readRequest(
+  { db, catalogue }: Dependencies,
+  caller: Caller,
+  { agent, profile: profileName, credentialId, greet }: CheckRequest,
+): Promise<Chosen> {
+  const entries = await catalogue.list()
+  const entry = entries.find(({ provider }) => provider.id === agent)
+  if (!entry) throw new Problem('AGENT_NOT_FOUND')
+  const profile = profileName === null ? null : await readProfileNamed(db, profileName)
+  if (profile === undefined || (profile && profile.agent !== agent))
+    throw invalid('profile', `must be a profile of ${agent}`)
+  const credential = credentialId === null ? null : await findCredential(db, caller, credentialId)
+  if (credential && !entry.provider.credentials[credential.provider])
+    throw invalid('credentialId', doesNotTake(entry.provider, credential.provider, entries))
+  return { provider: entry.provider, profile, credential, greet }
+}
+
+type Ending = Pick<AgentCheck, 'status' | 'detail' | 'inputTokens' | 'outputTokens'>
+
+async function runCheck(
+  dependencies: Dependencies,
+  chosen: Chosen,
+  aborted: AbortSignal,
+): Promise<{ ending: Ending; offers?: Pick<OffersRow, 'version' | 'models' | 'modes' | 'efforts'> }> {
+  const children: Child[] = []
+  const folder = join(dependencies.config.dataDir, 'agents', 'checks')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const cwd = await mkdtemp(join(folder, 'check-'))
+  let link: AgentLink | undefined
+  let offers: Awaited<ReturnType<typeof runCheck>>['offers']
+  try {
+    const opened = await openChosen(dependencies, chosen)
+    const prepared = await prepareLaunch({
+      ...opened,
+      provider: chosen.provider,
+      cwd,
+      dataDir: dependencies.config.dataDir,
+      board: null,
+      author: null,
+      mode: 'plan',
+    })
+    const place = {
+      dataDir: dependencies.config.dataDir,
+      projectPath: null,
+      worktreePath: null,
+      openGit: null,
+      state: await stateOf(chosen.provider, opened.credential, prepared),
+      hasOwnSandbox: chosen.provider.hasOwnSandbox ?? false,
+      models: { hosts: [], endpoints: [] },
+    }
+    const walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
+    const launch = walls?.launch ?? prepared
+    const said = createListener(() => link)
+    link = await openAgent(launch, said.listener, async command => {
+      const child = await dependencies.processTrees.spawn({
+        ...command,
+        command: walls ? await walls.wrap(command) : command.argv,
+        stdin: 'pipe',
+        kind: 'agent',
+        hasNamespace: walls?.hasNamespace ?? false,
+      })
+      children.push(child)
+      return child
+    })
+    const started = await link.start()
+    offers = offersOf(started, link.info.version)
+    const usage = chosen.greet ? await greet(link, aborted) : null
+    const detail = chosen.greet ? said.text() : null
+    return { offers, ending: { status: 'ok', detail, ...tokens(usage) } }
+  } catch (error) {
+    const { detail = null } = endingOf(error)
+    return { offers, ending: { status: 'failed', detail, ...tokens(null) } }
+  } finally {
+    link?.close()
+    await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
+    await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+async function openChosen({ deviceGrants, seal }: Dependencies, { provider, profile, credential }: Chosen) {
+  const opened: AgentCredential | null = credential && (await openCredential(deviceGrants, seal, credential))
+  const problem = opened && credentialProblem(provider, opened)
+  if (problem) throw new Problem('CONFLICT', problem)
+  return {
+    credential: opened,
+    profile: profile && {
+      name: profile.name,
+      command: profile.command === null ? null : (JSON.parse(profile.command) as string[]),
+      args: JSON.parse(profile.args) as string[],
+      env: environmentOf(seal, profile),
+    },
+    choice: { model: profile?.model ?? null, mode: null, effort: profile?.effort ?? null },
+  }
+}
+
+/** One turn without permissions, of bounded length. */
+async function greet(link: AgentLink, aborted: AbortSignal): Promise<TurnUsage | null> {
+  const prompted = link.prompt(greeting)
+  const late = delay(greetTimeoutMs, undefined, { ref: false, signal: aborted }).catch(() => {})
+  const first = await Promise.race([prompted, late.then(() => undefined)])
+  if (first) return first.usage
+  await link.cancel()
+  throw new Problem('CONFLICT', `The agent did not answer within ${greetTimeoutMs / 1000} seconds.`)
+}
+
+function createListener(link: () => AgentLink | undefined): { listener: AgentListener; text(): string } {
+  let text = ''
+  return {
+    text: () => toPlainLine(text).slice(0, maxDetail),
+    listener: {
+      update: ({ sessionUpdate, content }) => {
+        const chunk = (content as { text?: unknown } | undefined)?.text
+        if (sessionUpdate === 'agent_message_chunk' && typeof chunk === 'string' && text.length < maxDetail)
+          text += chunk
+      },
+      permission: ({ id }) => {
+        link()?.answerPermission(id, null)
+      },
+      permissionWithdrawn: () => {},
+    },
+  }
+}
+
+const offersOf = ({ models, modes, efforts }: StartedSession, version: string | null) => ({
+  version,
+  models: JSON.stringify(models),
+  modes: JSON.stringify(modes),
+  efforts: JSON.stringify(efforts),
+})
+const tokens = (usage: TurnUsage | null) => ({
+  inputTokens: usage?.inputTokens ?? null,
+  outputTokens: usage?.outputTokens ?? null,
+})
+
+/** An answer proves that it is signed in; some agents open a session without that. */
+function signedInBy(greeted: boolean, { status, detail }: Ending): number | null {
+  if (status === 'ok') return greeted ? 1 : null
+  return detail !== null && notSignedIn.test(detail) ? 0 : null
+}

@@ -1,0 +1,31 @@
+import type { RawUpdate } from './agentLink.ts'
+
+type Json = Readonly<Record<string, unknown>>
+const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+const outputField = 'terminal_output_delta'
+
+/** What a command has written since the last update of its call. Codex sends it beside the fields of the protocol. */
+export interface TerminalOutput {
+  /** undefined: nothing. */
+  text: string | undefined
+  /** Whether the call is over: no more output follows. */
+  ends: boolean
+  exitCode: number | null
+}
+
+export function readTerminalOutput({ _meta, status }: RawUpdate): TerminalOutput {
+  const { [outputField]: output, terminal_exit: exit } = record(_meta)
+  const { data } = record(output)
+  const { exit_code: code } = record(exit)
+  return {
+    text: typeof data === 'string' ? data : undefined,
+    ends: exit !== undefined || status === 'completed' || status === 'failed',
+    exitCode: typeof code === 'number' ? code : null,
+  }
+}
+
+/** The same update with another output. */
+export function withTerminalOutput(update: RawUpdate, data: string): RawUpdate {
+  const { _meta } = update
+  return { ...update, _meta: { ...record(_meta), [outputField]: { ...record(record(_meta)[outputField]), data } } }
+}

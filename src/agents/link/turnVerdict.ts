@@ -1,0 +1,57 @@
+import { AgentFailure, type FailureReason, type TurnEnd, type TurnUsage } from './agentLink.ts'
+import { checkStopReason, limitIn, reasonOfError, toPlainLine } from './failureReasons.ts'
+
+/** The parts of a turn that show whether its agent failed. */
+export interface TurnSigns {
+  /** The agent's words after its last tool call. */
+  lastMessage: string
+  /** The last chunk of text: models stream their text, programs send theirs whole. */
+  lastChunk: string
+  usedTools: boolean
+  /** The tokens of the turn; null where the agent named none. */
+  usage: TurnUsage | null
+  /** Whether the response to the prompt named tokens. */
+  responseHasUsage: boolean
+  /** The `_meta` of the newest updates of the session's state, oldest first. */
+  states: readonly unknown[]
+}
+/** A turn that failed although its agent ended it well. */
+interface TurnFailure {
+  reason: FailureReason
+  message: string
+}
+/** Knows the failed turns of one agent. */
+export type FailedTurnRule = (turn: TurnSigns) => TurnFailure | null
+
+const maxReportLength = 1000
+/** The beginning of a program's error report. */
+const errorReport =
+  /^\W{0,3}((api|internal|server|network|connection|http|stream|model|provider|request|fatal|unexpected) )?(error|failure)( \d{3}\b|\s?[:(])|^\W{0,3}(error|http|status)[ :]+[45]\d\d\b/i
+
+/** Whether a text is an agent's report of an error, and nothing else. */
+const isErrorReport = (text: string): boolean => text.length <= maxReportLength && errorReport.test(text.trim())
+
+const unclear = (text: string): TurnFailure => ({
+  reason: 'unclear',
+  message: `The agent's last words look like an error: ${text} Retry the card, or move it on if its work is done.`,
+})
+
+/** Holds for every agent: an error report is no work. With tokens spent or tools used it may be the work's own text: then a person decides. */
+const anyFailedTurn: FailedTurnRule = ({ lastMessage, usedTools, usage }) => {
+  const text = toPlainLine(lastMessage)
+  if (!usedTools && limitIn(lastMessage)) return { reason: 'usage_limit', message: text }
+  if (!isErrorReport(lastMessage)) return null
+  return usage === null && !usedTools ? { reason: reasonOfError(text) ?? 'model_error', message: text } : unclear(text)
+}
+
+/** Judges how a turn ended that its agent answered. @throws AgentFailure where the stop reason, or what the agent sent, means a failure */
+export function judgeTurn(stopReason: unknown, turn: TurnSigns, rule?: FailedTurnRule): TurnEnd {
+  try {
+    const ended = checkStopReason(stopReason)
+    const failure = ended === 'end_turn' ? (rule?.(turn) ?? anyFailedTurn(turn)) : null
+    if (failure) throw new AgentFailure(failure.reason, failure.message)
+    return { stopReason: ended, usage: turn.usage }
+  } catch (error) {
+    throw error instanceof AgentFailure ? error.after(turn.usage) : error
+  }
+}

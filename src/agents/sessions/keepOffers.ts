@@ -1,0 +1,31 @@
+import { writeOffers } from '../../store/agentOffers.ts'
+import { readCredential } from '../../store/credentials.ts'
+import type { Transaction } from '../../store/database.ts'
+import { readSession, type SessionRow } from '../../store/sessions.ts'
+import type { StartedSession } from '../link/agentLink.ts'
+
+/** What the agent offers is kept for those who choose. The models of a credential are no news for those who work without it. */
+export async function keepOffers(
+  tx: Transaction,
+  { id, agent, profile, purpose }: SessionRow,
+  { models, modes, efforts }: StartedSession,
+  version: string | null,
+): Promise<void> {
+  if (purpose === 'terminal') return
+  await writeOffers(tx, {
+    host: tx.host ?? '',
+    agent,
+    profile: profile ?? '',
+    version,
+    ...(!(await worksWithOwnModels(tx, id)) && { models: JSON.stringify(models) }),
+    modes: JSON.stringify(modes),
+    efforts: JSON.stringify(efforts),
+    seenAt: tx.now,
+  })
+}
+
+async function worksWithOwnModels(tx: Transaction, sessionId: number): Promise<boolean> {
+  const { credentialId = null } = (await readSession(tx, sessionId)) ?? {}
+  const credential = credentialId === null ? undefined : await readCredential(tx, credentialId)
+  return credential !== undefined && credential.models !== '[]'
+}

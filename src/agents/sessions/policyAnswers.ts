@@ -1,0 +1,64 @@
+import { decide } from '../../domain/approvalPolicy.ts'
+import type { Reader } from '../../store/database.ts'
+import { readProject } from '../../store/projects.ts'
+import { readSession } from '../../store/sessions.ts'
+import { maxPaths } from '../acp/callSubject.ts'
+import type { PermissionRequest } from '../link/agentLink.ts'
+import { toPlainLine } from '../link/failureReasons.ts'
+import type { SessionRecord } from './sessionRecord.ts'
+import { staysInFolder } from './staysInFolder.ts'
+
+/** How a project's policy answers a question in a person's place. */
+interface PolicyAnswer {
+  /** The option to choose; null where the agent offers none that refuses. */
+  optionId: string | null
+  /** What the transcript says of it. */
+  note: string
+}
+
+/**
+ * Answers a question by the policy of the session's project and notes the answer in the transcript. Returns the option, null for a
+ * refusal without an option, or undefined if a person must decide.
+ */
+export async function answerByPolicy(
+  db: Reader,
+  record: SessionRecord,
+  request: PermissionRequest,
+  beforeNote: () => Promise<void>,
+): Promise<string | null | undefined> {
+  const answer = await readPolicyAnswer(db, record.id, request)
+  if (answer) await record.note(answer.note, beforeNote)
+  return answer?.optionId
+}
+
+/** The policy's answer to a question; undefined if a person must decide. */
+async function readPolicyAnswer(
+  db: Reader,
+  sessionId: number,
+  request: PermissionRequest,
+): Promise<PolicyAnswer | undefined> {
+  const session = await readSession(db, sessionId)
+  const project = session && (await readProject(db, session.projectId))
+  if (!project) return undefined
+  // Planning changes nothing, whatever may be changed at work.
+  const mayTouch = request.about === 'read' || (request.about === 'edit' && session.purpose !== 'pre')
+  const verdict = decide(JSON.parse(project.approvalPolicy), {
+    about: request.about,
+    command: request.command,
+    staysInFolder:
+      mayTouch &&
+      session.cwd !== null &&
+      request.paths.length <= maxPaths &&
+      (await staysInFolder(session.cwd, request.paths, request.about === 'edit')),
+  })
+  if (verdict === 'ask') return undefined
+  const wanted = verdict === 'allow' ? ['allow_once'] : ['reject_once', 'reject_always']
+  const option = wanted.flatMap(kind => request.options.filter(each => each.kind === kind))[0]
+  // What may be allowed for good only is for a person to allow.
+  if (verdict === 'allow' && !option) return undefined
+  const what = toPlainLine(request.command ?? request.title)
+  return {
+    optionId: option?.id ?? null,
+    note: `${verdict === 'allow' ? 'Allowed' : 'Refused'} by the project's policy: ${what}`,
+  }
+}

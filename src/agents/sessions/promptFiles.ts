@@ -1,0 +1,117 @@
+import { constants } from 'node:fs'
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { attachmentsFolder } from '../../config/folders.ts'
+import { promptLimits } from '../../contract/agentMessages.ts'
+import { invalid, Problem } from '../../contract/errors.ts'
+import { cleanFilename } from '../../domain/filenames.ts'
+import { listAttachments, readAttachment, type AttachmentRow } from '../../store/attachments.ts'
+import type { Reader, Transaction } from '../../store/database.ts'
+import type { SentAttachment } from '../../store/transcripts.ts'
+import type { PromptFile } from '../link/agentLink.ts'
+import type { RunDependencies } from './runDependencies.ts'
+
+const maxNameBytes = 200
+const prefix = 'board-attachments-'
+
+/** An attachment that goes with a prompt. `isLink`: the agent is told where it is, and not shown it. */
+export interface PromptAttachment extends SentAttachment {
+  isLink: boolean
+}
+export interface SessionPrompt {
+  text: string
+  attachments: readonly PromptAttachment[]
+}
+
+/**
+ * The attachments that a person gives with a message: of the card, or without one of any card of the project.
+ * @throws Problem ATTACHMENT_NOT_FOUND, VALIDATION_FAILED when they are too large together
+ */
+export async function findGiven(
+  tx: Transaction,
+  ids: readonly number[],
+  { projectId, cardId }: { projectId: number; cardId?: number },
+): Promise<SentAttachment[]> {
+  const found: AttachmentRow[] = []
+  for (const id of ids) {
+    const row = await readAttachment(tx, id)
+    if (row?.projectId !== projectId || (cardId !== undefined && row.cardId !== cardId))
+      throw new Problem('ATTACHMENT_NOT_FOUND')
+    found.push(row)
+  }
+  const { maxBytes } = promptLimits
+  if (bytesOf(found) > maxBytes)
+    throw invalid('attachmentIds', `must name attachments of at most ${maxBytes} bytes together`)
+  return found.map(({ id, filename }) => ({ id, filename }))
+}
+
+/** A card's own attachments as its agent's first prompt names them: the newest that are within the limits, oldest first. */
+export async function findOwn(db: Reader, cardId: number): Promise<SentAttachment[]> {
+  const newest = (await listAttachments(db, cardId)).slice(-promptLimits.maxAttachments)
+  while (bytesOf(newest) > promptLimits.maxBytes) newest.shift()
+  return newest.map(({ id, filename }) => ({ id, filename }))
+}
+
+const bytesOf = (rows: readonly AttachmentRow[]): number => rows.reduce((sum, { size }) => sum + size, 0)
+
+/** The copies of attachments that a session's agent reads, in a folder of the session's own. */
+export interface PromptFiles {
+  /** Copies a prompt's attachments. The text names those that were deleted since. */
+  copy(prompt: SessionPrompt): Promise<{ text: string; files: PromptFile[] }>
+  /** Never rejects: the next start of the server removes what is left. */
+  remove(): Promise<void>
+}
+
+export function createPromptFiles(
+  { db, config: { dataDir } }: Pick<RunDependencies, 'db' | 'config'>,
+  projectId: number,
+  filesFolder: string,
+): PromptFiles {
+  const copyOne = async (to: string, { id, isLink }: PromptAttachment): Promise<PromptFile | undefined> => {
+    const row = await readAttachment(db, id)
+    if (row?.projectId !== projectId) return undefined
+    const { filename, contentType, size } = row
+    const path = join(to, nameOf(row))
+    try {
+      await copyFile(join(attachmentsFolder(dataDir), row.storedAs), path, constants.COPYFILE_EXCL)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+    return { filename, contentType, size, path, isLink }
+  }
+  return {
+    async copy({ text, attachments }) {
+      if (attachments.length === 0) return { text, files: [] }
+      // A folder for each prompt: the agent may have changed what is in an earlier one.
+      const folder = await mkdtemp(join(filesFolder, 'prompt-'))
+      const [files, gone]: [PromptFile[], string[]] = [[], []]
+      for (const attachment of attachments) {
+        const file = await copyOne(folder, attachment)
+        if (file) files.push(file)
+        else gone.push(`The attachment ${attachment.filename} was deleted before this was sent to you.`)
+      }
+      return { text: gone.length === 0 ? text : `${text}\n\n${gone.join('\n')}`, files }
+    },
+    remove: async () => {
+      await rm(filesFolder, { recursive: true, force: true }).catch(() => {})
+    },
+  }
+}
+
+/** Makes a session's folder for the files of its prompts, below one for temporary files. */
+export const makeFilesFolder = (temporaryFolder: string): Promise<string> => mkdtemp(join(temporaryFolder, prefix))
+
+/** The name of a copy: with the id before it, which keeps it apart from others and from names that mean something to a shell. */
+function nameOf({ id, filename }: AttachmentRow): string {
+  const name = cleanFilename(filename)
+  return Buffer.byteLength(name) > maxNameBytes ? `${id}${extname(name)}` : `${id}-${name}`
+}
+
+/** Removes the copies that an earlier server has left. */
+export async function removeLeftCopies(dataDir: string): Promise<void> {
+  const agents = join(dataDir, 'agents')
+  for (const owner of await readdir(agents).catch(() => []))
+    for (const name of await readdir(join(agents, owner, 'tmp')).catch(() => []))
+      if (name.startsWith(prefix)) await rm(join(agents, owner, 'tmp', name), { recursive: true, force: true })
+}

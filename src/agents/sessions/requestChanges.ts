@@ -1,0 +1,49 @@
+import { add, type CheckedReview, type ReviewWithComments } from '../../domain/reviews.ts'
+import type { StartRef } from '../../domain/cards.ts'
+import type { Transaction } from '../../store/database.ts'
+import type { ReviewCommentRow } from '../../store/reviews.ts'
+import type { Supervisor } from './agentSupervisor.ts'
+import { send } from './sessionCommands.ts'
+
+/**
+ * Submits a review. One that asks for changes becomes the next message to the card's agent, which resumes or starts again.
+ * @throws Problem as `add` and `send` do
+ */
+export async function submitReview(
+  tx: Transaction,
+  supervisor: Supervisor,
+  ref: StartRef,
+  checked: CheckedReview,
+): Promise<ReviewWithComments> {
+  const review = await add(tx, ref, checked)
+  if (review.verdict === 'request_changes')
+    await send(tx, supervisor, ref, { content: messageOf(review), attachmentIds: [] })
+  return review
+}
+
+/** A review as its agent reads it: each comment with its place and the text of its lines. */
+function messageOf({ round, body, authorName, comments }: ReviewWithComments): string {
+  const open = comments.filter(({ resolvedAt }) => resolvedAt === null)
+  return [
+    `${authorName || 'A person'} reviewed your work and asks for changes (round ${round}).`,
+    body.trim(),
+    ...open.map(commentText),
+    open.length > 0
+      ? 'Make the changes. Then answer each comment with the tool answer_comment, and pass resolved: true where you did what it asks for.'
+      : 'Make the changes.',
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+function commentText({ id, path, side, startLine, line, text, body }: ReviewCommentRow): string {
+  const lines = startLine === line ? `line ${line}` : `lines ${startLine} to ${line}`
+  const name = /[\p{C}"]/u.test(path) ? JSON.stringify(path) : path
+  return `Comment ${id} on ${name}, ${lines}${side === 'old' ? ' as it was before your changes' : ''}:\n${quoted(text)}\n\n${body.trim()}`
+}
+
+const quoted = (text: string): string =>
+  text
+    .split('\n')
+    .map(line => `> ${line}`)
+    .join('\n')

@@ -1,0 +1,204 @@
+import { realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { isWithin } from '../../config/folders.ts'
+import type { SandboxSettings, SessionSandbox } from '../../contract/sandbox.ts'
+import type { GitView } from '../../git/sandboxView.ts'
+import type { BranchSync } from '../../git/syncBranch.ts'
+import { accountFolders, authorities } from '../../process/environment.ts'
+import { findProgram } from '../../process/findProgram.ts'
+import { LaunchFailed } from '../../process/spawn.ts'
+import {
+  openSandboxNetwork,
+  type SandboxNetwork,
+  type SandboxNetworkOptions,
+} from '../../sandbox/network/sandboxNetwork.ts'
+import { programMounts } from '../../sandbox/programMounts.ts'
+import type { Mount } from '../../sandbox/mount.ts'
+import type { SandboxPolicy } from '../../sandbox/policy.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
+
+/** Where a session works and what of the server's files it is given. */
+export interface WalledPlace {
+  dataDir: string
+  /** The project's folder; null for an agent on trial. */
+  projectPath: string | null
+  /** The worktree that the session may change; null where it is the project's folder itself. */
+  worktreePath: string | null
+  /** Prepares what the session sees of Git, over everything else; null where it works in no repository. */
+  openGit: (() => Promise<GitView>) | null
+  /** Folders and files of the agent's own home that it may change: its sign-in and its state. */
+  state: readonly string[]
+  /** Where its model is, and those addresses of models that the operator has chosen. */
+  /** Whether the agent keeps its commands apart itself. */
+  hasOwnSandbox: boolean
+  models: { hosts: readonly string[]; endpoints: readonly string[] }
+}
+
+/** What a restricted network of a session needs of the server. */
+export type NetworkParts = Pick<
+  SandboxNetworkOptions,
+  'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked'
+>
+
+/** The walls around one session. */
+export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
+  /** The launch as it is inside. */
+  launch: AgentLaunch
+  /** Takes over what listens inside for the server. Undefined with the machine's own network. */
+  attach: SandboxNetwork['attach'] | undefined
+  asked(): SessionSandbox['asked']
+  /** Takes over what the agent has committed on its own branch. */
+  takeCommits(): Promise<BranchSync>
+  /** Whether what is started keeps a process namespace of its own. */
+  hasNamespace: boolean
+  /** The command that runs another one inside. @throws LaunchFailed when its program is missing */
+  wrap(command: {
+    argv: readonly string[]
+    cwd: string
+    env: Readonly<Record<string, string>>
+  }): Promise<readonly string[]>
+}
+
+/** What a launch in walls gets instead of the account's own: a temporary folder, and no way to sockets of other programs. */
+const insideFolders = { TMPDIR: '/tmp', TMP: '/tmp', TEMP: '/tmp' }
+
+/**
+ * The walls for a session; null where it has none. `launch.env` is changed to what holds inside.
+ * @throws AgentFailure launch_failed where walls are required, or the folders leave no room for them
+ */
+export async function raiseWalls(
+  sandbox: Sandbox,
+  settings: SandboxSettings,
+  launch: AgentLaunch,
+  place: WalledPlace,
+  parts?: NetworkParts,
+): Promise<Walls | null> {
+  const { mode, kind, reason, advice } = await sandbox.status()
+  if (settings.walls === 'off' && mode !== 'require') return null
+  if (kind === 'none') {
+    if (mode !== 'require' && settings.walls !== 'require') return null
+    throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
+  }
+  if (place.hasOwnSandbox) {
+    if (mode !== 'require' && settings.walls !== 'require') return null
+    throw new AgentFailure(
+      'launch_failed',
+      'The agent must run in the sandbox, in which its own does not work. Choose another agent, or do not require the sandbox for this project.',
+    )
+  }
+  const hasNamespace = kind === 'bubblewrap'
+  if (settings.network !== 'full' && !hasNamespace)
+    throw new AgentFailure(
+      'launch_failed',
+      `The project restricts the network of its agents, which only bubblewrap can do; the server has ${kind}.`,
+    )
+  const git = await place.openGit?.()
+  const policy = await policyFor(settings, launch, place, git?.mounts ?? [])
+  const network =
+    settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
+  return {
+    kind,
+    network: settings.network,
+    hasNamespace,
+    wrap: async ({ argv, cwd, env }) => {
+      if ((await findProgram(argv[0] ?? '', env.PATH ?? '')) === null)
+        throw new LaunchFailed('missing', `${argv[0]} was not found.`)
+      return sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
+    },
+    launch: launchInside(launch, network),
+    attach: network?.attach,
+    takeCommits: git?.sync ?? (async () => ({ state: 'none' })),
+    asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
+  }
+}
+
+const openNetwork = (
+  network: 'listed' | 'none',
+  { hosts }: SandboxSettings,
+  { models }: WalledPlace,
+  parts: NetworkParts,
+): SandboxNetwork =>
+  openSandboxNetwork({ ...parts, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
+
+/** The launch as it is inside. */
+const launchInside = (launch: AgentLaunch, network: SandboxNetwork | undefined): AgentLaunch => ({
+  ...launch,
+  tools: launch.tools && network ? { ...launch.tools, url: `${network.boardUrl}/api/mcp` } : launch.tools,
+  env: {
+    ...Object.fromEntries(
+      Object.entries(launch.env).filter(([name]) => !(accountFolders as readonly string[]).includes(name)),
+    ),
+    ...insideFolders,
+    ...network?.env,
+    ...(network && launch.env.BOARD_URL !== undefined && { BOARD_URL: network.boardUrl }),
+  },
+})
+
+async function policyFor(
+  { network, caches, ...limits }: SandboxSettings,
+  launch: AgentLaunch,
+  place: WalledPlace,
+  gitMounts: readonly Mount[],
+): Promise<SandboxPolicy> {
+  const account = await real(homedir())
+  const home = launch.env.HOME ?? account
+  const { projectPath, worktreePath } = place
+  const project = projectPath === null ? null : await real(projectPath)
+  if (project !== null && isWithin(project, account))
+    throw new AgentFailure(
+      'launch_failed',
+      `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
+    )
+  await requirePlain(gitMounts)
+  const readable = await Promise.all(Object.entries(launch.env).map(namedFile(place.dataDir)))
+  return {
+    home: account,
+    network,
+    limits,
+    mounts: [
+      ...(await programMounts(launch.argv, launch.env, account)),
+      ...readable.flat().map((target): Mount => ({ kind: 'ro', target })),
+      ...place.state.map((target): Mount => ({ kind: 'rw', target })),
+      ...(await Promise.all(caches.map(path => cacheMount(join(account, path.slice(2)))))),
+      ...(project === null ? [] : [{ kind: worktreePath === null ? 'rw' : 'ro', target: project } as Mount]),
+      { kind: 'tmpfs', target: await real(place.dataDir) },
+      { kind: 'ro', target: join(place.dataDir, 'agents', 'settings') },
+      ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
+      ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
+      { kind: 'rw', target: worktreePath ?? launch.cwd },
+      ...gitMounts,
+    ],
+  }
+}
+
+/** A certificate or a settings file that a variable leads to; nothing of the data folder. */
+const namedFile =
+  (dataDir: string) =>
+  async ([name, path]: [string, string]): Promise<string[]> => {
+    const isNamed = authorities.includes(name) || /_(PATH|EXECUTABLE|CONFIG|CREDENTIALS)$/.test(name)
+    if (!isNamed || !isAbsolute(path) || isWithin(dataDir, path)) return []
+    return (await stat(path).catch(() => undefined))?.isFile() ? [path] : []
+  }
+
+/** A cache that is a link could lead anywhere: an agent that writes the folder above it could have put it there. */
+async function cacheMount(target: string): Promise<Mount> {
+  if ((await real(target)) !== target)
+    throw new AgentFailure(
+      'launch_failed',
+      `The cache ${target} is a link, or lies behind one. Name the folder itself.`,
+    )
+  return { kind: 'rw', target }
+}
+
+/** A part of a repository's Git folder must not lead elsewhere: an agent whose project holds that repository could have put a link there. */
+async function requirePlain(mounts: readonly Mount[]): Promise<void> {
+  for (const { kind, source, target } of mounts) {
+    const path = source ?? target
+    if (kind !== 'tmpfs' && (await real(path)) !== path)
+      throw new AgentFailure('launch_failed', `A part of the repository's Git folder is a link: ${path}`)
+  }
+}
+
+const real = (path: string): Promise<string> => realpath(path).catch(() => path)

@@ -1,0 +1,206 @@
+import { startsAgent } from '../client/agentStarts.ts'
+import type { Card, CardCache } from './cardCache.ts'
+import type { Move, ShownBoard, ShownColumn } from './shownBoard.ts'
+
+/** A place on the board. */
+export interface Place {
+  cardId: string
+  columnId: string
+  position: number
+}
+/** What the person did to cards and can take back. */
+export type Change =
+  { type: 'move'; places: readonly Place[]; text: string } | { type: 'archive' | 'delete'; cardIds: readonly string[] }
+/** A change, and where its cards were before it. */
+export interface Done {
+  change: Change
+  text: string
+  before: readonly Place[]
+}
+/** The changes of a person: those that are on their way, and those that can be undone or redone. */
+export interface Changing {
+  cache: CardCache
+  moves: readonly Move[]
+  undos: readonly Done[]
+  redos: readonly Done[]
+  /** The number of the next move or request. */
+  serial: number
+}
+
+const maxUndos = 100
+
+/** `card 12`, `3 cards`. */
+export const named = (cards: readonly { id: string }[]): string =>
+  cards.length === 1 ? `card ${cards[0]!.id}` : `${cards.length} cards`
+
+/** What the person is asked about before it is done: what it is called, the agents that it ends, and those that it starts. */
+export interface Costs {
+  what: string
+  leaving: readonly Card[]
+  starting?: number
+  /** How many agents are started unasked. */
+  maxStarting?: number
+}
+
+/** What to ask before it is done: when it ends agents, which can't be undone, or starts more of them than a person would expect. */
+export function questionBefore({ what, leaving, starting = 0, maxStarting = 1 }: Costs): string | undefined {
+  const ending = leaving.filter(({ hasActiveAgent }) => hasActiveAgent)
+  if (ending.length === 0 && starting <= maxStarting) return undefined
+  const ends =
+    ending.length === 0
+      ? ''
+      : ending.length === 1
+        ? `The agent of card ${ending[0]!.id} is at work and will be ended. `
+        : `${ending.length} agents are at work and will be ended. `
+  const starts = starting === 0 ? '' : starting === 1 ? 'This starts an agent. ' : `This starts ${starting} agents. `
+  return `${ends}${starts}${capital(what)}?`
+}
+
+const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
+
+/** What moving cards to places costs. */
+export const costsOfMove = (
+  state: Pick<Changing, 'cache' | 'moves'>,
+  cards: readonly Card[],
+  places: readonly Place[],
+  text: string,
+): Costs => ({
+  what: `move ${text}`,
+  leaving: cards.filter(({ id, columnId }) => places.some(place => place.cardId === id && place.columnId !== columnId)),
+  starting: countStarts(state, places),
+})
+
+/** What taking a change back costs. */
+export const costsOfUndo = (state: Changing, { change, text, before }: Done): Costs => ({
+  what: `undo ${text}`,
+  leaving: leavingFor(state, before),
+  starting: countStarts(state, change.type === 'move' ? before : []),
+  maxStarting: 0,
+})
+
+/** What doing a change again costs. */
+export function costsOfRedo(state: Changing, { change, text }: Done): Costs {
+  const places = change.type === 'move' ? change.places : []
+  const leaving =
+    change.type === 'move' ? leavingFor(state, places) : change.cardIds.flatMap(id => state.cache.cards.get(id) ?? [])
+  return { what: `redo ${text}`, leaving, starting: countStarts(state, places), maxStarting: 0 }
+}
+
+/** How many agents a person's moves to these places start. A card that is on its way counts as arrived. */
+export function countStarts({ cache, moves }: Pick<Changing, 'cache' | 'moves'>, places: readonly Place[]): number {
+  const columns = new Map(cache.columns.map(column => [column.id, column]))
+  const moving = new Map(moves.map(({ cardId, columnId }) => [cardId, columnId ?? '']))
+  return places.filter(({ cardId, columnId }) => {
+    const card = cache.cards.get(cardId)
+    const column = columns.get(columnId)
+    if (!card || !column) return false
+    const arriving = moving.get(cardId)
+    return startsAgent(arriving === undefined ? card : { columnId: arriving, hasActiveAgent: false }, column)
+  }).length
+}
+
+const leavingFor = ({ cache }: Changing, places: readonly Place[]): Card[] =>
+  places.flatMap(({ cardId, columnId }) => {
+    const card = cache.cards.get(cardId)
+    return card && card.columnId !== columnId ? [card] : []
+  })
+
+/** Cards at the top of a column, in their order. */
+export const placesAtTop = (cards: readonly { id: string }[], target: { id: string }): Place[] =>
+  cards.map(({ id }, at) => ({ cardId: id, columnId: target.id, position: at }))
+
+/** Where each card goes, one after the other, so that in the end they stand together before a card, or at the end. */
+export function placesBefore(
+  cards: readonly { id: string }[],
+  column: ShownColumn,
+  anchor: string | undefined,
+): Place[] {
+  const ids = [...column.ids]
+  const unread = column.total - ids.length
+  return cards.map(({ id }) => {
+    const from = ids.indexOf(id)
+    if (from >= 0) ids.splice(from, 1)
+    const position = anchor === undefined ? ids.length : ids.indexOf(anchor)
+    ids.splice(position, 0, id)
+    return { cardId: id, columnId: column.id, position: anchor === undefined ? position + unread : position }
+  })
+}
+
+/** A state after a change, with the moves that carry it out. */
+interface Changed<T> {
+  state: T
+  moves: readonly Move[]
+  /** What is said of it. */
+  text?: string
+}
+
+/** Does a change: it is seen at once, and can be undone. */
+export function withChange<T extends Changing>(state: T, board: ShownBoard, change: Change): Changed<T> {
+  if (change.type === 'move') {
+    const ids = change.places.map(({ cardId }) => cardId)
+    return withMoving(remembered(state, board, change, change.text, ids), change.places)
+  }
+  const what = named(change.cardIds.map(id => ({ id })))
+  const [verb, past] = change.type === 'archive' ? ['archiving', 'Archived'] : ['deleting', 'Deleted']
+  const after = remembered(state, board, change, `${verb} of ${what}`, change.cardIds)
+  const gone = change.cardIds.map(cardId => ({ cardId, columnId: undefined, position: 0 }))
+  return { ...withMoving(after, gone), text: `${past} ${what}.` }
+}
+
+function withMoving<T extends Changing>(state: T, places: readonly Omit<Move, 'id'>[]): Changed<T> {
+  const moves = places.map((place, at): Move => ({ id: state.serial + at, ...place }))
+  return { state: { ...state, moves: [...state.moves, ...moves], serial: state.serial + moves.length }, moves }
+}
+
+/** Keeps where cards are, in the order in which they are put back. */
+function remembered<T extends Changing>(
+  state: T,
+  board: ShownBoard,
+  change: Change,
+  text: string,
+  cardIds: readonly string[],
+): T {
+  const wanted = new Set(cardIds)
+  const before = board.columns.flatMap(({ id, ids }) =>
+    ids.flatMap((cardId, position) => (wanted.has(cardId) ? [{ cardId, columnId: id, position }] : [])),
+  )
+  return { ...state, undos: [...state.undos, { change, text, before }].slice(-maxUndos) }
+}
+
+/** Takes the last change back. `back` are cards that are brought back from where they were archived or deleted. */
+export function withUndone<T extends Changing>(
+  state: T,
+): (Changed<T> & { back?: { type: 'unarchive' | 'restore'; places: readonly Place[] } }) | undefined {
+  const last = state.undos.at(-1)
+  if (!last) return undefined
+  const text = `Undid: ${last.text}.`
+  const after = { ...state, undos: state.undos.slice(0, -1), redos: [...state.redos, last] }
+  if (last.change.type === 'move') return { ...withMoving(after, last.before), text }
+  // Their removal is over with this, even if the server has not told of it yet.
+  const moves = after.moves.filter(({ cardId }) => !last.before.some(place => place.cardId === cardId))
+  const type = last.change.type === 'archive' ? 'unarchive' : 'restore'
+  return { state: { ...after, moves }, moves: [], text, back: { type, places: last.before } }
+}
+
+/** Does the change again that was taken back last. */
+export function withRedone<T extends Changing>(
+  state: T,
+  board: ShownBoard,
+): (Changed<T> & { change: Change }) | undefined {
+  const next = state.redos.at(-1)
+  if (!next) return undefined
+  const done = withChange({ ...state, redos: state.redos.slice(0, -1) }, board, next.change)
+  return { ...done, text: `Redid: ${next.text}.`, change: next.change }
+}
+
+/** The server has done a move; it is shown until the cache tells of that version. */
+export const withMoveDone = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number, version: number): T => ({
+  ...state,
+  moves: state.moves.map(move => (move.id === moveId ? { ...move, doneVersion: version } : move)),
+})
+
+/** The server has refused a move: the card is where it was. */
+export const withMoveRefused = <T extends Pick<Changing, 'moves'>>(state: T, moveId: number | undefined): T => ({
+  ...state,
+  moves: state.moves.filter(({ id }) => id !== moveId),
+})

@@ -1,0 +1,95 @@
+import type { CachedColumn, Card, CardCache } from './cardCache.ts'
+import { sorted, type Sort } from './sort.ts'
+
+/** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
+export interface Move {
+  id: number
+  cardId: string
+  columnId: string | undefined
+  position: number
+  doneVersion?: number
+}
+/** A column as it is shown: with the cards that are on their way, and of those the ones that the filter lets through. */
+export interface ShownColumn extends CachedColumn {
+  found: readonly string[]
+}
+export interface ShownBoard {
+  columns: readonly ShownColumn[]
+  cards: ReadonlyMap<string, Card>
+}
+
+/** What a board is shown from. */
+export interface BoardParts {
+  cache: CardCache
+  moves: readonly Move[]
+  filter: string
+  sort: Sort
+  /** Card id -> its agent, as far as it is known. */
+  agents?: ReadonlyMap<string, { agent: string | null }>
+}
+
+/**
+ * The board that the person sees: the cards as the server told of them, moved by what is on its way, filtered and sorted.
+ * @param before the board that was shown last: columns in which nothing has changed stay the same objects
+ */
+export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardParts, before?: ShownBoard): ShownBoard => ({
+  cards: cache.cards,
+  columns: withMoves(cache.columns, moves).map(column => {
+    const found = sorted(
+      filter === ''
+        ? column.ids
+        : column.ids.filter(id => matches(cache.cards.get(id), filter, agents?.get(id)?.agent)),
+      cache.cards,
+      sort,
+    )
+    const known = before?.columns.find(({ id }) => id === column.id)
+    return known && isSame(known, column, found) ? known : { ...column, found }
+  }),
+})
+
+const isSame = (
+  { found: knownFound, ...known }: ShownColumn,
+  column: CachedColumn,
+  found: readonly string[],
+): boolean =>
+  Object.entries(known).every(([name, value]) => column[name as keyof CachedColumn] === value) &&
+  (found === knownFound || (found.length === knownFound.length && found.every((id, at) => id === knownFound[at])))
+
+/** The moves that are still on their way: those of which the cache does not tell yet. */
+export const unarrived = ({ cards }: CardCache, moves: readonly Move[]): readonly Move[] => {
+  const left = moves.filter(({ cardId, doneVersion }) => {
+    const card = cards.get(cardId)
+    return doneVersion === undefined || (card !== undefined && card.version < doneVersion)
+  })
+  return left.length === moves.length ? moves : left
+}
+
+/** Cards that move are taken out, and put where the last move of each brings it. */
+function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): readonly CachedColumn[] {
+  if (moves.length === 0) return columns
+  const last = new Map(moves.map(move => [move.cardId, move]))
+  const there = new Set(columns.flatMap(({ ids }) => ids.filter(id => last.has(id))))
+  return columns.map(column => {
+    const isTouched = column.ids.some(id => last.has(id)) || moves.some(({ columnId }) => columnId === column.id)
+    if (!isTouched) return column
+    const ids = column.ids.filter(id => !last.has(id))
+    for (const { cardId, columnId, position } of last.values())
+      if (columnId === column.id && there.has(cardId)) ids.splice(position, 0, cardId)
+    return { ...column, ids, total: column.total + ids.length - column.ids.length }
+  })
+}
+
+/** Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of who made it or (with #) its id. */
+function matches(card: Card | undefined, filter: string, agent: string | null = null): boolean {
+  if (!card) return false
+  const text = texts.get(card) ?? textOf(card)
+  texts.set(card, text)
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => text.includes(word) || agent?.toLowerCase().includes(word))
+}
+
+const textOf = ({ title, labels, status, agent, creatorName, id }: Card): string =>
+  `${title} ${labels.join(' ')} ${status} ${agent ?? ''} @${creatorName ?? ''} #${id}`.toLowerCase()
+const texts = new WeakMap<Card, string>()

@@ -1,0 +1,44 @@
+import type { CardStatus } from '../contract/fields.ts'
+import type { Card } from './cardCache.ts'
+
+/** The orders in which columns show their cards; `board` is the one that the server keeps. */
+export const sorts = ['board', 'changed', 'status', 'title'] as const
+export type Sort = (typeof sorts)[number]
+
+/** What needs the person comes first. */
+const urgency: Record<CardStatus, number> = {
+  waiting: 0,
+  failed: 1,
+  interrupted: 2,
+  running: 3,
+  queued: 4,
+  completed: 5,
+  cancelled: 6,
+  idle: 7,
+}
+/** Made when it is first needed: it takes milliseconds. */
+let collator: Intl.Collator | undefined
+
+const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
+  changed: (a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0),
+  status: (a, b) => urgency[a.status] - urgency[b.status],
+  title: (a, b) => (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(a.title, b.title),
+}
+
+/** A column's cards in the wanted order; those that are equal stay in the board's. */
+export function sorted(ids: readonly string[], cards: ReadonlyMap<string, Card>, sort: Sort): readonly string[] {
+  if (sort === 'board') return ids
+  const order = orders[sort]
+  return ids
+    .flatMap(id => cards.get(id) ?? [])
+    .sort(order)
+    .map(({ id }) => id)
+}
+
+/** How the title bar and messages name an order. */
+export const sortNames: Record<Sort, string> = {
+  board: 'in the order of the board',
+  changed: 'latest changed first',
+  status: 'by status',
+  title: 'by title',
+}

@@ -1,0 +1,26 @@
+import type { Client } from './index.ts'
+
+const brokenOff: ReadonlySet<string> = new Set(['failed', 'interrupted', 'cancelled'])
+
+/** Whether starting a card's agent goes on with what broke off. */
+export const goesOn = ({ status }: { status: string }): boolean => brokenOff.has(status)
+
+/**
+ * Starts a card's agent in an active column: for the first time, for which it may move there; where it broke off; or anew.
+ * @throws ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ */
+export async function startIn(
+  client: Pick<Client, 'cards' | 'agents'>,
+  card: { id: string; projectId: string; columnId: string; deferred: boolean; status: string },
+  active: { id: string },
+): Promise<'starts' | 'goes on'> {
+  const place = { projectId: card.projectId, cardId: card.id }
+  // A run that cannot start moves nothing.
+  if (active.id !== card.columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true })
+  else if (card.deferred) await client.cards.activate(place)
+  else if (goesOn(card)) {
+    await client.agents.retry(place)
+    return 'goes on'
+  } else await client.agents.relaunch(place)
+  return 'starts'
+}

@@ -1,0 +1,56 @@
+/** An entry of the list of hosts that a project's agents may reach: a name, `*.name` for all below it, or an address; with a port, or 80 and 443. */
+export interface NetworkHost {
+  /** The entry as it is kept: in lower case, international names in their ASCII form, IPv6 in brackets. */
+  text: string
+  host: string
+  isBelow: boolean
+  port: number | undefined
+}
+
+const usualPorts: readonly number[] = [80, 443]
+const maxNameLength = 253
+const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const ipv4 = /^\d{1,3}(?:\.\d{1,3}){3}$/
+
+/**
+ * Reads an entry; undefined where it is none. `*` alone and `*.org` are none: a list that allows everything is no list.
+ * @param text `example.org`, `*.example.org`, `example.org:8443`, `192.0.2.1`, `[2001:db8::1]:8443`
+ */
+export function parseNetworkHost(text: string): NetworkHost | undefined {
+  const isBelow = text.startsWith('*.')
+  const rest = isBelow ? text.slice(2) : text
+  const named = parseAuthority(/^[0-9a-f:.]*:[0-9a-f.]*:[0-9a-f:.]*$/i.test(rest) ? `[${rest}]` : rest)
+  if (!named) return undefined
+  const { host, port } = named
+  if (isBelow && (isAddress(host) || !host.includes('.'))) return undefined
+  return { text: `${isBelow ? '*.' : ''}${authority(host, port)}`, host, isBelow, port }
+}
+
+export const isNetworkHost = (text: string): boolean => parseNetworkHost(text) !== undefined
+
+/** Whether an entry names this host, which is in its canonical form, and port. */
+export const allowsHost = ({ host: listed, isBelow, port: listedPort }: NetworkHost, host: string, port: number) =>
+  (isBelow ? host.endsWith(`.${listed}`) : host === listed) &&
+  (listedPort === undefined ? usualPorts.includes(port) : port === listedPort)
+
+/** A host in its canonical form, IPv6 without brackets, and the port that follows it; undefined where it is none. */
+export function parseAuthority(text: string): { host: string; port: number | undefined } | undefined {
+  const [, name, digits] = /^(\[[0-9a-f:.]+\]|[^\s[\]:/?#@\\%*]+)(?::(\d{1,5}))?$/i.exec(text) ?? []
+  const host = name === undefined ? undefined : canonicalHost(name)
+  const port = digits === undefined ? undefined : Number(digits)
+  return host === undefined || port === 0 || (port ?? 0) > 65_535 ? undefined : { host, port }
+}
+
+/** A host, and its port if given, as they stand in a URL. */
+export const authority = (host: string, port?: number): string =>
+  `${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`
+
+/** As URLs have it, where `0x7f.1` is 127.0.0.1: what is compared is what is connected to. */
+function canonicalHost(name: string): string | undefined {
+  if (!URL.canParse(`http://${name}/`)) return undefined
+  const host = new URL(`http://${name}/`).hostname.replace(/\.$/, '')
+  if (host.startsWith('[')) return host.slice(1, -1)
+  return host.length <= maxNameLength && host.split('.').every(each => label.test(each)) ? host : undefined
+}
+
+const isAddress = (host: string) => ipv4.test(host) || host.includes(':')

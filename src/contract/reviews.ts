@@ -1,0 +1,123 @@
+import * as v from 'valibot'
+import { Count, Id, integer, isVisible, Prompt, queryRefTo, text, Time } from './fields.ts'
+import { ofCard } from './notFound.ts'
+import { get, member, post, put, viewer } from './route.ts'
+
+/** A review's bounds. `maxTextLength`: of the lines that a comment is about so many characters are kept. `maxLength`: all texts of a review together, for an agent reads them as one message. `maxLengthOfCard`: all reviews of a card together, for they are listed at once. */
+export const reviewLimits = {
+  maxComments: 200,
+  maxCommentLength: 16_384,
+  maxTextLength: 4096,
+  maxLength: 262_144,
+  maxLengthOfCard: 2_097_152,
+} as const
+
+const Line = integer(1, 100_000_000)
+/** Which state of a file a line is counted in: before the card's changes, or with them. */
+const Side = v.picklist(['old', 'new'], 'must be old or new')
+export const Verdict = v.picklist(
+  ['comment', 'request_changes', 'approve'],
+  'must be comment, request_changes or approve',
+)
+export type Verdict = v.InferOutput<typeof Verdict>
+const NewComment = v.strictObject({
+  path: text(1, 4096),
+  side: v.optional(Side, 'new'),
+  startLine: v.optional(v.nullable(Line), null),
+  line: Line,
+  body: v.pipe(text(1, reviewLimits.maxCommentLength), v.check(isVisible, 'must have a character that can be seen')),
+})
+export type NewComment = v.InferOutput<typeof NewComment>
+const NewComments = v.pipe(
+  v.array(NewComment),
+  v.maxLength(reviewLimits.maxComments, `must be at most ${reviewLimits.maxComments}`),
+)
+
+/** A person's review of a card that is not sent yet. `updatedAt` is null while there is none. */
+const Draft = v.object({
+  body: v.string(),
+  comments: v.array(
+    v.object({ path: v.string(), side: Side, startLine: v.nullable(Count), line: Count, body: v.string() }),
+  ),
+  updatedAt: v.nullable(Time),
+})
+/** A comment on lines of a file, with their text as it was, and what the agent said to it. */
+export const ReviewComment = v.object({
+  id: Id,
+  path: v.string(),
+  side: Side,
+  startLine: Count,
+  line: Count,
+  text: v.string(),
+  body: v.string(),
+  answer: v.nullable(v.string()),
+  answeredAt: v.nullable(Time),
+  resolvedAt: v.nullable(Time),
+})
+/** `round` counts the reviews that asked for changes: it is one more than those before it. Commits are null where there is no Git. */
+export const Review = v.object({
+  id: Id,
+  cardId: Id,
+  round: Count,
+  verdict: Verdict,
+  body: v.string(),
+  author: v.object({ userId: v.nullable(Id), displayName: v.string() }),
+  baseCommit: v.nullable(v.string()),
+  headCommit: v.nullable(v.string()),
+  comments: v.array(ReviewComment),
+  createdAt: Time,
+})
+export const AnsweredComment = v.object({ ...ReviewComment.entries, reviewId: Id, cardId: Id })
+
+export const reviews = {
+  getDraft: get('/api/projects/{projectId}/cards/{cardId}/reviews/draft', {
+    notFound: ofCard,
+    who: member('cards.update'),
+    summary: "Read one's own review of a card that is not sent yet",
+    output: Draft,
+  }),
+  putDraft: put('/api/projects/{projectId}/cards/{cardId}/reviews/draft', {
+    notFound: ofCard,
+    who: member('cards.update'),
+    summary: "Keep one's own review of a card until it is sent; an empty one is dropped",
+    input: v.strictObject({ body: v.optional(Prompt, ''), comments: v.optional(NewComments, []) }),
+    output: Draft,
+  }),
+  changedFile: get('/api/projects/{projectId}/cards/{cardId}/diff/file', {
+    notFound: ofCard,
+    at: 'machine',
+    who: viewer('agents.read'),
+    fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND', 'FILE_NOT_FOUND'],
+    summary: 'Read a file of what a card has changed as it was or as it is, at most 2 MiB, in Base64',
+    input: v.strictObject({
+      path: text(1, 4096),
+      side: v.optional(Side, 'new'),
+      since: v.optional(queryRefTo('REVIEW_NOT_FOUND')),
+    }),
+    output: v.object({ content: v.string() }),
+  }),
+  list: get('/api/projects/{projectId}/cards/{cardId}/reviews', {
+    notFound: ofCard,
+    who: viewer('cards.read'),
+    summary: "List a card's reviews, oldest first",
+    output: v.array(Review),
+  }),
+  create: post('/api/projects/{projectId}/cards/{cardId}/reviews', {
+    fails: ['AGENT_UNAVAILABLE', 'AGENT_ALREADY_RUNNING'],
+    notFound: ofCard,
+    audited: { target: 'card', detail: ['verdict'] },
+    at: 'machine',
+    who: member('cards.update'),
+    summary:
+      "Review what a card has changed, by default with the draft; request_changes needs agents.run and becomes the agent's next message",
+    input: v.strictObject({
+      verdict: Verdict,
+      body: v.optional(Prompt),
+      comments: v.optional(NewComments),
+    }),
+    output: Review,
+    idempotent: true,
+    status: 201,
+    emits: ['review.submitted', 'card.updated'],
+  }),
+}

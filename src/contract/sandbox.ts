@@ -1,0 +1,98 @@
+import * as v from 'valibot'
+import { Count, integer, text } from './fields.ts'
+import { isNetworkHost } from './networkHosts.ts'
+
+/** Folders of the home folder that hold keys, sign-ins or settings of programs that act for the person. */
+const notCaches =
+  /^~\/(\.(ssh|gnupg|aws|azure|kube|docker|config|password-store|netrc|git[\w-]*|local|mozilla|bash\w*|zsh\w*|profile)|snap)(\/|$)/
+
+/** A folder below the home folder that agents may write: no `..`, and none of those that hold keys. */
+const isCachePath = (path: string): boolean =>
+  /^~\/[^/]/.test(path) && !path.split('/').includes('..') && !notCaches.test(path)
+
+/**
+ * What the agents of a project are kept apart by:
+ * - server: as the server is set (`board serve --sandbox`).
+ * - require: an agent that cannot be kept apart does not start.
+ * - off: nothing, but where the server requires it.
+ */
+const Walls = v.picklist(['server', 'require', 'off'], 'must be server, require or off')
+/**
+ * - full: the network of the server's machine.
+ * - listed: the model's host, the board, and the hosts that are named.
+ * - none: the board alone.
+ */
+const Network = v.picklist(['full', 'listed', 'none'], 'must be full, listed or none')
+export type NetworkAccess = v.InferOutput<typeof Network>
+
+const bound = (min: number, max: number) => v.nullable(integer(min, max))
+/** Bounds of one session; null for none. The memory, processes and time are of all its processes together, `fileMb` is of each file. */
+const limits = {
+  memoryMb: bound(64, 1_048_576),
+  processes: bound(8, 100_000),
+  fileMb: bound(1, 1_048_576),
+  minutes: bound(1, 10_080),
+}
+export interface SandboxLimits {
+  memoryMb: number | null
+  processes: number | null
+  fileMb: number | null
+  minutes: number | null
+}
+
+const Host = v.pipe(
+  text(1, 260),
+  v.check(isNetworkHost, 'must be a host such as example.org, *.example.org or example.org:8443'),
+)
+const Cache = v.pipe(
+  text(1, 500),
+  v.check(isCachePath, 'must be a folder in the home folder, such as ~/.npm, that holds no keys'),
+)
+
+export const SandboxSettings = v.object({
+  walls: Walls,
+  network: Network,
+  hosts: v.array(v.string()),
+  caches: v.array(v.string()),
+  ...limits,
+})
+export type SandboxSettings = v.InferOutput<typeof SandboxSettings>
+export const defaultSandbox: SandboxSettings = {
+  walls: 'server',
+  network: 'full',
+  hosts: [],
+  caches: [],
+  memoryMb: null,
+  processes: null,
+  fileMb: null,
+  minutes: null,
+}
+/** What is left out stays as it is. */
+export const ChangedSandbox = v.strictObject({
+  walls: v.optional(Walls),
+  network: v.optional(Network),
+  hosts: v.optional(v.pipe(v.array(Host), v.maxLength(200, 'must have at most 200 entries'))),
+  caches: v.optional(v.pipe(v.array(Cache), v.maxLength(20, 'must have at most 20 entries'))),
+  memoryMb: v.optional(limits.memoryMb),
+  processes: v.optional(limits.processes),
+  fileMb: v.optional(limits.fileMb),
+  minutes: v.optional(limits.minutes),
+})
+
+/** What kept a session apart, and how much of the network it had. `none`: nothing. */
+export const SessionSandbox = v.object({
+  kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
+  network: Network,
+  /** The hosts that it asked for where its network is listed, how often, and whether it reached them. */
+  asked: v.array(v.object({ host: v.string(), port: Count, allowed: v.boolean(), count: Count })),
+})
+export type SessionSandbox = v.InferOutput<typeof SessionSandbox>
+
+/** Which walls this server can build. `reason` says why there are none, `advice` what to do about it. */
+export const SandboxStatus = v.object({
+  mode: v.picklist(['auto', 'require', 'off']),
+  kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
+  reason: v.nullable(v.string()),
+  advice: v.nullable(v.string()),
+})
+export type SandboxStatus = v.InferOutput<typeof SandboxStatus>

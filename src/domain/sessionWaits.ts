@@ -1,0 +1,68 @@
+import type { Transaction } from '../store/database.ts'
+import { updateSession, type NewSession, type SessionRow } from '../store/sessions.ts'
+import { announce, changeStatus, noLimit, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
+
+/**
+ * Replaces a session at its usage limit by a queued one of another agent. It fails without a notification, because its
+ * card continues. Undefined when the session has ended already.
+ */
+export async function supersede(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  choice: ChosenAgent,
+  next: Pick<NewSession, 'prompt' | 'notBefore' | 'limitWaits'>,
+): Promise<SessionRow | undefined> {
+  const failed = {
+    status: 'failed',
+    statusReason: 'usage_limit',
+    waitingFor: null,
+    endedAt: tx.now,
+    ...noWait,
+  } as const
+  if (!(await changeStatus(tx, session, failed))) return undefined
+  await agents.revokeTokens(tx, { sessionId: session.id })
+  agents.terminate(tx, session.id)
+  const card = { id: session.cardId, projectId: session.projectId }
+  const statusReason = next.notBefore ? 'usage_limit' : null
+  const begun = await queue(tx, agents, card, choice, { ...next, statusReason, purpose: session.purpose })
+  await announce(tx, session.id, {}, { type: 'failed', detail: null })
+  return begun
+}
+
+/**
+ * Requeues a session at its usage limit until `notBefore`. Its run ends, and it keeps its messages. Undefined when it
+ * has ended already.
+ */
+export async function requeueUntil(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  { detail, ...wait }: { detail: string; notBefore: string; limitEndsAt: string | null; limitWaits: number },
+): Promise<SessionRow | undefined> {
+  const queued = { status: 'queued', statusReason: 'usage_limit', detail: null, waitingFor: null, ...noWait } as const
+  if (session.endedAt !== null || !(await changeStatus(tx, session, { ...queued, ...wait }))) return undefined
+  await agents.revokeTokens(tx, { sessionId: session.id })
+  agents.terminate(tx, session.id)
+  return announce(tx, session.id, {}, { type: 'queued', detail })
+}
+
+/** Starts a session now that waits for the end of a usage limit. Undefined when it does not wait. */
+export async function startNow(tx: Transaction, agents: Agents, session: SessionRow): Promise<SessionRow | undefined> {
+  if (session.status !== 'queued' || session.notBefore === null) return undefined
+  await updateSession(tx, session.id, { statusReason: null, ...noLimit })
+  agents.reconcile(tx)
+  return announce(tx, session.id, {}, { type: 'queued', detail: session.agent })
+}
+
+/** Records what a running session's agent is waiting for. */
+export async function noteModelWait(
+  tx: Transaction,
+  session: SessionRow,
+  wait: { silentSince: string | null; retrying: string | null },
+  detail: string | null,
+): Promise<void> {
+  if (session.status !== 'running') return
+  await updateSession(tx, session.id, wait)
+  await announce(tx, session.id, {}, { type: 'running', detail })
+}

@@ -1,0 +1,55 @@
+import { connect, isIP, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { parse } from 'ipaddr.js'
+import type { Lookup } from '../config/server.ts'
+import { isPublicAddress } from './egressPolicy.ts'
+import { EgressRefused, fewAtOnce, guardLookup } from './guardedLookup.ts'
+import { isPlatformName } from './platformAddresses.ts'
+
+const connectTimeoutMs = 10_000
+
+export interface Target {
+  host: string
+  port: number
+}
+/**
+ * Connects to a host of the public Internet, or with `mayBePrivate` to any. Of a name each address is looked at, once, and only
+ * those are connected to. @throws EgressRefused, or the error of the connection
+ */
+export type GuardedConnect = (target: Target, mayBePrivate?: boolean) => Promise<Socket>
+
+/** @param dial makes the connection to what has been looked at */
+export function createGuardedConnect(
+  lookupAddress: Lookup,
+  dial: (options: TcpNetConnectOpts) => Socket = connect,
+): GuardedConnect {
+  const lookup = fewAtOnce(lookupAddress)
+  return async ({ host, port }, mayBePrivate = false) => {
+    const isRefused = mayBePrivate ? () => false : (address: string) => !isPublicAddress(address) || isOwn(address)
+    if (!mayBePrivate && (isPlatformName(host) || (isIP(host) && isRefused(host)))) throw new EgressRefused()
+    return connected(dial({ host, port, lookup: guardLookup(lookup, isRefused), allowHalfOpen: true, noDelay: true }))
+  }
+}
+
+function connected(socket: Socket): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => socket.destroy(Object.assign(new Error('The connection took too long.'), { code: 'ETIMEDOUT' })),
+      connectTimeoutMs,
+    )
+    socket.once('connect', () => {
+      clearTimeout(late)
+      // From now on its end tells.
+      socket.on('error', () => {})
+      resolve(socket)
+    })
+    socket.once('error', reject)
+    socket.once('close', () => clearTimeout(late))
+  })
+}
+
+/** A public address of this machine leads to services that a firewall keeps from the Internet. */
+const isOwn = (address: string): boolean =>
+  Object.values(networkInterfaces()).some(each => each?.some(own => normal(own.address) === normal(address)))
+
+const normal = (address: string): string => parse(address).toNormalizedString()

@@ -1,0 +1,34 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { copyPlain } from './untrustedFiles.ts'
+
+const maxIndexBytes = 512 * 1024 * 1024
+const maxIndexFiles = 16
+
+/** Makes a Git folder without refs that sees the objects of `alternates`, in order. */
+export async function writeGitFolder(
+  gitDir: string,
+  format: string | undefined,
+  alternates: readonly string[],
+): Promise<void> {
+  for (const part of ['objects/info', 'objects/pack', 'refs', 'info'])
+    await mkdir(join(gitDir, part), { recursive: true, mode: 0o700 })
+  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n')
+  await writeFile(
+    join(gitDir, 'config'),
+    `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n${format ? `[extensions]\n\tobjectformat = ${format}\n` : ''}`,
+  )
+  if (alternates.length > 0)
+    await writeFile(join(gitDir, 'objects/info/alternates'), alternates.map(path => `${path}\n`).join(''))
+}
+
+/** The names of a worktree's index and of the parts that it may be split in. */
+export const indexFiles = async (gitDir: string): Promise<string[]> =>
+  (await readdir(gitDir)).filter(name => name === 'index' || name.startsWith('sharedindex.')).slice(0, maxIndexFiles)
+
+/** Copies a worktree's index. A link, pipe or device in its place is ignored. */
+export async function copyIndexFiles(from: string, to: string): Promise<void> {
+  for (const name of await indexFiles(from)) await copyIndexFile(join(from, name), join(to, name))
+}
+
+export const copyIndexFile = (from: string, to: string): Promise<void> => copyPlain(from, to, maxIndexBytes)

@@ -1,0 +1,115 @@
+import { readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { recordedPlace } from './repository.ts'
+import { readPlain, readUntrusted } from './untrustedFiles.ts'
+
+const maxPointerBytes = 8192
+const maxRefBytes = 1024
+const maxPackedRefsBytes = 256 * 1024 * 1024
+
+/** A linked worktree as its own `.git` file and the repository's list name it. */
+export interface LinkedWorktree {
+  topLevel: string
+  gitDir: string
+  commonDir: string
+}
+
+/**
+ * The private Git folder that an agent in a linked worktree has in place of the repository's: `folder` is the server's alone,
+ * all in `common` is what the agent makes of it. `admin` is the worktree's own part, below `common`.
+ */
+export interface Shadow extends LinkedWorktree {
+  folder: string
+  common: string
+  admin: string
+  state: ShadowState
+}
+
+/** What the repository and the shadow had in common when they were compared last. */
+export interface ShadowState {
+  worktree: string
+  /** The branch that comes out; null when the worktree's own HEAD does, which is on none. */
+  branch: string | null
+  tip: string | null
+  /** The worktree's HEAD outside. */
+  head: string
+  /** Which state of the repository's own files was copied. */
+  copied: Record<string, string>
+  /** Commits that could not be taken over, so that not everybody who looks waits for the same checks. */
+  refused?: { tips: string; reason: string; until: number }
+}
+
+/** Where the repository keeps its shadows. Git ignores it. */
+export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
+
+/** The linked worktree at a path; undefined for anything else, also one that the repository has not on its list. */
+export async function linkedWorktree(path: string): Promise<LinkedWorktree | undefined> {
+  try {
+    const topLevel = await realpath(path)
+    const pointer = /^gitdir: (.+?)\n?$/.exec(await readPlain(join(topLevel, '.git'), maxPointerBytes))?.[1]
+    if (pointer === undefined) return undefined
+    const gitDir = await realpath(resolve(topLevel, pointer))
+    const commonDir = dirname(dirname(gitDir))
+    return (await recordedPlace({ gitDir, commonDir })) === topLevel ? { topLevel, gitDir, commonDir } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The shadow of a worktree, without a process; undefined where there is none. */
+export async function findShadow(worktreePath: string): Promise<Shadow | undefined> {
+  const worktree = await linkedWorktree(worktreePath)
+  return worktree && (await shadowOf(worktree))
+}
+
+export async function shadowOf(worktree: LinkedWorktree): Promise<Shadow | undefined> {
+  const folder = join(shadowsOf(worktree.commonDir), basename(worktree.gitDir))
+  const state = await readState(folder)
+  return state?.worktree === worktree.topLevel ? placeShadow(worktree, folder, state) : undefined
+}
+
+export const placeShadow = (worktree: LinkedWorktree, folder: string, state: ShadowState): Shadow => ({
+  ...worktree,
+  folder,
+  common: join(folder, 'common'),
+  admin: `worktrees/${basename(worktree.gitDir)}`,
+  state,
+})
+
+/** What a folder of shadows has on record; undefined for one that was not finished. */
+export const readState = async (folder: string): Promise<ShadowState | undefined> =>
+  readFile(join(folder, 'state.json'), 'utf8').then(
+    text => JSON.parse(text) as ShadowState,
+    () => undefined,
+  )
+
+export async function writeState(folder: string, state: ShadowState): Promise<void> {
+  await writeFile(join(folder, 'state.new'), JSON.stringify(state), { mode: 0o600 })
+  await rename(join(folder, 'state.new'), join(folder, 'state.json'))
+}
+
+/** The ref of a shadow that comes out. */
+export const refOf = ({ branch }: Pick<ShadowState, 'branch'>): string =>
+  branch === null ? 'HEAD' : `refs/heads/${branch}`
+
+/** The commit that comes out, as it is in the shadow. Undefined when the ref is gone or holds no commit of its own. */
+export const tipInside = ({ common, admin, state }: Shadow): Promise<string | undefined> =>
+  state.branch === null ? readLoose(common, `${admin}/HEAD`) : readRef(common, refOf(state))
+
+/** The same, as it is in the repository. */
+export const tipOutside = ({ commonDir, gitDir, state }: Shadow): Promise<string | undefined> =>
+  state.branch === null ? readLoose(gitDir, 'HEAD') : readRef(commonDir, refOf(state))
+
+const readRef = async (folder: string, ref: string): Promise<string | undefined> => {
+  const loose = await readLoose(folder, ref)
+  if (loose !== undefined) return loose
+  const packed = (await readUntrusted(folder, 'packed-refs', maxPackedRefsBytes)) ?? ''
+  const at = packed.indexOf(` ${ref}\n`)
+  return at < 0 ? undefined : asId(packed.slice(packed.lastIndexOf('\n', at) + 1, at))
+}
+
+const readLoose = async (folder: string, ref: string) =>
+  asId((await readUntrusted(folder, ref, maxRefBytes))?.trimEnd())
+
+const asId = (text: string | undefined) =>
+  text !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) ? text : undefined

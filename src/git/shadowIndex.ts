@@ -1,0 +1,58 @@
+import { copyIndexFiles } from './gitFolder.ts'
+import { nulSeparated } from './git.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { Repository } from './repository.ts'
+import { copyIndex } from './syncBranch.ts'
+import { findShadow } from './shadow.ts'
+import { transferFrom, type Pack } from './shadowObjects.ts'
+
+const maxListBytes = 256 * 1024 * 1024
+
+/**
+ * Gives a quarantine the index of an agent that has a Git folder of its own, and checked copies of what is staged there only.
+ * Where they cannot be had, it keeps the index of the repository. @returns the copies, if there are any
+ */
+export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<Pack | undefined> {
+  const shadow = await findShadow(quarantine.topLevel)
+  if (!shadow || quarantine.head === undefined) return undefined
+  try {
+    await copyIndex(shadow, quarantine.gitDir)
+    const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
+    if (missing.length > 0)
+      return await transferFrom(shadow, missing[0]!, transfer => transfer.bringObjects(missing, quarantine.gitDir))
+  } catch {
+    await copyIndexFiles(repository.gitDir, quarantine.gitDir)
+  }
+  return undefined
+}
+
+/** The objects in the index that differ from the commit. An entry is ":mode mode id id status NUL path NUL"; one in conflict has its objects in the index only. */
+async function stagedIn(quarantine: Quarantine, head: string): Promise<string[]> {
+  const options = { maxBytes: maxListBytes }
+  const changed = nulSeparated(
+    await quarantine.run(
+      ['diff-index', '--cached', '--raw', '-z', '--no-abbrev', '--no-renames', '--ignore-submodules=none', head],
+      options,
+    ),
+  )
+    .filter((_, index) => index % 2 === 0)
+    .map(entry => entry.slice(1).split(' '))
+  const unmerged = changed.some(([, , , , status]) => status === 'U')
+    ? nulSeparated(await quarantine.run(['ls-files', '-z', '--unmerged'], options)).map(entry => entry.split(' '))
+    : []
+  const ids = [...changed.map(([, mode, , id]) => [mode, id]), ...unmerged.map(([mode, id]) => [mode, id])]
+    .filter(([mode, id]) => mode !== '160000' && id !== undefined && !/^0*$/.test(id))
+    .map(([, id]) => id!)
+  return [...new Set(ids)]
+}
+
+async function missingOf(quarantine: Quarantine, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const input = ids.map(id => `${id}\n`).join('')
+  const answers = await quarantine.run(['cat-file', '--batch-check'], { input, maxBytes: maxListBytes })
+  return answers
+    .toString()
+    .split('\n')
+    .filter(line => line.endsWith(' missing'))
+    .map(line => line.slice(0, line.indexOf(' ')))
+}

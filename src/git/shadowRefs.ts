@@ -1,0 +1,98 @@
+import { lstat, readFile, readdir, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gitOutput } from './git.ts'
+import { refOf, type Shadow } from './shadow.ts'
+import { inFolder, readPlain, readUntrusted, writeUntrusted } from './untrustedFiles.ts'
+
+const maxRefsBytes = 256 * 1024 * 1024
+const maxRefBytes = 1024
+const maxFolders = 1000
+const isId = /^([0-9a-f]{40}|[0-9a-f]{64})$/
+const staleLockMs = 60_000
+/** What belongs to a person, to the board or to one worktree. */
+const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
+
+/**
+ * Shows a shadow the repository's branches and tags as they are now. Those that the agent has made under other names stay.
+ * @param tip what its own branch is put on; undefined leaves it
+ */
+export async function refreshRefs(shadow: Shadow, tip: string | undefined): Promise<void> {
+  const { commonDir, common, folder, state } = shadow
+  const listed = await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
+    env: { GIT_DIR: commonDir },
+    maxBytes: maxRefsBytes,
+  })
+  const text = listed
+    .toString()
+    .split('\n')
+    .filter(line => !ownRefs.test(line.slice(line.indexOf(' ') + 1)))
+    .join('\n')
+  const refs = parse(text)
+  const [before, packed] = await Promise.all([
+    readFile(join(folder, 'refs'), 'utf8').catch(() => ''),
+    readUntrusted(common, 'packed-refs', maxRefsBytes),
+  ])
+  if (text !== before || packed !== before) {
+    const known = new Set([...refs.keys(), ...parse(before).keys()])
+    const made = [...parse(packed ?? '')].filter(([name]) => !known.has(name))
+    await writeUntrusted(common, 'packed-refs', text + made.map(([name, id]) => `${id} ${name}\n`).join(''))
+    await writeFile(join(folder, 'refs'), text, { mode: 0o600 })
+  }
+  if (state.branch === null) return dropLoose(common, refs)
+  const own = refOf(state)
+  const loose = await readUntrusted(common, own, maxRefBytes)
+  if (tip !== undefined && loose !== `${tip}\n`) await writeUntrusted(common, own, `${tip}\n`)
+  refs.delete(own)
+  await dropLoose(common, refs)
+}
+
+const parse = (text: string): Map<string, string> =>
+  new Map(
+    [...text.matchAll(/^([0-9a-f]{40}|[0-9a-f]{64}) (refs\/[^\0\s]+)$/gm)].map(([, id, name]) => [name!, id!] as const),
+  )
+
+/** Removes what hides a branch or a tag of the repository, and locks of a Git that was killed. */
+async function dropLoose(common: string, names: ReadonlyMap<string, string>): Promise<void> {
+  await eachLoose(common, async (name, file) => {
+    if (names.has(name) || (await isStaleLock(file))) await unlink(file)
+  })
+}
+
+async function eachLoose(common: string, work: (name: string, file: string) => Promise<void>): Promise<void> {
+  const waiting = ['refs']
+  for (let count = 0; waiting.length > 0 && count < maxFolders; count++) {
+    const path = waiting.shift()!
+    await inFolder(common, path, async folder => {
+      for (const entry of await readdir(folder, { withFileTypes: true }))
+        if (entry.isDirectory()) waiting.push(`${path}/${entry.name}`)
+        else await work(`${path}/${entry.name}`, `${folder}/${entry.name}`)
+    }).catch(() => {
+      /* It was removed or replaced meanwhile, and holds nothing then. */
+    })
+  }
+}
+
+/** Whether the agent has branches, tags or a stash of its own with commits that the repository has not. */
+export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
+  const { common, folder, commonDir } = shadow
+  const shown = parse(await readFile(join(folder, 'refs'), 'utf8').catch(() => ''))
+  const packed = parse((await readUntrusted(common, 'packed-refs', maxRefsBytes)) ?? '')
+  const ids = new Set([...packed].filter(([name]) => !shown.has(name)).map(([, id]) => id))
+  await eachLoose(common, async (name, file) => {
+    const id = (await readPlain(file, maxRefBytes).catch(() => '')).trim()
+    // What a remote has is there.
+    if (isId.test(id) && !name.startsWith('refs/remotes/')) ids.add(id)
+  })
+  if (ids.size === 0) return false
+  const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], {
+    env: { GIT_DIR: commonDir },
+    input: [...ids].map(id => `${id}\n`).join(''),
+    maxBytes: maxRefsBytes,
+  })
+  return answers.includes(' missing\n')
+}
+
+const isStaleLock = async (path: string) => {
+  const stats = path.endsWith('.lock') ? await lstat(path).catch(() => undefined) : undefined
+  return stats !== undefined && Date.now() - stats.mtimeMs > staleLockMs
+}

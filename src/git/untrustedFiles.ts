@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, rename, unlink, utimes, writeFile, type FileHandle } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { GitFailed } from './git.ts'
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+
+/** The beginning of a regular file: an agent may have put a link, a pipe or a device in its place. */
+export async function readPlain(path: string, maxBytes: number): Promise<string> {
+  const file = await openPlain(path)
+  try {
+    const length = Math.min(maxBytes, (await file.stat()).size)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Copies a regular file that may be missing. A link, pipe or device in its place is ignored. */
+export async function copyPlain(from: string, to: string, maxBytes: number): Promise<void> {
+  const file = await openPlain(from).catch(() => undefined)
+  if (!file) return
+  try {
+    const stats = await file.stat()
+    if (stats.size > maxBytes)
+      throw new GitFailed('output', `A file of the repository has ${stats.size} bytes; at most ${maxBytes} are read.`)
+    await writeFile(
+      to,
+      stats.size === 0 ? '' : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }),
+      { mode: 0o600 },
+    )
+    // Git compares the index's own time with the files' to decide which to read again.
+    await utimes(to, Math.floor(stats.atimeMs / 1000), Math.floor(stats.mtimeMs / 1000))
+  } finally {
+    await file.close()
+  }
+}
+
+async function openPlain(path: string): Promise<FileHandle> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  if ((await file.stat()).isFile()) return file
+  await file.close()
+  throw new Error('Not a regular file.')
+}
+
+/**
+ * Works in a folder below `root` that an agent may change meanwhile: no link on the way is followed, and the path given to
+ * `work` is that folder's own. With `creates` missing folders are made, and links or files in their place removed.
+ */
+export async function inFolder<T>(
+  root: string,
+  path: string,
+  work: (folder: string) => Promise<T>,
+  creates = false,
+): Promise<T> {
+  const handles = [await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)]
+  const here = () => `/proc/self/fd/${handles.at(-1)!.fd}`
+  try {
+    for (const part of path.split('/').filter(each => each !== '' && each !== '.')) {
+      if (part === '..') throw new Error('A path that leads out of its folder.')
+      handles.push(await openChild(`${here()}/${part}`, creates))
+    }
+    return await work(here())
+  } finally {
+    await Promise.all(handles.map(handle => handle.close()))
+  }
+}
+
+async function openChild(path: string, creates: boolean): Promise<FileHandle> {
+  const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+  try {
+    return await open(path, flags)
+  } catch (error) {
+    if (!creates) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') await unlink(path)
+    await mkdir(path, { mode: 0o700 })
+    return open(path, flags)
+  }
+}
+
+/** The beginning of a regular file below `root`; undefined for anything else. */
+export const readUntrusted = (root: string, path: string, maxBytes: number): Promise<string | undefined> =>
+  inFolder(root, dirname(path), folder => readPlain(`${folder}/${basename(path)}`, maxBytes)).catch(() => undefined)
+
+/** Puts a file below `root`, in place of what is there. */
+export const replaceUntrusted = (root: string, path: string, fill: (file: string) => Promise<void>): Promise<void> =>
+  inFolder(
+    root,
+    dirname(path),
+    async folder => {
+      // Git takes no file with this ending for a ref.
+      const temporary = `${folder}/board-${randomUUID()}.lock`
+      const target = `${folder}/${basename(path)}`
+      await fill(temporary)
+      if ((await lstat(target).catch(() => undefined))?.isDirectory())
+        await rename(target, `${folder}/board-${randomUUID()}.lock`)
+      await rename(temporary, target)
+    },
+    true,
+  )
+
+/** Writes a file below `root`, in place of what is there. */
+export const writeUntrusted = (root: string, path: string, text: string): Promise<void> =>
+  replaceUntrusted(root, path, file => writeFile(file, text, { flag: 'wx', mode: 0o600 }))

@@ -1,0 +1,129 @@
+import type { InferOutput } from 'valibot'
+import type { agentProfiles } from '../contract/agentProfiles.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { changedChoice } from '../domain/agentChoice.ts'
+import type { Caller } from '../domain/caller.ts'
+import { find as findCredential } from '../domain/credentials.ts'
+import type { AgentChoice } from '../contract/agentChoice.ts'
+import {
+  deleteProfile,
+  insertProfile,
+  listProfiles,
+  readProfile,
+  readProfileNamed,
+  updateProfile,
+  type ProfileRow,
+} from '../store/agentProfiles.ts'
+import { readCredential } from '../store/credentials.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import type { Seal } from './seal.ts'
+
+type NewProfile = InferOutput<(typeof agentProfiles.create)['input']>
+type ProfileChange = Omit<InferOutput<(typeof agentProfiles.update)['input']>, 'id'>
+type Environment = Record<string, string>
+
+const maxEnvironmentLength = 262_144
+const environmentPlace = (id: number): string => `agent-profiles/${id}/environment`
+
+/** All profiles by name. */
+export const list = (db: Reader): Promise<ProfileRow[]> => listProfiles(db)
+
+/** @throws Problem PROFILE_NOT_FOUND */
+async function find(db: Reader, id: number): Promise<ProfileRow> {
+  const profile = await readProfile(db, id)
+  if (!profile) throw new Problem('PROFILE_NOT_FOUND')
+  return profile
+}
+
+/** Makes a profile. @throws Problem CONFLICT when the name is taken, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND for one that is not the caller's */
+export async function create(
+  seal: Seal,
+  tx: Transaction,
+  caller: Caller,
+  { environment, command, args, credentialId, ...profile }: NewProfile,
+): Promise<ProfileRow> {
+  if (await readProfileNamed(tx, profile.name)) throw new Problem('CONFLICT', 'There is a profile of that name.')
+  await requireOwnCredential(tx, caller, credentialId)
+  const how = { model: profile.model, mode: profile.mode, effort: profile.effort }
+  await requireOffered(tx, profile.agent, credentialId ?? null, how)
+  const id = await insertProfile(tx, {
+    name: profile.name,
+    agent: profile.agent,
+    command: command && JSON.stringify(command),
+    args: JSON.stringify(args),
+    credentialId: credentialId ?? null,
+    ...how,
+  })
+  updateProfile(tx, id, sealed(seal, id, environment))
+  return find(tx, id)
+}
+
+/** Changes a profile. @throws Problem PROFILE_NOT_FOUND, VALIDATION_FAILED, CREDENTIAL_NOT_FOUND, SEALED_WITH_OTHER_KEY */
+export async function update(
+  seal: Seal,
+  tx: Transaction,
+  caller: Caller,
+  id: number,
+  { environment, command, args, credentialId, ...how }: ProfileChange,
+): Promise<ProfileRow> {
+  const before = await find(tx, id)
+  if (credentialId !== before.credentialId) await requireOwnCredential(tx, caller, credentialId)
+  await requireOffered(tx, before.agent, credentialId === undefined ? before.credentialId : credentialId, how)
+  updateProfile(tx, id, {
+    ...given(how),
+    ...(command !== undefined && { command: command && JSON.stringify(command) }),
+    ...(args && { args: JSON.stringify(args) }),
+    ...(credentialId !== undefined && { credentialId }),
+    ...(environment && sealed(seal, id, merged(environmentOf(seal, before), environment))),
+  })
+  return find(tx, id)
+}
+
+/** @throws Problem PROFILE_NOT_FOUND */
+export async function remove(tx: Transaction, id: number): Promise<void> {
+  await deleteProfile(tx, (await find(tx, id)).id)
+}
+
+/** The variables of a profile. @throws Problem SEALED_WITH_OTHER_KEY */
+export const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'id' | 'sealedEnv'>): Environment =>
+  sealedEnv === null ? {} : (JSON.parse(seal.open(environmentPlace(id), sealedEnv)) as Environment)
+
+function sealed(seal: Seal, id: number, environment: Environment): Pick<ProfileRow, 'envNames' | 'sealedEnv'> {
+  const json = JSON.stringify(environment)
+  if (json.length > maxEnvironmentLength)
+    throw invalid('environment', `must have at most ${maxEnvironmentLength} characters in all`)
+  const names = Object.keys(environment).sort()
+  return {
+    envNames: JSON.stringify(names),
+    sealedEnv: names.length === 0 ? null : seal.seal(environmentPlace(id), json),
+  }
+}
+
+/** A variable with null is removed. */
+function merged(before: Environment, change: Readonly<Record<string, string | null>>): Environment {
+  const after: Environment = { ...before }
+  for (const [name, value] of Object.entries(change))
+    if (value === null) delete after[name]
+    else after[name] = value
+  return after
+}
+
+const given = <T extends object>(change: T) =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<T>
+
+const requireOffered = (
+  tx: Transaction,
+  agent: string,
+  credentialId: number | null,
+  { model, mode, effort }: Partial<Pick<AgentChoice, 'model' | 'mode' | 'effort'>>,
+): Promise<Partial<AgentChoice>> =>
+  changedChoice(
+    tx,
+    { model, mode, effort },
+    async () => [{ agent, profile: null, model: null, mode: null, effort: null }],
+    async () => (credentialId === null ? undefined : readCredential(tx, credentialId)),
+  )
+
+async function requireOwnCredential(tx: Reader, caller: Caller, id: number | null | undefined): Promise<void> {
+  if (id !== null && id !== undefined) await findCredential(tx, caller, id)
+}

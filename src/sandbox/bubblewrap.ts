@@ -1,0 +1,58 @@
+import type { SandboxPolicy } from './policy.ts'
+import type { SystemPart } from './systemMounts.ts'
+
+const mebibyte = 1024 * 1024
+/** How much the temporary folder, and how much the home folder, of a session may hold: both are in memory. */
+const temporaryBytes = 1024 * mebibyte
+
+/** What every session is kept apart by. Without capabilities and user namespaces of its own it can undo none of it. */
+const isolation = [
+  '--unshare-user',
+  '--disable-userns',
+  '--unshare-pid',
+  '--unshare-ipc',
+  '--unshare-uts',
+  '--unshare-cgroup-try',
+  '--cap-drop',
+  'ALL',
+  '--die-with-parent',
+  '--new-session',
+]
+
+/** What of /proc changes the machine: root may write it without any capability, since it owns it. */
+const kernelControls = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'scsi', 'acpi'].map(name => `/proc/${name}`)
+
+/** The arguments of bubblewrap for a command in walls. `system` is what of the root folder everybody sees. */
+export function bubblewrapCommand(
+  policy: SandboxPolicy,
+  system: readonly SystemPart[],
+  cwd: string,
+  argv: readonly string[],
+): string[] {
+  return [
+    'bwrap',
+    ...isolation,
+    ...(policy.network === 'full' ? [] : ['--unshare-net']),
+    ...system.flatMap(mountArguments),
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
+    ...kernelControls.flatMap(path => ['--ro-bind-try', path, path]),
+    ...['/tmp', '/var/tmp', '/run/user', policy.home].flatMap(emptyFolder),
+    ...policy.mounts.flatMap(mountArguments),
+    '--chdir',
+    cwd,
+    '--',
+    ...argv,
+  ]
+}
+
+const emptyFolder = (target: string): string[] => ['--size', String(temporaryBytes), '--tmpfs', target]
+
+function mountArguments(part: SystemPart): string[] {
+  const source = part.source ?? part.target
+  if (part.kind === 'link') return ['--symlink', source, part.target]
+  if (part.kind === 'tmpfs') return emptyFolder(part.target)
+  return [part.kind === 'rw' ? '--bind-try' : '--ro-bind-try', source, part.target]
+}

@@ -1,0 +1,34 @@
+import { authority } from '../../contract/networkHosts.ts'
+import type { Target } from '../../egress/guardedConnect.ts'
+
+const maxHosts = 200
+
+/** A host that an agent has asked for, how often, and whether it was let through. */
+export interface AskedHost extends Target {
+  isAllowed: boolean
+  count: number
+}
+
+/** What the agent of a session has asked the proxy for. Of more than 200 hosts, the first are kept. */
+export interface AskedHosts {
+  note(target: Target, isAllowed: boolean): void
+  list(): AskedHost[]
+}
+
+/** @param onFirst told of each host when it is asked for the first time */
+export function createAskedHosts(onFirst: (asked: AskedHost) => void): AskedHosts {
+  const hosts = new Map<string, AskedHost>()
+  return {
+    note: ({ host, port }, isAllowed) => {
+      const key = `${isAllowed} ${authority(host, port)}`
+      const known = hosts.get(key)
+      if (known) known.count++
+      else if (hosts.size < maxHosts) {
+        const asked = { host, port, isAllowed, count: 1 }
+        hosts.set(key, asked)
+        onFirst({ ...asked })
+      }
+    },
+    list: () => [...hosts.values()].map(asked => ({ ...asked })),
+  }
+}

@@ -1,0 +1,150 @@
+import { request as requestHttp, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline, type Duplex } from 'node:stream'
+import { authority } from '../../contract/networkHosts.ts'
+import type { Target } from '../../egress/guardedConnect.ts'
+
+interface Way {
+  upstream: Socket
+  target: Target
+  idleMs: number
+}
+
+/** What is about one connection and not the request (RFC 9110, 7.6.1), and what is for a proxy. */
+const hopByHop: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+/** What says where a request leads and where its body ends is written anew, from what was understood. */
+const rewritten: ReadonlySet<string> = new Set(['host', 'content-length', 'expect'])
+const bodyless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
+
+/** Sends a request over a connection of its own and passes the answer on as it comes. No redirect is followed. */
+export function forwardRequest(request: IncomingMessage, response: ServerResponse, way: Way): void {
+  if (response.destroyed) return void way.upstream.destroy()
+  const framing = framingOf(request)
+  const outgoing = begin(request, way, framing && [...framing, 'Connection', 'close'])
+  if (!outgoing) {
+    request.resume()
+    return fail(response, 400, 'The request could not be passed on as it is.')
+  }
+  outgoing.once('response', incoming => {
+    try {
+      response.sendDate = false
+      response.writeHead(incoming.statusCode!, incoming.statusMessage, answerHeaders(incoming))
+    } catch {
+      outgoing.destroy()
+      return fail(response, 502, 'The answer could not be passed on.')
+    }
+    pipeline(incoming, response, error => error && response.destroy())
+  })
+  outgoing.on('error', () => fail(response, 502, `${authority(way.target.host, way.target.port)} gave no answer.`))
+  response.once('close', () => way.upstream.destroy())
+  pipeline(request, outgoing, error => error && outgoing.destroy())
+}
+
+/** Asks for another protocol, and joins both ends once the other side agrees. Until then nothing of the new protocol goes out. */
+export function forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, way: Way): void {
+  const { upgrade = '', 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
+  const mayPass = request.method === 'GET' && Number(length) === 0 && coding === undefined
+  const outgoing = begin(request, way, mayPass ? switching(upgrade) : undefined)
+  if (!outgoing) {
+    way.upstream.destroy()
+    return void socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  }
+  outgoing.once('upgrade', (incoming: IncomingMessage, upstream: Socket, first: Buffer) => {
+    socket.write(headOf(incoming, switching(incoming.headers.upgrade ?? upgrade)), 'latin1')
+    socket.write(first)
+    upstream.write(head)
+    join(socket, upstream, way.idleMs)
+  })
+  outgoing.once('response', (incoming: IncomingMessage) => {
+    socket.write(headOf(incoming, ['Connection', 'close']), 'latin1')
+    pipeline(incoming, socket, () => socket.destroy())
+  })
+  outgoing.on('error', () => socket.destroy())
+  socket.once('close', () => way.upstream.destroy())
+  outgoing.end()
+}
+
+/** Joins two connections until both ends have been passed on, one is broken, or nothing has come for a time. */
+export function join(one: Duplex, other: Socket, idleMs: number): void {
+  const end = () => {
+    one.destroy()
+    other.destroy()
+  }
+  one.on('error', end)
+  other.on('error', end).setTimeout(idleMs, end)
+  pipeline(one, other, error => error && end())
+  pipeline(other, one, error => error && end())
+}
+
+/** Undefined where the framing is unknown, or a header or the path cannot be sent. */
+function begin(
+  request: IncomingMessage,
+  { upstream, target, idleMs }: Way,
+  framing: readonly string[] | undefined,
+): ClientRequest | undefined {
+  upstream.setTimeout(idleMs, () => upstream.destroy())
+  try {
+    if (!framing) throw new Error('What follows the head is not clear.')
+    const headers = passedOn(request, rewritten)
+    return requestHttp({
+      createConnection: () => upstream,
+      method: request.method,
+      path: pathOf(request.url!),
+      headers: ['Host', authority(target.host, target.port === 80 ? undefined : target.port), ...headers, ...framing],
+    })
+  } catch {
+    upstream.destroy()
+    return undefined
+  }
+}
+
+const pathOf = (url: string): string => {
+  const path = /^[a-z]+:\/\/[^/?#]*(.*)$/i.exec(url)![1]!
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** How the end of the body is told to the other side: as it was told here. Undefined where that is neither a length nor chunks alone. */
+export function framingOf({ method = '', headers }: IncomingMessage): string[] | undefined {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  if (coding !== undefined) return coding.toLowerCase() === 'chunked' ? ['Transfer-Encoding', 'chunked'] : undefined
+  if (length !== undefined) return ['Content-Length', length]
+  return bodyless.has(method) ? [] : ['Content-Length', '0']
+}
+
+const switching = (protocol: string) => ['Connection', 'Upgrade', 'Upgrade', protocol]
+
+/** Headers without those of the connection and those that it names, and without `others`. */
+function passedOn({ rawHeaders, headers }: IncomingMessage, others: ReadonlySet<string>): string[] {
+  const named = new Set((headers.connection ?? '').toLowerCase().split(/\s*,\s*/))
+  named.delete('content-length')
+  return rawHeaders.filter((_, at) => {
+    const name = rawHeaders[at - (at % 2)]!.toLowerCase()
+    return !hopByHop.has(name) && !named.has(name) && !others.has(name)
+  })
+}
+
+const answerHeaders = (incoming: IncomingMessage): string[] =>
+  passedOn(incoming, new Set(incoming.headers['transfer-encoding'] === undefined ? [] : ['content-length']))
+
+function headOf(incoming: IncomingMessage, framing: readonly string[]): string {
+  const all = [...answerHeaders(incoming), ...framing]
+  const lines = all.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  return `HTTP/1.1 ${incoming.statusCode} ${incoming.statusMessage}\r\n${lines.join('')}\r\n`
+}
+
+function fail(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy()
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(`board: ${message}\n`)
+}

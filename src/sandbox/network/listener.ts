@@ -1,0 +1,84 @@
+/** A place inside a sandbox at which the server listens. */
+export interface ListenAt {
+  host: string
+  port: number
+}
+
+/**
+ * Runs inside first: listens, hands what listens to the server over the channel that is descriptor 3, and ends once the server has
+ * taken all and closed the channel. It is text, for the sandbox has no file of the server's.
+ */
+const nodeProgram = `
+  const { createServer } = require('node:net')
+  const places = process.argv[1].split(',').map(place => place.split(' '))
+  const fail = error => {
+    process.stderr.write('board: ' + error.message + '\\n')
+    process.exit(1)
+  }
+  process.on('disconnect', () => process.exit(opened === places.length ? 0 : 1))
+  let opened = 0
+  const open = () => {
+    if (opened === places.length) return
+    const [host, port] = places[opened]
+    const server = createServer().on('error', fail)
+    server.listen({ host, port }, () => process.send(opened++, server, error => error ? fail(error) : open()))
+  }
+  open()`
+
+/**
+ * The same for Perl, which is a part of most systems and starts in a tenth of Node's time. It writes what Node writes when it sends
+ * a server, and waits for the same answers.
+ */
+const perlProgram = `
+  use strict;
+  use Socket;
+  my ($sendmsg, $places) = @ARGV;
+  open(my $channel, '+<&=', 3) or die $!;
+  my $opened = 0;
+  for (split /,/, $places) {
+    my ($host, $port) = split / /;
+    my $address = inet_aton($host) or die $host;
+    socket(my $server, PF_INET, SOCK_STREAM, 0) or die $!;
+    setsockopt($server, SOL_SOCKET, SO_REUSEADDR, 1) or die $!;
+    bind($server, pack_sockaddr_in($port, $address)) or die $!;
+    listen($server, SOMAXCONN) or die $!;
+    my $text = '{"cmd":"NODE_HANDLE","type":"net.Server","msg":' . $opened++ . '}' . "\\n";
+    my $scm_rights = 1;
+    my $control = pack('Q l l l x4', 20, SOL_SOCKET, $scm_rights, fileno $server);
+    my $vector = pack('P Q', $text, length $text);
+    my $message = pack('Q L x4 P Q P Q l x4', 0, 0, $vector, 1, $control, length $control, 0);
+    syscall($sendmsg, 3, $message, 0) == length $text or die $!;
+    my $answer = '';
+    while ($answer !~ /NODE_HANDLE_ACK/) {
+      sysread($channel, $answer, 4096, length $answer) or last;
+    }
+  }
+  1 while sysread($channel, my $rest, 4096);`
+
+/** The numbers of the system call by which Perl hands a descriptor over, where a message looks as it is written here. */
+const sendmsg: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211, riscv64: 211, loong64: 211 }
+
+/** The shell becomes the command itself, without the channel and without a process more. */
+const script = `
+  listen() { /usr/bin/env -i NODE_CHANNEL_FD=3 NODE_CHANNEL_SERIALIZATION_MODE=json "$@"; }
+  { [ "$1" ] && [ -x /usr/bin/perl ] && listen /usr/bin/perl -e "$2" "$1" "$5" 2>/dev/null; } || listen "$3" -e "$4" "$5" || {
+    echo 'board: the network of the sandbox could not be opened' >&2
+    exit 125
+  }
+  shift 5
+  unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
+  exec "$@" 3>&-`
+
+/** The command that listens at these places, has the server take them, and then becomes the given command. */
+export const listenBefore = (places: readonly ListenAt[], argv: readonly string[]): string[] => [
+  '/bin/sh',
+  '-c',
+  script,
+  'board-network',
+  String(sendmsg[process.arch] ?? ''),
+  perlProgram,
+  process.execPath,
+  nodeProgram,
+  places.map(({ host, port }) => `${host} ${port}`).join(','),
+  ...argv,
+]

@@ -1,0 +1,131 @@
+import type { ChildProcess } from 'node:child_process'
+import { Server, type Socket } from 'node:net'
+import { isLoopbackHost } from '../../config/server.ts'
+import type { GuardedConnect, Target } from '../../egress/guardedConnect.ts'
+import { createAskedHosts, type AskedHost } from './askedHosts.ts'
+import { createForwardProxy, type ForwardProxyOptions } from './forwardProxy.ts'
+import { createHostRule } from './hostRules.ts'
+import { listenBefore, type ListenAt } from './listener.ts'
+
+/** npm opens 15 at once. */
+const maxProxyConnections = 128
+const maxBoardConnections = 64
+const proxyPorts = [3128, 3129] as const
+/** Those below need a capability that nobody has inside. */
+const firstFreePort = 1024
+const movedPorts = 40_000
+
+export interface SandboxNetworkOptions {
+  /** listed: the board and what `allowed` and `trusted` name. none: the board. */
+  network: 'listed' | 'none'
+  /** Where the server is reached outside. */
+  boardUrl: string
+  /** Takes a connection to the board that comes out of the sandbox. */
+  acceptForBoard(socket: Socket): void
+  /** What the project lists, in the grammar of `contract/networkHosts.ts`, and hosts that go with an agent, such as its model's. */
+  allowed: readonly string[]
+  /** URLs of model endpoints that the operator has chosen. They may be in a private network. */
+  trusted: readonly string[]
+  connect: GuardedConnect
+  /** The end of a refusal: what somebody does who wants this entry on the list. */
+  howToAllow(entry: string): string
+  /** Told of each host when it is asked for the first time. */
+  onAsked?(asked: AskedHost): void
+  timeouts?: ForwardProxyOptions['timeouts']
+}
+
+/** The network of a session's sandbox: a namespace with loopback only, in which this server listens. */
+export interface SandboxNetwork {
+  /** Where the board is reached inside. */
+  boardUrl: string
+  /** What a process inside is told of its network, whatever the server's own environment says. */
+  env: Record<string, string>
+  /** The command to run inside instead of this one. It opens the network first and then becomes the other. */
+  wrap(argv: readonly string[]): string[]
+  /** Takes over what listens inside: the `withChannel` of the process that runs a wrapped command in a network namespace. */
+  attach(child: ChildProcess): void
+  /** What has been asked for so far. */
+  asked(): AskedHost[]
+}
+
+export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwork {
+  const { network, acceptForBoard, connect, howToAllow, onAsked = () => {}, timeouts } = options
+  const { url, listenAt, target } = insideUrl(options.boardUrl)
+  const asked = createAskedHosts(onAsked)
+  const rule = network === 'none' ? () => 'refused' as const : createHostRule(options.allowed, options.trusted)
+  const proxyPort = proxyPorts.find(port => port !== listenAt.port)!
+  const board = { target, accept: acceptForBoard }
+  return {
+    boardUrl: url,
+    env: environmentOf(`http://127.0.0.1:${proxyPort}`),
+    wrap: argv => listenBefore([listenAt, { host: '127.0.0.1', port: proxyPort }], argv),
+    attach: child =>
+      takeListeners(child, [
+        listener => {
+          listener.maxConnections = maxBoardConnections
+          listener.allowHalfOpen = true
+          return listener.on('connection', acceptForBoard)
+        },
+        listener => {
+          const proxy = createForwardProxy({ rule, connect, asked, howToAllow, board, timeouts })
+          proxy.maxConnections = maxProxyConnections
+          return proxy.listen(listener)
+        },
+      ]),
+    asked: asked.list,
+  }
+}
+
+/** Gives each listener that the child hands over to its taker, closes the channel after the last, and ends all with the child. */
+function takeListeners(child: ChildProcess, takers: ReadonlyArray<(listener: Server & HalfOpen) => Server>): void {
+  const sockets = new Set<Socket>()
+  const servers: Server[] = []
+  child.on('message', (_, listener) => {
+    const take = takers[servers.length]
+    if (!take || !(listener instanceof Server)) return child.disconnect()
+    const server = take(listener as Server & HalfOpen)
+    server.on('error', () => {
+      /* A connection could not be taken; the next one may be. */
+    })
+    server.prependListener('connection', (socket: Socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+    if (servers.push(server) === takers.length) child.disconnect()
+  })
+  child.once('exit', () => {
+    for (const server of servers) server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+}
+
+/** What Node reads at each connection and its types leave out. */
+interface HalfOpen {
+  allowHalfOpen: boolean
+}
+
+/** Where the board is inside: at a loopback name it listens there. A certificate's name stays as it is, and leads through the proxy. */
+function insideUrl(boardUrl: string): { url: string; listenAt: ListenAt; target: Target } {
+  const url = new URL(boardUrl)
+  const outer = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const port = outer < firstFreePort ? outer + movedPorts : outer
+  if (isLoopbackHost(url.hostname)) url.port = String(port)
+  else if (url.protocol === 'http:') Object.assign(url, { hostname: '127.0.0.1', port: String(port) })
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  return {
+    url: url.href.replace(/\/$/, ''),
+    listenAt: { host: isLoopbackHost(host) && !host.endsWith('localhost') ? host : '127.0.0.1', port },
+    target: { host, port: Number(url.port || outer) },
+  }
+}
+
+function environmentOf(proxy: string): Record<string, string> {
+  const direct = 'localhost,127.0.0.1,::1'
+  const variables = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, ALL_PROXY: proxy, NO_PROXY: direct }
+  return {
+    ...variables,
+    ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name.toLowerCase(), value])),
+    // From Node 24 on its own fetch heeds them.
+    NODE_USE_ENV_PROXY: '1',
+  }
+}

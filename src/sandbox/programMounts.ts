@@ -1,0 +1,55 @@
+import { realpath, stat } from 'node:fs/promises'
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isWithin } from '../config/folders.ts'
+import { findProgram } from '../process/findProgram.ts'
+import type { Mount } from './mount.ts'
+import { isOfSystem } from './systemMounts.ts'
+
+/**
+ * The programs that a session may run beside the system's, read-only: those of its search path, its own command, and the files
+ * that the command and the environment name.
+ * @param home the account's home folder: it is never shown whole
+ */
+export async function programMounts(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+  home: string,
+): Promise<Mount[]> {
+  const searched = (env.PATH ?? '').split(delimiter).filter(isAbsolute)
+  const program = await findProgram(argv[0] ?? '', env.PATH ?? '')
+  const named = [...(program === null ? [] : [program]), ...argv.slice(1), process.execPath]
+  const shown = [...searched.flatMap(toolFolders), ...(await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()]
+  const real = await Promise.all(shown.map(path => realpath(path).catch(() => path)))
+  const all = [...new Set([...shown, ...real])].filter(
+    path => !isOfSystem(path) && !isWithin(path, home) && !shared.includes(path),
+  )
+  // What lies in another of them is there with it; a link there leads to what it should, once that is there too.
+  return all
+    .filter(path => !all.some(other => other !== path && isWithin(other, path)))
+    .map(target => ({ kind: 'ro', target }))
+}
+
+/** Folders in which there is more than programs. */
+const shared = ['/tmp', '/var/tmp', '/var', '/run', '/dev/shm']
+
+/** What programs need beside their folder: `~/.nvm/versions/node/v20/bin` wants the `lib` that lies next to it. */
+const parts = ['lib', 'lib64', 'libexec', 'include', 'versions', 'plugins', 'shims']
+
+/** A folder of programs, with what they need beside it. Never all that lies there: `~/.cargo` holds keys, and a project has a `bin` too. */
+function toolFolders(folder: string): string[] {
+  if (!['bin', 'sbin', 'shims'].includes(basename(folder))) return [folder]
+  const above = dirname(folder)
+  const toolchains = basename(above) === '.cargo' ? [join(dirname(above), '.rustup')] : []
+  return [folder, ...toolchains, ...parts.map(part => join(above, part))]
+}
+
+/** A file that a command names, with the package or the folder that it belongs to. */
+async function toolOf(path: string): Promise<string[]> {
+  const stats = await stat(path).catch(() => undefined)
+  if (!stats?.isFile()) return []
+  const real = await realpath(path)
+  return [path, real].flatMap(each => {
+    const packages = each.indexOf('/node_modules/')
+    return packages >= 0 ? [each.slice(0, packages + '/node_modules'.length)] : [each, ...toolFolders(dirname(each))]
+  })
+}

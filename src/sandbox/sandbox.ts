@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
+import type { SandboxStatus } from '../contract/sandbox.ts'
+import { bubblewrapCommand } from './bubblewrap.ts'
+import { templateCommand } from './commandTemplate.ts'
+import type { SandboxPolicy } from './policy.ts'
+import { withLimits } from './resourceLimits.ts'
+import { seatbeltCommand } from './seatbelt.ts'
+import { systemParts, type SystemPart } from './systemMounts.ts'
+
+/** How the server is set: `auto` uses walls where they work, `require` starts no agent without them. */
+export type SandboxMode = SandboxStatus['mode']
+type Kind = SandboxStatus['kind']
+
+/** Builds the walls around agents. */
+export interface Sandbox {
+  /** Which walls this server has. They are tried once. */
+  status(): Promise<SandboxStatus>
+  /** A command that runs another one in walls. @throws Error when there are none: see `status` */
+  command(policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]>
+}
+
+const probeTimeoutMs = 10_000
+const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null }
+
+/** @param template the command of walls of one's own, instead of what the system has (`board serve --sandbox-command`) */
+export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
+  let tried: Promise<SandboxStatus> | undefined
+  let system: Promise<SystemPart[]> | undefined
+  const build = async (kind: Kind, policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]> => {
+    const bounded = withLimits(policy.limits, argv)
+    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await (system ??= systemParts()), cwd, bounded)
+    if (kind === 'seatbelt') return seatbeltCommand(policy, bounded)
+    if (kind === 'command') return templateCommand(template!, policy, cwd, bounded)
+    throw new Error('There is no sandbox on this server.')
+  }
+  const status = () =>
+    (tried ??= tryWalls(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv)).catch(error => {
+      tried = undefined
+      throw error
+    }))
+  return {
+    status,
+    command: async (policy, cwd, argv) => build((await status()).kind, policy, cwd, argv),
+  }
+}
+
+const emptyPolicy: SandboxPolicy = { home: tmpdir(), mounts: [], network: 'none', limits: noBounds }
+
+async function tryWalls(
+  mode: SandboxMode,
+  template: string | undefined,
+  build: (kind: Kind, argv: readonly string[]) => Promise<string[]>,
+): Promise<SandboxStatus> {
+  if (mode === 'off')
+    return {
+      mode,
+      kind: 'none',
+      reason: 'The server was started with --sandbox off.',
+      advice: 'Start it with --sandbox auto.',
+    }
+  if (template !== undefined) return { mode, kind: 'command', reason: null, advice: null }
+  const kind = process.platform === 'linux' ? 'bubblewrap' : process.platform === 'darwin' ? 'seatbelt' : undefined
+  if (!kind)
+    return {
+      mode,
+      kind: 'none',
+      reason: `There is no sandbox for ${process.platform}.`,
+      advice: 'Give one of your own with --sandbox-command, a container say.',
+    }
+  const [program, ...args] = await build(kind, ['true'])
+  const problem = await promisify(execFile)(program!, args, { timeout: probeTimeoutMs }).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException & { stderr?: string }) => problemOf(error.code, error.stderr ?? error.message),
+  )
+  return { mode, kind: problem ? 'none' : kind, reason: null, advice: null, ...problem }
+}
+
+type Problem = Pick<SandboxStatus, 'reason' | 'advice'>
+
+/** Why bubblewrap does not work here, by what it says, and what helps. */
+function problemOf(code: unknown, stderr: string): Problem {
+  if (code === 'ENOENT')
+    return {
+      reason: 'bubblewrap is not installed.',
+      advice:
+        'Install it: apt install bubblewrap, dnf install bubblewrap or apk add bubblewrap. Then start the server again.',
+    }
+  const said = stderr.trim().split('\n')[0]!.slice(0, 200)
+  if (/unknown option/i.test(said))
+    return { reason: `bubblewrap is too old (${said}).`, advice: 'Install bubblewrap 0.8 or newer.' }
+  if (/proc/i.test(said))
+    return {
+      reason: `The processes of others cannot be hidden (${said}).`,
+      advice: 'In a container, start it with its own /proc unmasked (--security-opt systempaths=unconfined).',
+    }
+  if (/namespace|uid map|operation not permitted|permission denied/i.test(said))
+    return {
+      reason: `User namespaces are switched off (${said}).`,
+      advice:
+        'Allow them: sysctl kernel.unprivileged_userns_clone=1 on Debian, an AppArmor profile for bwrap (or sysctl kernel.apparmor_restrict_unprivileged_userns=0) on Ubuntu; in a container, --security-opt seccomp=unconfined.',
+    }
+  return {
+    reason: `bubblewrap does not work here (${said}).`,
+    advice: 'Try it: bwrap --unshare-user --ro-bind / / true',
+  }
+}

@@ -1,0 +1,38 @@
+import { isWithin } from '../config/folders.ts'
+import type { SandboxPolicy } from './policy.ts'
+
+/** The command that runs another one behind macOS's own walls. */
+export const seatbeltCommand = (policy: SandboxPolicy, argv: readonly string[]): string[] => [
+  '/usr/bin/sandbox-exec',
+  '-p',
+  seatbeltProfile(policy),
+  ...argv,
+]
+
+/**
+ * A profile in which the last rule that fits decides: nothing is written but what the policy names, and of the home folder nothing else
+ * is read. Seatbelt has no mounts: what lies over something else is refused instead.
+ */
+function seatbeltProfile({ home, mounts, network }: SandboxPolicy): string {
+  const rules = mounts.flatMap(({ kind, source, target }) => {
+    const path = `(subpath ${quoted(source ?? target)})`
+    if (kind === 'rw') return [`(allow file-read* file-write* ${path})`]
+    if (kind === 'tmpfs') return [`(deny file-read* file-write* ${path})`]
+    return [`(allow file-read* ${path})`, `(deny file-write* ${path})`]
+  })
+  const above = mounts.filter(({ target }) => isWithin(home, target)).map(({ target }) => `(literal ${quoted(target)})`)
+  return [
+    '(version 1)',
+    '(allow default)',
+    '(deny file-write*)',
+    '(allow file-write* (subpath "/dev") (subpath "/private/tmp") (subpath "/private/var/folders"))',
+    `(deny file-read* (subpath ${quoted(home)}) (subpath "/Users") (subpath "/Volumes"))`,
+    `(allow file-read-metadata ${[`(literal ${quoted(home)})`, ...above].join(' ')})`,
+    ...rules,
+    '(deny process-info* (target others))',
+    '(deny signal (target others))',
+    ...(network === 'full' ? [] : ['(deny network*)', '(allow network* (local ip "localhost:*"))']),
+  ].join('\n')
+}
+
+const quoted = (path: string): string => JSON.stringify(path)

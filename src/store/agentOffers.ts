@@ -1,0 +1,60 @@
+import type { Reader, Transaction } from './database.ts'
+
+/** A model, mode or effort that an agent offers. */
+export interface Offered {
+  id: string
+  name: string
+}
+/** What an agent offered when it was last started on a machine; `profile` is '' without one. Lists are JSON text. */
+export interface OffersRow {
+  host: string
+  agent: string
+  profile: string
+  version: string | null
+  models: string
+  modes: string
+  efforts: string
+  signedIn: number | null
+  seenAt: string | null
+  /** How its last check ended, as JSON; null before the first. */
+  checkState: string | null
+}
+
+const fields =
+  'host, agent, profile, version, models, modes, efforts, signed_in AS signedIn, seen_at AS seenAt, check_state AS checkState'
+
+export const listOffers = (db: Reader, host: string): Promise<OffersRow[]> =>
+  db.all(`SELECT ${fields} FROM agent_offers WHERE host = ?`, [host])
+
+/** What an agent offers on any machine, the latest first. */
+export const listOffersOf = (db: Reader, agent: string, profile: string): Promise<OffersRow[]> =>
+  db.all(`SELECT ${fields} FROM agent_offers WHERE agent = ? AND profile = ? ORDER BY seen_at DESC`, [agent, profile])
+
+/** Upserts an agent's offers; fields that are not named stay. */
+export async function writeOffers(
+  tx: Transaction,
+  { host, agent, profile, ...change }: Pick<OffersRow, 'host' | 'agent' | 'profile'> & Partial<OffersRow>,
+): Promise<void> {
+  await tx.run('INSERT INTO agent_offers (host, agent, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING', [
+    host,
+    agent,
+    profile,
+  ])
+  await tx.run(
+    `UPDATE agent_offers SET version = coalesce(?, version), models = coalesce(?, models), modes = coalesce(?, modes),
+       efforts = coalesce(?, efforts), signed_in = coalesce(?, signed_in), seen_at = coalesce(?, seen_at), check_state = coalesce(?, check_state)
+     WHERE host = ? AND agent = ? AND profile = ?`,
+    [
+      change.version,
+      change.models,
+      change.modes,
+      change.efforts,
+      change.signedIn,
+      change.seenAt,
+      change.checkState,
+      host,
+      agent,
+      profile,
+    ],
+  )
+}

@@ -1,0 +1,28 @@
+import { exportReviews } from '../store/exports.ts'
+import { entriesOf } from '../store/record.ts'
+import { insertReview, insertReviewComment } from '../store/reviews.ts'
+import { part } from './part.ts'
+import { Review } from './records.ts'
+
+const cardsAPage = 500
+const { item: Comment } = Review.entries.comments.wrapped.pipe[0]
+const readReviewRecords = exportReviews(entriesOf(Review), entriesOf(Comment))
+
+/** Reviews with their comments and what agents answered. The files as they were stay in the repository that keeps them. */
+export const reviews = part({
+  name: 'reviews',
+  schema: Review,
+  maxRecords: 1_000_000,
+  read: async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await readReviewRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+  },
+  check: ({ cardId }, known) => void known.find('cards', cardId, 'cardId'),
+  write: async (tx, { comments, ...review }, made) => {
+    const card = made.rows.cards.get(review.cardId)
+    if (!card) return
+    const reviewId = await insertReview(tx, { ...review, cardId: card.id })
+    for (const comment of comments) await insertReviewComment(tx, { ...comment, reviewId })
+  },
+})

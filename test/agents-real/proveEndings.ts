@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { processesWith } from '../support/processes/trees.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import type { AgentUnderTest } from './proveAgent.ts'
+
+/** The agent hands over to a fresh session, and its process is killed in that one. */
+export function proveEndings({ real: started, cell }: AgentUnderTest): void {
+  test('hands its work over to a fresh session, which fails as crashed where its process is killed', async () => {
+    const real = started()
+    const { client } = real.board
+    const { id: cardId } = await real.create('Relay')
+    const ref = { projectId: real.projectId, cardId }
+    const untilAsked = (what: string, isMain = false) => {
+      const before = real.model.asked.length
+      return eventually(
+        `a request with ${what}`,
+        () =>
+          real.model.asked
+            .slice(before)
+            .find(({ body, offersTools }) => (offersTools || !isMain) && JSON.stringify(body).includes(what)),
+        120_000,
+      )
+    }
+    real.model.play({ fails: 'stalls' })
+    const before = real.model.asked.length
+    await real.start(cardId)
+    await eventually('the request', () => real.model.asked.length > before, 120_000)
+    const handoff = 'The goal is a harbour.'
+    real.model.play({ text: handoff })
+    const [, taken] = await Promise.all([
+      client.agents.relay(ref),
+      untilAsked('You take over from an earlier session.'),
+      // Gemini has a model choose the model before.
+      untilAsked('Your session ends here', true).then(() => real.model.play({ fails: 'stalls' })),
+    ])
+    expect(JSON.stringify(taken.body)).toContain(handoff)
+    expect((await client.agents.sessions(ref)).map(({ status }) => status).sort()).toEqual(['completed', 'running'])
+    cell('relay', 'yes')
+    const leaders = processesWith(real.dataDir).filter(pid => isAgentOf(real.board.pid, pid))
+    expect(leaders).toHaveLength(1)
+    process.kill(leaders[0]!, 'SIGKILL')
+    await eventually('the end', async () => !(await real.card(cardId)).hasActiveAgent, 30_000)
+    expect(await real.card(cardId)).toMatchObject({ status: 'failed', statusReason: 'crashed' })
+    await real.untilNoneRuns()
+    cell('agent killed', 'crashed')
+  })
+}
+
+/** The process that a server started for an agent, and not its watchdog. */
+function isAgentOf(server: number, pid: number): boolean {
+  const parent = /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))![1]
+  return Number(parent) === server && readFileSync(`/proc/${pid}/environ`, 'latin1').includes('BOARD_RUN_ID=')
+}

@@ -1,0 +1,36 @@
+// Runs the tests with real agents (npm run test:agents, with vitest's own arguments). Where this account may, in a network of
+// their own that has nothing but loopback: what an agent tries beyond it is seen by the tests and reaches nobody.
+import { compareTable } from './table.mjs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+// In Codex's own sandbox /dev is another one, and what tests keep in /dev/shm is not there.
+process.env.BOARD_TEST_ON_DISK = '1'
+
+const folder = mkdtempSync(join(tmpdir(), 'board-agents-'))
+const resolver = join(folder, 'resolv.conf')
+// Nobody answers there. But the question is asked, so that the trace has the name.
+writeFileSync(resolver, 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n')
+const alone = ['unshare', '--net', '--mount', '--map-root-user', 'sh', '-c']
+const isRoot = process.getuid?.() === 0
+if (isRoot) alone.splice(3, 1)
+const prepare = `ip link set lo up && mount --bind '${resolver}' /etc/resolv.conf`
+const isAble = spawnSync(alone[0], [...alone.slice(1), prepare], { stdio: 'ignore' }).status === 0
+const command = [
+  process.execPath,
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--project',
+  'agents',
+  ...process.argv.slice(2).filter(each => each !== '--table'),
+]
+if (!isAble)
+  console.error('LEFT OUT: a network of their own for the real agents; unshare, ip or mount is not allowed here.')
+const [program, ...rest] = isAble ? [...alone, `${prepare} && exec "$@"`, 'sh', ...command] : command
+const cells = join(folder, 'cells')
+const { status } = spawnSync(program, rest, { stdio: 'inherit', env: { ...process.env, BOARD_AGENT_CELLS: cells } })
+const isTrue = compareTable(cells, process.argv.includes('--table'))
+rmSync(folder, { recursive: true, force: true })
+process.exitCode = status || (isTrue ? 0 : 1)

@@ -1,0 +1,188 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+
+type Settings = NonNullable<Parameters<AgentBoard['client']['projects']['update']>[0]['sandbox']>
+
+const said = async (board: AgentBoard, cardId: string) =>
+  (await board.messages(cardId)).map(({ content }) => content).join('\n')
+
+describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
+  let board: AgentBoard
+  beforeAll(async () => {
+    board = await startAgentBoard({ echo: { fixture: 'echo' } }, { sandbox: 'auto' })
+  })
+  afterAll(() => board.close())
+
+  const run = async (command: string, settings: Settings = {}): Promise<Card> => {
+    const none = { memoryMb: null, processes: null, fileMb: null, minutes: null, network: 'full' as const }
+    await board.client.projects.update({ id: board.projectId, sandbox: { ...none, ...settings } })
+    const { id } = await board.client.cards.create({
+      projectId: board.projectId,
+      title: 'Shell',
+      kind: 'terminal',
+      command,
+      columnId: board.columns.active,
+    })
+    return board.until(id, 'an end', ({ status }) => ['completed', 'failed'].includes(status), 60_000)
+  }
+  const sessionOf = ({ id }: Card) => board.client.agents.get({ projectId: board.projectId, cardId: id })
+  const fileOf = ({ id }: Card, name: string) => join(board.dataDir, 'worktrees', board.projectId, id, name)
+
+  test('says what kept it apart', async () => {
+    expect(await board.client.agents.sandbox()).toEqual({
+      mode: 'auto',
+      kind: 'bubblewrap',
+      reason: null,
+      advice: null,
+    })
+    expect(await sessionOf(await run('true'))).toMatchObject({ sandbox: { kind: 'bubblewrap', network: 'full' } })
+  })
+
+  test('works in its worktree with the tools of a project', async () => {
+    const card = await run(
+      [
+        'set -e',
+        "node -e \"require('fs').writeFileSync('made', process.version)\"",
+        'npm --version',
+        'git status',
+        'sh -c "echo 1 > $TMPDIR/x"',
+        'test "$(ls -A "$HOME/.ssh" 2> /dev/null)" = ""',
+      ].join('; '),
+    )
+    expect(card.status, (await sessionOf(card)).summary ?? '').toBe('completed')
+    expect(readFileSync(fileOf(card, 'made'), 'utf8')).toBe(process.version)
+  })
+
+  test('reports the signal that ended its command', async () => {
+    const card = await run('kill -9 $$')
+    expect(card).toMatchObject({ status: 'failed', statusReason: 'crashed' })
+  })
+
+  test('gets the time after TERM to put its things in order', async () => {
+    const { id } = await board.client.cards.create({
+      projectId: board.projectId,
+      title: 'Slow',
+      kind: 'terminal',
+      command: 'trap "echo saved > saved; exit" TERM; touch ready; while :; do sleep 0.05; done',
+      columnId: board.columns.active,
+    })
+    const place = { id } as Card
+    await board.until(id, 'its start', () => existsSync(fileOf(place, 'ready')))
+    await board.client.agents.cancel({ projectId: board.projectId, cardId: id })
+    await eventually('what it saved', () => existsSync(fileOf(place, 'saved')))
+    expect(readFileSync(fileOf(place, 'saved'), 'utf8')).toBe('saved\n')
+  })
+
+  test.each([
+    [
+      'memory',
+      'node -e "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)"',
+      { memoryMb: 200 },
+      /200 MB/,
+    ],
+    [
+      'process',
+      'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do sleep 100 & done; wait',
+      { processes: 8 },
+      /8 processes/,
+    ],
+  ] as const)(
+    'ends with the reason %s_limit when it uses more than the project allows',
+    async (name, command, settings, words) => {
+      const card = await run(command, settings)
+      expect(card).toMatchObject({ status: 'failed', statusReason: `${name}_limit` })
+      expect(await said(board, card.id)).toMatch(words)
+    },
+  )
+
+  test('ends with the reason file_limit when its command writes a file that is too large', async () => {
+    const card = await run('exec head -c 3000000 /dev/zero > large', { fileMb: 1 })
+    expect(card).toMatchObject({ status: 'failed', statusReason: 'file_limit' })
+  })
+
+  test('reaches the board and nobody else with the network none', async () => {
+    const other = createServer((_, response) => response.end('hello'))
+    await new Promise<void>(done => other.listen(0, '127.0.0.1', done))
+    const { port } = other.address() as AddressInfo
+    const ask = (url: string) => `node -e "fetch('${url}').then(() => process.exit(0), () => process.exit(7))"`
+    const card = await run(`${ask('$BOARD_URL/api/health')} && ! ${ask(`http://127.0.0.1:${port}`)}`, {
+      network: 'none',
+    })
+    other.close()
+    expect(card.status).toBe('completed')
+    expect(await sessionOf(card)).toMatchObject({ sandbox: { network: 'none' } })
+  })
+
+  test('reaches listed hosts alone with the network listed, and tells how to allow those that were refused', async () => {
+    const ask = 'curl -sS -o /dev/null -w "%{http_code}" http://refused.example.org/'
+    const card = await run(ask, { network: 'listed', hosts: ['example.com'] })
+    const asked = await eventually('the host on record', async () => {
+      const { sandbox } = await sessionOf(card)
+      return sandbox!.asked.length > 0 && sandbox!.asked
+    })
+    expect(asked).toEqual([{ host: 'refused.example.org', port: 80, allowed: false, count: 1 }])
+    expect(await said(board, card.id)).toContain(
+      `board projects sandbox ${board.projectId} --allow refused.example.org`,
+    )
+  })
+
+  test('runs outside of it where the project says so, and says that', async () => {
+    const card = await run(`test -f '${join(board.dataDir, 'board.db')}'`, { walls: 'off' })
+    expect(card.status).toBe('completed')
+    expect(await sessionOf(card)).toMatchObject({ sandbox: { kind: 'none', network: 'full' } })
+  })
+})
+
+describe('a server without a sandbox', () => {
+  let board: AgentBoard
+  beforeAll(async () => {
+    board = await startAgentBoard({ echo: { fixture: 'echo' } }, { sandbox: 'off' })
+  })
+  afterAll(() => board.close())
+
+  test('starts no agent of a project that requires one, and says what to do', async () => {
+    await board.client.projects.update({ id: board.projectId, sandbox: { walls: 'require' } })
+    const { id } = await board.start('echo')
+    expect(await board.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
+    expect(await said(board, id)).toMatch(/--sandbox auto/)
+  })
+
+  test.each([
+    ['hosts', { hosts: ['*'] }],
+    ['hosts', { hosts: ['http://example.org'] }],
+    ['hosts', { hosts: ['example.org:99999'] }],
+    ['caches', { caches: ['~/.ssh'] }],
+    ['caches', { caches: ['/etc'] }],
+    ['caches', { caches: ['~/../x'] }],
+    ['memoryMb', { memoryMb: 1 }],
+    ['network', { network: 'some' }],
+  ])('refuses settings with wrong %s and names the field', async (field, sandbox) => {
+    await expect(
+      board.client.projects.update({ id: board.projectId, sandbox: sandbox as Settings }),
+    ).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: [{ path: expect.stringContaining(`sandbox.${field}`) }],
+    })
+  })
+
+  test('keeps what a change does not name', async () => {
+    await board.client.projects.update({ id: board.projectId, sandbox: { network: 'listed', hosts: ['example.org'] } })
+    await board.client.projects.update({ id: board.projectId, sandbox: { minutes: 5 } })
+    expect((await board.client.projects.get({ id: board.projectId })).sandbox).toEqual({
+      walls: 'require',
+      network: 'listed',
+      hosts: ['example.org'],
+      caches: [],
+      memoryMb: null,
+      processes: null,
+      fileMb: null,
+      minutes: 5,
+    })
+  })
+})

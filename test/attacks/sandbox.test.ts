@@ -1,0 +1,251 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { slowdown } from '../support/waiting/eventually.ts'
+import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+
+const secret = 'what nobody may read'
+const program = resolve(import.meta.dirname, '../fixtures/attacks/sandbox.mjs')
+/** Without the sandbox these need root, too. */
+const needRoot = [
+  'read files that only root may read',
+  'write into the system',
+  "write into the system's settings",
+  'write a control of the kernel',
+  'mount something',
+  'change the root folder',
+  'make a device',
+  "change the machine's name",
+  'have any capability',
+]
+/** What carries the session's mark is found and ended without a sandbox, too. */
+const failAnyway = ['outlive its session', 'outlive its session by a double fork']
+const isRoot = process.geteuid?.() === 0
+
+let home: string
+const ownHome = process.env.HOME
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'board-home-'))
+  process.env.HOME = home
+})
+afterAll(() => {
+  process.env.HOME = ownHome
+  rmSync(home, { recursive: true, force: true })
+})
+
+describe.skipIf(!hasBubblewrap)('an agent that tries to get out', () => {
+  test('succeeds with every attempt where there is no sandbox, so that each of them is one', async () => {
+    const results = await attack('off')
+    const expected = Object.keys(results).filter(
+      name => !failAnyway.includes(name) && (isRoot || !needRoot.includes(name)),
+    )
+    expect(expected.filter(name => !results[name])).toEqual([])
+    expect(expected.length).toBeGreaterThanOrEqual(40)
+  })
+
+  test('succeeds with none of them in the sandbox', async () => {
+    const results = await attack('require')
+    expect(Object.keys(results).filter(name => results[name])).toEqual([])
+  })
+
+  test('gets no cache that was made a link to something else', async () => {
+    const board = await startAgentBoard({}, { sandbox: 'require' })
+    try {
+      mkdirSync(join(home, 'keys'))
+      symlinkSync(join(home, 'keys'), join(home, '.tool-cache'))
+      await board.client.projects.update({ id: board.projectId, sandbox: { caches: ['~/.tool-cache'] } })
+      const { id } = await board.client.cards.create({
+        projectId: board.projectId,
+        title: 'Cache',
+        kind: 'terminal',
+        columnId: board.columns.active,
+        command: 'touch ~/.tool-cache/planted',
+      })
+      expect(await board.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
+      expect(existsSync(join(home, 'keys/planted'))).toBe(false)
+    } finally {
+      await board.close()
+    }
+  })
+})
+
+/** Runs the attempts on a board of their own. Returns which of them succeeded. */
+async function attack(sandbox: 'off' | 'require'): Promise<Record<string, boolean>> {
+  const board = await startAgentBoard({}, { sandbox }, makeTarget)
+  const victims = await openVictims()
+  try {
+    const aims = await placeAims(board, victims)
+    await board.client.projects.update({ id: board.projectId, sandbox: { network: 'none', fileMb: 16 } })
+    const card = await board.client.cards.create({
+      projectId: board.projectId,
+      title: 'Attack',
+      kind: 'terminal',
+      columnId: board.columns.active,
+      command: `git config user.name x 2> /dev/null; node attack.mjs '${JSON.stringify(aims)}' > log 2>&1`,
+    })
+    const ended = await board.until(
+      card.id,
+      'an end',
+      ({ status }) => ['completed', 'failed'].includes(status),
+      120_000,
+    )
+    const worktree = worktreeOf(board, card.id)
+    expect(ended.status, readFileSync(join(worktree, 'log'), 'utf8')).toBe('completed')
+    const { results, seen } = JSON.parse(readFileSync(join(worktree, 'results.json'), 'utf8')) as {
+      results: Record<string, boolean>
+      seen: Record<string, string>
+    }
+    for (const [name, path] of Object.entries(seen)) {
+      results[name] = existsSync(path)
+      rmSync(path, { force: true })
+    }
+    for (const [name, isDone] of Object.entries(changesOf(board.path))) results[name] &&= isDone
+    await keepAlive(worktree, results)
+    return results
+  } finally {
+    await victims.close()
+    await board.close()
+  }
+}
+
+const worktreeOf = ({ dataDir, projectId }: AgentBoard, cardId: string) => join(dataDir, 'worktrees', projectId, cardId)
+
+/** What was left behind lives where its file changes. */
+async function keepAlive(worktree: string, results: Record<string, boolean>): Promise<void> {
+  const read = (name: string) => {
+    const path = join(worktree, name)
+    return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  }
+  const names = Object.keys(results).filter(name => name.startsWith('outlive'))
+  const before = names.map((_, index) => read(`alive-${index + 1}`))
+  const isAlive = () => names.map((_, index) => read(`alive-${index + 1}`) !== before[index])
+  // Longer where the machine is busy: what lives writes twenty times a second.
+  const until = performance.now() + 500 * slowdown()
+  while (performance.now() < until && isAlive().includes(false)) await delay(20)
+  for (const [index, alive] of isAlive().entries()) results[names[index]!] = alive
+}
+
+interface Victims {
+  mark: string
+  victimPid: number
+  segment: number
+  socket: string
+  loopbackPort: number
+  close(): Promise<void>
+}
+
+/** Another program of the same account, with sockets and shared memory of its own. */
+async function openVictims(): Promise<Victims> {
+  const mark = `mark${process.pid}${Date.now()}`
+  const victim: ChildProcess = spawn('/bin/sh', ['-c', 'sleep 1000', `victim-${mark}`], { stdio: 'ignore' })
+  const socket = join(home, `${mark}.sock`)
+  const listen = (where: string | number) =>
+    new Promise<Server>(done => {
+      const server = createServer(connection => connection.end())
+      if (typeof where === 'string') server.listen(where, () => done(server))
+      else server.listen(where, '127.0.0.1', () => done(server))
+    })
+  const servers = [await listen(socket), await listen(`\0${mark}`), await listen(0)]
+  const segment = Number(/id: (\d+)/.exec(execFileSync('ipcmk', ['-M', '4096'], { encoding: 'utf8' }))![1])
+  return {
+    mark,
+    victimPid: victim.pid!,
+    segment,
+    socket,
+    loopbackPort: (servers[2]!.address() as { port: number }).port,
+    close: async () => {
+      victim.kill('SIGKILL')
+      execFileSync('ipcrm', ['-m', String(segment)])
+      await Promise.all(servers.map(server => new Promise(done => server.close(done))))
+    },
+  }
+}
+
+/** A project with branches, a tag and the attacker's program. */
+function makeTarget(path: string): string {
+  makeRepository(path)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', path, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+      stdio: 'ignore',
+    })
+  copyFileSync(program, join(path, 'attack.mjs'))
+  git('add', '.')
+  git('commit', '-m', 'Add the program')
+  git('branch', 'aim-branch')
+  git('branch', 'aim-gone')
+  git('tag', 'aim-tag')
+  return path
+}
+
+/** Which attempts on a repository are seen in it: inside, Git works on a Git folder of the session's own. */
+function changesOf(path: string): Record<string, boolean> {
+  const git = (...args: string[]) => {
+    try {
+      return execFileSync('git', ['-C', path, ...args], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim()
+    } catch {
+      return ''
+    }
+  }
+  const tip = git('rev-parse', 'refs/heads/main')
+  return {
+    "write the repository's configuration": git('config', '--local', 'board.planted') !== '',
+    'plant a file monitor': git('config', '--local', 'core.fsmonitor') !== '',
+    'move another branch': git('rev-parse', 'refs/heads/aim-branch') !== tip,
+    'delete another branch': git('rev-parse', '--verify', 'refs/heads/aim-gone') === '',
+    'move a tag': git('rev-parse', 'refs/tags/aim-tag') !== tip,
+  }
+}
+
+/** What the attempts are for: files with the secret, a second project, another card's worktree. */
+async function placeAims(board: AgentBoard, { close: _, ...victims }: Victims) {
+  const other = board.folder('other')
+  mkdirSync(other, { recursive: true })
+  for (const file of [join(other, 'file'), join(home, 'secret')]) writeFileSync(file, secret)
+  writeFileSync(join(board.dataDir, 'secret.key'), secret, { mode: 0o600 })
+  writeFileSync(join(board.dataDir, 'daemon.json'), '{}', { mode: 0o600 })
+  const first = await board.client.cards.create({
+    projectId: board.projectId,
+    title: 'Other',
+    kind: 'terminal',
+    columnId: board.columns.active,
+    command: 'touch kept',
+  })
+  await board.untilStatus(first.id, 'completed')
+  const worktreePath = worktreeOf(board, first.id)
+  writeFileSync(join(worktreePath, 'theirs'), secret)
+  // The device of the worktrees, for hard links.
+  writeFileSync(join(board.dataDir, 'beside'), secret)
+  const object = execFileSync('git', ['-C', board.path, 'rev-parse', 'HEAD~1:README'], { encoding: 'utf8' }).trim()
+  return {
+    ...victims,
+    secret,
+    home,
+    homeFile: join(home, 'secret'),
+    dataDir: board.dataDir,
+    besideFile: join(board.dataDir, 'beside'),
+    serverPid: process.pid,
+    project: board.path,
+    otherProject: other,
+    otherWorktreeFile: join(worktreePath, 'theirs'),
+    otherGitDir: join(board.path, '.git/worktrees', first.id),
+    gitDir: join(board.path, '.git/worktrees', String(Number(first.id) + 1)),
+    object,
+  }
+}

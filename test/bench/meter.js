@@ -1,0 +1,70 @@
+// Measures inside a page, whose scripts find it as `boardMeter`. Times are of the system's clock, in ms, so that they can be told beside another process's.
+;(() => {
+  const now = () => performance.timeOrigin + performance.now()
+  const [entry] = performance.getEntriesByType('navigation')
+  let longestTask = 0
+  const noteTasks = tasks => {
+    for (const { duration } of tasks.getEntries()) longestTask = Math.max(longestTask, duration)
+  }
+  const tasks = new PerformanceObserver(noteTasks)
+  tasks.observe({ type: 'longtask' })
+
+  let gaps
+  let last
+  const step = at => {
+    if (!gaps) return
+    if (last !== undefined) gaps.push(at - last)
+    last = at
+    requestAnimationFrame(step)
+  }
+
+  /** When something that this selects stands in the document. */
+  const until = selector =>
+    new Promise((resolve, reject) => {
+      const isThere = () => document.querySelector(selector) !== null
+      if (isThere()) return resolve(now())
+      const giveUp = () => reject(new Error(`${selector} has not come in half a minute: ${document.body.innerText}`))
+      const timer = setTimeout(giveUp, 30_000)
+      const observer = new MutationObserver(() => {
+        if (!isThere()) return
+        clearTimeout(timer)
+        observer.disconnect()
+        resolve(now())
+      })
+      observer.observe(document, { childList: true, subtree: true, attributes: true, characterData: true })
+    })
+  const kept = new Map()
+
+  globalThis.boardMeter = {
+    now,
+    until,
+    /** Begins to look, so that nothing is missed between this and `kept`. */
+    keep(selector) {
+      kept.set(selector, until(selector))
+    },
+    kept: selector => kept.get(selector),
+    /** When the focus comes to what the selector selects. */
+    focused: selector =>
+      new Promise(resolve => {
+        addEventListener('focusin', ({ target }) => target.matches(selector) && resolve(now()))
+      }),
+    start() {
+      tasks.takeRecords()
+      ;[gaps, last, longestTask] = [[], undefined, 0]
+      requestAnimationFrame(step)
+    },
+    /** The time from frame to frame since `start`, and the longest task. */
+    stop() {
+      noteTasks({ getEntries: () => tasks.takeRecords() })
+      const measured = { gaps, longestTask }
+      gaps = undefined
+      return measured
+    },
+    firstByte: () => performance.timeOrigin + entry.responseStart,
+    painted: async () => {
+      const find = () => performance.getEntriesByName('first-contentful-paint')[0]
+      while (!find()) await new Promise(resolve => setTimeout(resolve, 5))
+      return performance.timeOrigin + find().startTime
+    },
+  }
+})()

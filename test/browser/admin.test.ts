@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser, visitors, type Visited } from '../support/browsers/browser.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+
+describe.skipIf(noBrowser !== undefined)('administration', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let ada: Visited
+  beforeEach(async () => {
+    board = await startBoard()
+    const { token } = await board.client.auth.setup({
+      email: 'ada@example.org',
+      password: 'correct horse',
+      displayName: 'Ada',
+    })
+    ada = { url: board.url, token }
+  })
+  afterEach(() => board.close())
+
+  test('makes an account with a password that is shown once, changes its role and deletes it by its email typed', async () => {
+    const { page, barriers } = await visit(ada, { at: '#/admin/users' })
+    await page.getByRole('button', { name: 'New user' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Bob')
+    await page.getByLabel('Email', { exact: true }).fill('bob@example.org')
+    await page.getByRole('button', { name: 'Make the account' }).click()
+    const password = await page.getByRole('dialog').getByLabel('Password', { exact: true }).inputValue()
+    expect((await board.client.auth.login({ email: 'bob@example.org', password })).user.displayName).toBe('Bob')
+    await page.getByRole('button', { name: 'I have copied it' }).click()
+    expect(await barriers()).toEqual([])
+
+    await page.getByRole('combobox', { name: 'Role of bob@example.org' }).selectOption('Administrator')
+    await eventually('the role', async () => (await listed('bob@example.org'))?.role === 'admin')
+    await page.getByRole('button', { name: 'Actions for bob@example.org' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByLabel('Type bob@example.org').fill('bob')
+    await page.getByRole('button', { name: 'Delete the account' }).click()
+    await page.getByRole('alert').getByText('Type bob@example.org to go on.').waitFor()
+    await page.getByLabel('Type bob@example.org').fill('bob@example.org')
+    await page.getByRole('button', { name: 'Delete the account' }).click()
+    await page.getByText('bob@example.org was deleted.').waitFor()
+    expect(await listed('bob@example.org')).toBeUndefined()
+  })
+
+  const listed = async (email: string) =>
+    (await board.as(ada.token).users.list()).users.find(user => user.email === email)
+
+  test('an organization takes a member who is found by name, gives its projects a credential, and is exported', async () => {
+    const client = board.as(ada.token)
+    await client.users.create({ email: 'bob@example.org', name: 'Bob', role: 'user' })
+    const { id } = await client.organizations.create({ name: 'Shop' })
+    const credential = await client.credentials.create({
+      name: 'mine',
+      provider: 'anthropic',
+      apiKey: 'sk-ant-1234567890',
+    })
+    const { page, barriers } = await visit(ada, { at: '#/admin/organizations' })
+    const shop = page.getByRole('region', { name: 'Shop' })
+    await shop.getByLabel('Email of a user').fill('bob@ex')
+    await shop.locator('datalist option[value="bob@example.org"]').waitFor({ state: 'attached' })
+    await shop.getByLabel('Email of a user').fill('bob@example.org')
+    await shop.getByRole('button', { name: 'Add', exact: true }).click()
+    await shop.getByRole('combobox', { name: 'Role of bob@example.org' }).waitFor()
+    await shop.getByLabel('Credential of its projects').selectOption('mine')
+    await page.getByText('Its projects use that credential now.').waitFor()
+    expect((await client.organizations.get({ id })).defaultCredentialId).toBe(credential.id)
+    expect(await barriers()).toEqual([])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      shop.getByRole('button', { name: 'Export Shop with its projects' }).click(),
+    ])
+    expect(readFileSync((await download.path())!, 'utf8')).toContain('Shop')
+  })
+
+  test('makes a backup, and restores it by its name typed', async () => {
+    const client = board.as(ada.token)
+    const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })
+    const { page, barriers } = await visit(ada, { at: '#/admin/backups' })
+    await page.getByRole('button', { name: 'Back up now' }).click()
+    await page.getByText('was made and verified').waitFor()
+    const { filename } = (await client.backups.list())[0]!
+    expect(await barriers()).toEqual([])
+    await client.cards.create({ projectId, title: 'Later' })
+    await client.projects.create({ name: 'later', path: board.folder('later') })
+
+    await page.getByRole('button', { name: `Actions for ${filename}` }).click()
+    await page.getByRole('menuitem', { name: 'Restore…' }).click()
+    await page.getByLabel(`Type ${filename}`).fill(filename)
+    await page.getByRole('button', { name: 'Restore it' }).click()
+    await page.getByText('Restored. What was there before is in').waitFor()
+    await page.getByRole('cell', { name: 'kept by a restore' }).waitFor()
+    await page.getByRole('navigation', { name: 'Projects' }).getByRole('link', { name: 'work' }).waitFor()
+    await eventually(
+      'the later project is gone',
+      async () => (await page.getByRole('link', { name: 'later', exact: true }).count()) === 0,
+    )
+    expect(await board.client.cards.list({ projectId })).toEqual([])
+  })
+
+  test('a restore ends the sign-ins of everybody else, who sign in above what they see, which is read anew', async () => {
+    const client = board.as(ada.token)
+    const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })
+    await client.cards.create({ projectId, title: 'Earlier' })
+    const { filename } = await client.backups.create({ withKey: false })
+    await client.projects.create({ name: 'later', path: board.folder('later') })
+    await client.cards.create({ projectId, title: 'Later' })
+    const { page } = await visit(ada, { at: `#/projects/${projectId}` })
+    await page.getByRole('link', { name: 'later', exact: true }).waitFor()
+    await page.getByText('Later', { exact: true }).waitFor()
+    await client.backups.restore({ filename })
+
+    const dialog = page.getByRole('dialog', { name: 'Your sign-in has ended' })
+    await dialog.getByLabel('Email').fill('ada@example.org')
+    await dialog.getByLabel('Password').fill('correct horse')
+    await dialog.getByRole('button', { name: 'Sign in' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Earlier', { exact: true }).waitFor()
+    await page.getByText('Later', { exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'later', exact: true }).waitFor({ state: 'detached' })
+    // What happens from here on is seen as before.
+    await client.cards.create({ projectId, title: 'After it' })
+    await page.getByText('After it', { exact: true }).waitFor()
+  })
+
+  test('a restore of a backup without accounts asks for the first one above what is shown, and goes on', async () => {
+    const bare = await startBoard()
+    try {
+      const { id: projectId } = await bare.client.projects.create({ name: 'work', path: bare.folder('work') })
+      await bare.client.cards.create({ projectId, title: 'Earlier' })
+      const { filename } = await bare.client.backups.create({ withKey: false })
+      const ada = { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }
+      const { token } = await bare.client.auth.setup(ada)
+      await bare.client.cards.create({ projectId, title: 'Later' })
+      const { page, barriers } = await visit({ url: bare.url, token }, { at: `#/projects/${projectId}` })
+      await page.getByText('Later', { exact: true }).waitFor()
+      await bare.client.backups.restore({ filename })
+
+      const dialog = page.getByRole('dialog', { name: 'Your sign-in has ended' })
+      await dialog.getByText('This server has no accounts yet.').waitFor()
+      expect(await barriers()).toEqual([])
+      await dialog.getByLabel('Name', { exact: true }).fill('Ada')
+      await dialog.getByLabel('Email').fill(ada.email)
+      await dialog.getByLabel('Password').fill(ada.password)
+      await dialog.getByRole('button', { name: 'Make the first account' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByText('Earlier', { exact: true }).waitFor()
+      await page.getByText('Later', { exact: true }).waitFor({ state: 'detached' })
+      expect((await bare.client.users.list()).users.map(({ email }) => email)).toEqual([ada.email])
+    } finally {
+      await bare.close()
+    }
+  })
+
+  test('follows the log, and finds all of a request', async () => {
+    const { page, barriers } = await visit(ada, { at: '#/admin/logs' })
+    const entries = page.getByRole('list', { name: 'Log entries' })
+    await entries.waitFor()
+    await board.as(ada.token).projects.create({ name: 'work', path: board.folder('work') })
+    const made = entries.getByRole('listitem').filter({ hasText: 'POST /api/projects 201' })
+    await made.waitFor()
+    expect(await barriers()).toEqual([])
+    await made.getByRole('button', { name: /Only the request/ }).click()
+    await eventually('one entry alone', async () => (await entries.getByRole('listitem').count()) === 1)
+    await made.waitFor()
+  })
+
+  test('an administrator is offered nothing that is a super administrator’s', async () => {
+    const { generatedPassword: password } = await board
+      .as(ada.token)
+      .users.create({ email: 'eve@example.org', name: 'Eve', role: 'admin' })
+    const { token } = await board.client.auth.login({ email: 'eve@example.org', password })
+    const { page } = await visit({ url: board.url, token }, { at: '#/admin' })
+    const sections = page.getByRole('navigation', { name: 'Administration' }).getByRole('link')
+    await sections.first().waitFor()
+    expect(await sections.allTextContents()).toEqual([
+      'Users',
+      'Organizations',
+      'Agents',
+      'Agent profiles',
+      'Context relay',
+      'Log',
+      'Daemons',
+    ])
+    await page.getByRole('cell', { name: 'ada@example.org' }).first().waitFor()
+    expect(await page.getByRole('button', { name: 'Actions for ada@example.org' }).count()).toBe(0)
+  })
+
+  test('takes the keys of a shortcut as they are pressed, names who loses them, and gives the usual ones back', async () => {
+    const { page, barriers } = await visit(ada, { at: '#/me/shortcuts' })
+    const client = board.as(ada.token)
+    await page.getByRole('button', { name: 'Change the keys: add a card' }).click()
+    const field = page.getByLabel('Press the keys, one or two after each other')
+    await field.press('j')
+    await page.getByRole('alert').getByText('j means already: go down. It is taken away there').waitFor()
+    expect(await barriers()).toEqual([])
+    await page.getByRole('button', { name: 'Use it alone' }).click()
+    await page.getByRole('button', { name: 'Usual keys again: add a card' }).waitFor()
+    expect(await client.settings.getShortcuts()).toMatchObject({ add: 'j', down: 'down' })
+    await page.getByRole('button', { name: 'Reset all' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset all' }).click()
+    await page.getByRole('button', { name: 'Usual keys again: add a card' }).waitFor({ state: 'detached' })
+    expect(await client.settings.getShortcuts()).toMatchObject({ add: 'n', down: 'j,down' })
+  })
+})

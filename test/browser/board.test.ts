@@ -1,0 +1,212 @@
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('the board', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let projectId: string
+  let columns: Awaited<ReturnType<TestBoard['client']['columns']['list']>>
+  beforeEach(async () => {
+    ;({ board, projectId } = await startBoardWithProject())
+    columns = await board.client.columns.list({ projectId })
+  })
+  afterEach(() => board.close())
+
+  const add = (title: string, at = 0) =>
+    board.client.cards.create({ projectId, title, columnId: columns[at]!.id, deferred: true })
+  const column = (page: Page, name: string) => page.getByRole('region', { name: new RegExp(`^${name},`) })
+  const titles = (page: Page, name: string) => column(page, name).locator('.card-title').allInnerTexts()
+  const card = (page: Page, title: string) => page.getByRole('link', { name: title, exact: true })
+  const open = async (options = {}) => {
+    const visitor = await visit(board, { at: `#/projects/${projectId}`, ...options })
+    await column(visitor.page, 'Backlog').waitFor()
+    return visitor
+  }
+  const until = async (read: () => Promise<unknown>, wanted: unknown) => {
+    await expect.poll(read, { timeout: 20_000 }).toEqual(wanted)
+  }
+
+  test('two windows see each other’s moves, and the page has no barriers in both themes', async () => {
+    await add('First')
+    await add('Second')
+    const { page, barriers } = await open()
+    const other = await open({ colorScheme: 'dark' })
+    await card(page, 'First').focus()
+    await page.keyboard.press('L')
+    await page.getByRole('dialog').or(page.getByText('Moved card')).first().waitFor()
+    await until(() => titles(other.page, 'In Progress'), ['First'])
+    await until(() => titles(other.page, 'Backlog'), ['Second'])
+    expect(await barriers()).toEqual([])
+    expect(await other.barriers()).toEqual([])
+  })
+
+  test('a card shows its agent, its attachments as they come, and who made it, by which cards are filtered', async () => {
+    const { id: cardId } = await add('Of Anna')
+    await board.client.cards.update({ projectId, cardId, agent: 'qwen' })
+    await board.as().auth.setup({ email: 'anna@example.org', password: 'a long password', displayName: 'Anna Berg' })
+    const email = 'bo@example.org'
+    const { generatedPassword: password } = await board.client.users.create({ email, name: 'Bo Dahl', role: 'user' })
+    await board.client.members.add({ id: projectId, email })
+    const bo = await board.as().auth.login({ email, password })
+    await board.as(bo.token).cards.create({ projectId, title: 'Of Bo' })
+    const { page, barriers } = await open()
+    const tile = (title: string) => page.locator('.card').filter({ hasText: title })
+    await tile('Of Anna').getByText('qwen').waitFor()
+    await tile('Of Anna').getByRole('img', { name: 'made by Anna Berg' }).waitFor()
+    const file = { path: 'package.json' }
+    const { id: attachmentId } = await board.client.attachments.create({ projectId, cardId, file })
+    await tile('Of Anna').getByRole('img', { name: '1 attachment' }).waitFor()
+    await board.client.attachments.delete({ attachmentId })
+    await tile('Of Anna').getByRole('img', { name: '1 attachment' }).waitFor({ state: 'detached' })
+    const filterBy = async (name: string) => {
+      await page.getByRole('button', { name: 'Filter by' }).click()
+      await page.getByRole('menu').getByText(name, { exact: true }).click()
+    }
+    await filterBy('Person Bo Dahl')
+    await until(() => titles(page, 'Backlog'), ['Of Bo'])
+    await filterBy('Show all')
+    await filterBy('Agent qwen')
+    await until(() => titles(page, 'Backlog'), ['Of Anna'])
+    expect(await barriers()).toEqual([])
+  })
+
+  test('cards take one line each where the person wants it so, in every window', async () => {
+    await add('One')
+    const { page, barriers } = await open()
+    const height = async () => (await page.locator('.card').boundingBox())!.height
+    const usual = await height()
+    await card(page, 'One').focus()
+    await page.keyboard.press('z')
+    await expect.poll(height).toBeLessThan(usual - 20)
+    await until(() => page.locator(':focus').innerText(), 'One')
+    expect(await barriers()).toEqual([])
+    const other = await open({ colorScheme: 'dark' })
+    expect((await other.page.locator('.card').boundingBox())!.height).toBe(await height())
+    expect(await other.barriers()).toEqual([])
+  })
+
+  test('a card is dragged with the mouse to its place in another column', async () => {
+    for (const title of ['One', 'Two', 'Three']) await add(title)
+    await add('There', 2)
+    const { page } = await open()
+    const from = (await card(page, 'Two').boundingBox())!
+    const to = (await column(page, 'Done').locator('.card').boundingBox())!
+    await page.mouse.move(from.x + 10, from.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(from.x + 40, from.y + 20, { steps: 4 })
+    await page.mouse.move(to.x + 40, to.y + to.height - 4, { steps: 8 })
+    await page.mouse.up()
+    await until(() => titles(page, 'Done'), ['There', 'Two'])
+    await until(() => titles(page, 'Backlog'), ['One', 'Three'])
+    const stored = await board.client.cards.list({ projectId, columnId: columns[2]!.id, offset: 0 })
+    expect(stored.map(({ title }) => title)).toEqual(['There', 'Two'])
+  })
+
+  test('cards move by the keyboard alone, the focus goes with them, and undo brings them back', async () => {
+    for (const title of ['One', 'Two', 'Three']) await add(title)
+    const { page } = await open()
+    await card(page, 'One').focus()
+    await page.keyboard.press('J')
+    await until(() => titles(page, 'Backlog'), ['Two', 'One', 'Three'])
+    await until(() => page.locator(':focus').innerText(), 'One')
+    await page.keyboard.press('v')
+    await page.keyboard.press('v')
+    await page.getByText('2 selected', { exact: true }).first().waitFor()
+    await page.keyboard.press('c')
+    await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+    await until(() => titles(page, 'Done'), ['One', 'Three'])
+    await page.keyboard.press('u')
+    await until(() => titles(page, 'Backlog'), ['Two', 'One', 'Three'])
+    await page.keyboard.press('u')
+    await until(() => titles(page, 'Backlog'), ['One', 'Two', 'Three'])
+    await until(
+      async () =>
+        (await board.client.cards.list({ projectId, columnId: columns[0]!.id, offset: 0 })).map(({ title }) => title),
+      ['One', 'Two', 'Three'],
+    )
+  })
+
+  test('a move that the server refuses is taken back, with its reason', async () => {
+    await add('One')
+    const doomed = await add('Two')
+    const { page } = await open()
+    await card(page, 'Two').focus()
+    await page.route('**/api/projects/*/cards/*/move', route =>
+      board.client.columns
+        .list({ projectId })
+        .then(() => route.continue({ url: route.request().url().replace(`/cards/${doomed.id}/`, '/cards/999999/') })),
+    )
+    await page.keyboard.press('L')
+    await page.getByRole('alert').getByText(`Card ${doomed.id} is where it was`).waitFor()
+    await until(() => titles(page, 'Backlog'), ['One', 'Two'])
+  })
+
+  test('cards are added one after the other, filtered, and found in the palette', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'Add a card to Backlog' }).click()
+    const field = page.getByLabel('Title of a new card in Backlog')
+    await field.fill('Write the tests')
+    await field.press('Enter')
+    await until(() => field.inputValue(), '')
+    await field.fill('Read the tests')
+    await field.press('Enter')
+    await until(() => titles(page, 'Backlog'), ['Write the tests', 'Read the tests'])
+    await field.press('Escape')
+    await page.keyboard.press('/')
+    await page.keyboard.type('read')
+    await until(() => titles(page, 'Backlog'), ['Read the tests'])
+    await page.keyboard.press('Escape')
+    await until(() => titles(page, 'Backlog'), ['Write the tests', 'Read the tests'])
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('write')
+    await page.getByRole('option', { name: /Write the tests/ }).click()
+    await expect.poll(() => page.url()).toContain('/cards/')
+  })
+
+  test('a hostile title is text', async () => {
+    const title = '<img src=x onerror="document.title=1"><script>alert(1)</script> \u202Eevil {{7*7}}'
+    await add(title)
+    const { page } = await open()
+    expect(await titles(page, 'Backlog')).toEqual([title])
+    expect(await page.locator('.column img, .column script').count()).toBe(0)
+  })
+
+  test('the focus goes to a neighbour when another window takes the card away', async () => {
+    await add('One')
+    const { id } = await add('Two')
+    await add('Three')
+    const { page } = await open()
+    await card(page, 'Two').focus()
+    await board.client.cards.delete({ projectId, cardId: id })
+    await until(() => page.locator(':focus').innerText(), 'Three')
+  })
+
+  test('on a phone one column is seen, and a long press drags a card', async () => {
+    for (const title of ['One', 'Two', 'Three']) await add(title)
+    const { page, barriers } = await open({ viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true })
+    expect((await column(page, 'Backlog').boundingBox())!.width).toBe(360)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    expect(await barriers()).toEqual([])
+    const touch = await page.context().newCDPSession(page)
+    const at = async (title: string) => {
+      const { x, y, height } = (await card(page, title).boundingBox())!
+      return { x: x + 20, y: y + height / 2 }
+    }
+    const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
+      touch.send('Input.dispatchTouchEvent', { type, touchPoints })
+    const to = await at('Three')
+    await send('touchStart', [await at('One')])
+    await page.locator('.ghost').waitFor()
+    await send('touchMove', [{ x: to.x, y: to.y + 60 }])
+    await page.locator('.drop-line').waitFor()
+    await send('touchEnd', [])
+    await until(() => titles(page, 'Backlog'), ['Two', 'Three', 'One'])
+    await page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name: 'Done' }).tap()
+    await expect.poll(async () => Math.round((await column(page, 'Done').boundingBox())!.x)).toBe(0)
+    await page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name: 'Backlog' }).tap()
+    await card(page, 'Two').tap()
+    await expect.poll(() => page.url()).toMatch(/cards\/\d+$/)
+  })
+})

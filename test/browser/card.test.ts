@@ -1,0 +1,254 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterEach, describe, expect, test } from 'vitest'
+import { configure, makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
+
+const hostile = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
+
+/** A picture of one point in the clipboard, pasted where attachments are. */
+const pastePicture = `{
+  const bytes = Uint8Array.from(
+    atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='),
+    sign => sign.charCodeAt(0),
+  )
+  const clipboardData = new DataTransfer()
+  clipboardData.items.add(new File([bytes], 'roof.png', { type: 'image/png' }))
+  const event = new ClipboardEvent('paste', { clipboardData, bubbles: true })
+  document.querySelector('.attachments').dispatchEvent(event)
+}`
+
+describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
+  const visit = visitors()
+  let board: AgentBoard | undefined
+  afterEach(async () => {
+    await board?.close()
+    board = undefined
+  })
+  const at = (cardId: string, tab = '') => `#/projects/${board!.projectId}/cards/${cardId}${tab}`
+
+  test('a question of its agent says what would run, is answered in place, and the tool runs', async () => {
+    const call = { kind: 'execute', title: 'Clean up', rawInput: { command: 'rm -r build' } }
+    board = await startAgentBoard({
+      asking: { fixture: 'permission-first', env: { FIXTURE_CALL: JSON.stringify(call) } },
+    })
+    const { id } = await board.start('asking')
+    const { page, barriers } = await visit(board, { at: at(id, '/transcript') })
+    const question = page.getByRole('region', { name: /The agent asks/ })
+    await question.getByText('rm -r build', { exact: true }).first().waitFor()
+    expect(await barriers()).toEqual([])
+    await question.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.getByText('Written.').waitFor()
+    await question.waitFor({ state: 'detached' })
+    await page.getByText('completed: Clean up').waitFor()
+    await board.untilStatus(id, 'completed')
+  })
+
+  test('a plan ticks off, tool calls are folded, and tokens, cost and context are told', async () => {
+    board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
+    const { id } = await board.start('well')
+    const { page, barriers } = await visit(board, { at: at(id, '/transcript'), colorScheme: 'dark' })
+    await page.getByText('I wrote hello.txt as asked.').waitFor()
+    await page.getByText('1 of 1 done').last().waitFor()
+    await page.getByText('100 in, 20 out').waitFor()
+    await page.getByText('1 % of context').waitFor()
+    expect(await page.getByText('path: hello.txt').count()).toBe(0)
+    await page.getByText('Write hello.txt').click()
+    await page.getByText('path: hello.txt').waitFor()
+    expect(await barriers()).toEqual([])
+  })
+
+  test('what an agent writes stays text, whatever it is', async () => {
+    board = await startAgentBoard({ told: { fixture: 'asks-as-told' } })
+    const text = `${hostile}\n\n[click](javascript:window.wasRun=1) ![dot](https://example.org/dot.png)\n\n\u001b[31mred\u001b[0m`
+    const before = [
+      { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } },
+      { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: hostile } },
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId: 'one',
+        title: `\u001b[31mRun ${hostile}`,
+        kind: 'execute',
+        status: 'completed',
+        rawInput: { command: hostile },
+        rawOutput: `\u001b[32mgreen\u001b[0m ${hostile}`,
+      },
+    ]
+    const prompt = JSON.stringify({ before, call: { title: hostile, kind: 'execute' } })
+    const { id } = await board.start('told', { title: hostile, prompt })
+    const { page } = await visit(board, { at: at(id, '/transcript') })
+    await page.getByRole('heading', { name: '<img src=x' }).waitFor()
+    await page.getByText('red', { exact: true }).waitFor()
+    await page.getByText(/completed: Run <img/).click()
+    await page.getByText('green <img').waitFor()
+    await page.getByRole('region', { name: /The agent asks: <img/ }).waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
+    await page.getByRole('tab', { name: 'Card' }).click()
+    expect(await page.evaluate(() => 'wasRun' in globalThis)).toBe(false)
+  })
+
+  test('a prompt that two people edit is written over by nobody', async () => {
+    board = await startAgentBoard({})
+    const { projectId } = board
+    const { id } = await board.client.cards.create({ projectId, title: 'Roof', prompt: 'Mend it.' })
+    const [one, other] = [await visit(board, { at: at(id) }), await visit(board, { at: at(id) })]
+    const edit = async ({ page }: { page: Page }, text: string) => {
+      await page.getByRole('button', { name: 'Edit the prompt' }).click()
+      await page.getByRole('textbox', { name: 'Prompt' }).fill(text)
+    }
+    await edit(one, 'Mend it **well**.')
+    await edit(other, 'Mend it cheaply.')
+    await other.page.reload()
+    expect(await other.page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe('Mend it cheaply.')
+    // What else changes of the card is no conflict.
+    await board.client.cards.update({ projectId, cardId: id, labels: ['house'] })
+    await one.page.getByRole('button', { name: 'Save' }).click()
+    await one.page.locator('strong', { hasText: 'well' }).waitFor()
+    await other.page.getByText('Somebody else has changed it meanwhile').waitFor()
+    expect(await other.page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe('Mend it cheaply.')
+    await other.page.getByRole('button', { name: 'Keep mine' }).click()
+    await other.page.getByRole('button', { name: 'Save' }).click()
+    await one.page.getByText('Mend it cheaply.').waitFor()
+    expect((await board.card(id)).labels).toEqual(['house'])
+    expect(await one.barriers()).toEqual([])
+  })
+
+  test('older messages come on scrolling up, without a jump, and what is new is counted below', async () => {
+    board = await startAgentBoard({ calls: { fixture: 'many-calls', env: { FIXTURE_CALLS: '450' } } })
+    const { id } = await board.start('calls')
+    await board.untilStatus(id, 'completed')
+    const { page } = await visit(board, { at: at(id, '/transcript') })
+    await page.getByText('Call 450', { exact: true }).waitFor()
+    expect(await page.getByText('Call 100', { exact: true }).count()).toBe(0)
+    const transcript = page.getByRole('region', { name: 'Transcript' })
+    const first = page.getByText('Call 262', { exact: true })
+    await first.scrollIntoViewIfNeeded()
+    const before = await first.boundingBox()
+    await page.getByText('Call 100', { exact: true }).waitFor({ state: 'attached' })
+    expect(Math.abs((await first.boundingBox())!.y - before!.y)).toBeLessThan(5)
+    await transcript.focus()
+    await board.client.agents.send({ projectId: board.projectId, cardId: id, content: 'Again.' })
+    await page.getByRole('button', { name: /new below/ }).click()
+    await page.getByText('Again.').waitFor()
+  })
+
+  test('a message is completed by files and commands, goes with a file, and hidden tools stay hidden until asked for', async () => {
+    board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
+    const { id } = await board.start('well')
+    await board.untilStatus(id, 'completed')
+    await board.client.settings.setUser({ hiddenToolTypes: ['edit'] })
+    const { page, barriers } = await visit(board, { at: at(id, '/transcript') })
+    await page.getByText('1 hidden').waitFor()
+    expect(await page.getByText('Write hello.txt').count()).toBe(0)
+    await page.getByRole('button', { name: 'show', exact: true }).click()
+    await page.getByText('Write hello.txt').waitFor()
+    const box = page.getByRole('textbox', { name: 'Message to well' })
+    await box.pressSequentially('/rev')
+    await page.getByRole('option', { name: /review/ }).waitFor()
+    expect(await barriers()).toEqual([])
+    await box.press('Tab')
+    expect(await box.inputValue()).toBe('/review ')
+    await box.pressSequentially('@READ')
+    await page.getByRole('option').first().waitFor()
+    await box.press('Enter')
+    await box.press('Shift+Enter')
+    await box.pressSequentially('Now.')
+    expect(await box.inputValue()).toMatch(/^\/review @\S+ \nNow\.$/)
+    await page.locator('.message-box input[type=file]').setInputFiles({
+      name: 'notes.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('Look here.'),
+    })
+    await page.getByRole('button', { name: 'Do not send notes.txt' }).waitFor()
+    await box.press('Enter')
+    await page.getByRole('region', { name: 'Transcript' }).getByText('notes.txt').waitFor()
+    await expect.poll(() => box.inputValue()).toBe('')
+  })
+
+  test('a picture is pasted and shown, a card is started by the keyboard, and Escape goes back to the board', async () => {
+    board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
+    const { projectId } = board
+    const { id } = await board.client.cards.create({ projectId, title: 'Roof', agent: 'well' })
+    const { page, barriers } = await visit(board, { at: `#/projects/${projectId}/beside/${id}` })
+    const panel = page.getByRole('complementary', { name: 'Card' })
+    await panel.getByRole('heading', { name: 'Attachments' }).click()
+    await page.evaluate(pastePicture)
+    await panel.getByRole('img', { name: 'roof.png' }).waitFor()
+    await panel.getByRole('button', { name: 'Start' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Start its agent?' }).getByText('which uses tokens').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).focus()
+    await page.keyboard.press('Enter')
+    await panel.getByText('completed', { exact: true }).waitFor()
+    expect(await barriers()).toEqual([])
+    await panel.getByRole('tab', { name: 'Card' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await panel.getByText('I wrote hello.txt as asked.').waitFor()
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'detached' })
+    await expect.poll(() => board!.client.panelStates.get({ projectId })).toMatchObject({ [id]: { tab: 'transcript' } })
+    await page.goto(`${board.url}/${at(id)}`)
+    await page.reload()
+    // The tab that one left is the person's, wherever the card is opened.
+    await page.getByText('I wrote hello.txt as asked.').waitFor()
+  })
+
+  test('a refined prompt becomes the card’s, and the assistant answers on its own page', async () => {
+    board = await startAgentBoard({ refining: { fixture: 'refining' } })
+    const { projectId } = board
+    await board.client.projects.update({ id: projectId, agent: 'refining' })
+    const { id } = await board.client.cards.create({ projectId, title: 'Roof', prompt: 'Mend it.' })
+    const { page, barriers } = await visit(board, { at: at(id) })
+    await page.getByRole('button', { name: /Refine the prompt/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Begin' }).click()
+    await page.getByText('Which roof?').waitFor()
+    await page.getByRole('textbox', { name: 'Answer the planning agent' }).fill('The red one.')
+    await page.keyboard.press('Enter')
+    await page.getByText('round 2').first().waitFor()
+    await page.getByRole('button', { name: 'Use this prompt' }).click()
+    await board.until(id, 'the refined prompt', ({ prompt }) => prompt.includes('The red one.'))
+    await page.goto(`${board.url}/#/projects/${projectId}/assistant`)
+    await page.getByRole('textbox', { name: 'Message to the assistant' }).fill('Hello')
+    expect(await barriers()).toEqual([])
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Which roof?').waitFor()
+  })
+})
+
+describe.skipIf(noBrowser !== undefined)('a card whose server dies', () => {
+  const visit = visitors()
+
+  test('what was typed outlives a reload and a killed server, and is sent to the next one', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'board-typed-'))
+    configure(join(root, 'data'), { echo: { fixture: 'well-behaved' } }, 'typed')
+    const args: string[] = []
+    const server = boardProcess(join(root, 'data'), {}, args)
+    try {
+      await server.start()
+      const path = makeRepository(join(root, 'repository'))
+      const { id: projectId } = await server.client.projects.create({ name: 'work', path })
+      const card = await server.client.cards.create({ projectId, title: 'Roof', agent: 'echo' })
+      const { page } = await visit(server, { at: `#/projects/${projectId}/cards/${card.id}/transcript` })
+      const box = page.getByRole('textbox', { name: 'Message to echo' })
+      await box.fill('Mend the roof, please.')
+      await page.reload()
+      await expect.poll(() => box.inputValue()).toBe('Mend the roof, please.')
+      await server.end('SIGKILL')
+      await box.press('Enter')
+      await page.getByRole('alert').getByText('The server does not answer').waitFor()
+      expect(await box.inputValue()).toBe('Mend the roof, please.')
+      args.push('--port', new URL(server.url).port)
+      await server.start()
+      await page.getByText('live', { exact: true }).waitFor()
+      await box.press('Enter')
+      await page.getByText('I wrote hello.txt as asked.').waitFor()
+      expect(await box.inputValue()).toBe('')
+    } finally {
+      await clearAway(server, root)
+    }
+  })
+})

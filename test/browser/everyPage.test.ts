@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+
+/** What would run, load or turn round what is beside it, if a page took it for more than text. */
+const hostile = '<img src=x onerror="window.wasRun=1">\u202e<script>window.wasRun=1</script>'
+
+describe.skipIf(noBrowser !== undefined)('every page', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  let places: string[]
+
+  beforeAll(async () => {
+    board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
+    const { client, projectId } = board
+    await client.projects.update({ id: projectId, name: hostile })
+    const { id } = await board.start('well')
+    await board.untilStatus(id, 'completed')
+    const card = await client.cards.get({ projectId, cardId: id })
+    await client.cards.update({
+      projectId,
+      cardId: id,
+      title: hostile,
+      prompt: hostile,
+      labels: [hostile.slice(0, 50)],
+    })
+    await client.columns.update({ projectId, columnId: card.columnId, name: hostile.slice(0, 60) })
+    await client.scripts.create({ projectId, name: hostile.slice(0, 60), command: 'true' })
+    const at = `#/projects/${projectId}`
+    const cardAt = `${at}/cards/${id}`
+    places = ['#/', at, `${at}/beside/${id}`, cardAt, `${cardAt}/transcript`, `${cardAt}/changes`, `${at}/assistant`]
+    places.push(`${at}/charts`, `${at}/settings`, '#/admin', '#/me', '#/nowhere')
+  }, 60_000)
+  afterAll(() => board.close())
+
+  /** The sections of the page that is open. */
+  const sectionsOf = async (page: Page): Promise<string[]> => {
+    const links = page
+      .getByRole('navigation', { name: 'Settings' })
+      .or(page.getByRole('navigation', { name: 'Sections' }))
+    const found = await links
+      .getByRole('link')
+      .evaluateAll(all => all.map(link => (link as unknown as { hash: string }).hash))
+    return found.filter(href => href.startsWith('#/'))
+  }
+
+  const settled = async (page: Page) => {
+    await page.getByRole('main').waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    await page.waitForLoadState('networkidle')
+  }
+
+  test.each([
+    ['in the light', { colorScheme: 'light' }],
+    ['in the dark', { colorScheme: 'dark' }],
+    ['on a phone', { colorScheme: 'light', viewport: { width: 360, height: 780 }, hasTouch: true }],
+  ] as const)(
+    'has no barriers %s, takes what people wrote for text, and is as wide as the window',
+    async (_, options) => {
+      const { page, barriers } = await visit(board, options)
+      await settled(page)
+      const seen = new Set<string>()
+      const faults: string[] = []
+      for (const place of places) {
+        await goTo(page, board.url, place)
+        await settled(page)
+        for (const each of [place, ...(await sectionsOf(page))]) {
+          if (seen.has(each)) continue
+          seen.add(each)
+          await goTo(page, board.url, each)
+          await settled(page)
+          faults.push(...(await barriers()).map(barrier => `${each}: ${barrier}`))
+          const width = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')
+          const [content, window] = width as [number, number]
+          if (content > window) faults.push(`${each}: is ${content} wide in a window of ${window}`)
+        }
+      }
+      expect(faults).toEqual([])
+      expect(await page.evaluate('window.wasRun')).toBe(undefined)
+      expect(seen.size).toBeGreaterThan(20)
+    },
+  )
+})
+
+const goTo = (page: Page, url: string, place: string) => page.goto(`${url}/${place}`)

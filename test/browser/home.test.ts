@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+
+describe.skipIf(noBrowser !== undefined)('home', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  beforeEach(async () => {
+    board = await startAgentBoard({
+      asks: {
+        fixture: 'permission-first',
+        env: { FIXTURE_CALL: '{"kind":"execute","rawInput":{"command":"touch allowed.txt"}}' },
+      },
+      works: { fixture: 'well-behaved' },
+      breaks: { fixture: 'crash-in-turn' },
+    })
+  })
+  afterEach(() => board.close())
+
+  test('lists questions, then what failed, then what nobody has looked at, of all projects, and is read by everybody', async () => {
+    const { page, barriers } = await visit(board)
+    await page.getByText('Nothing waits for you.').waitFor()
+    const done = await board.start('works', { title: 'Done' })
+    await board.untilStatus(done.id, 'completed')
+    const broken = await board.start('breaks', { title: 'Broken' })
+    await board.untilStatus(broken.id, 'failed')
+    const asking = await board.start('asks', { title: 'Asking' })
+    await board.untilStatus(asking.id, 'waiting')
+    await page.getByRole('heading', { name: 'Waits for you (3)' }).waitFor()
+    const headings = page.getByRole('region', { name: /Waits for you/ }).getByRole('heading', { level: 3 })
+    expect(await headings.allTextContents()).toEqual(['To answer', 'Failed', 'Finished, not looked at'])
+    for (const [list, title] of [
+      ['To answer', 'Asking'],
+      ['Failed', 'Broken'],
+      ['Finished, not looked at', 'Done'],
+    ] as const)
+      await page.getByRole('list', { name: list }).getByRole('link', { name: title }).waitFor()
+    expect(await page.title()).toBe('(3) Home · board')
+    expect(await barriers()).toEqual([])
+
+    await page.getByRole('button', { name: 'Mark as looked at: Done' }).click()
+    await page.getByRole('heading', { name: 'Waits for you (2)' }).waitFor()
+    expect((await board.card(done.id)).unread).toBe(false)
+  })
+
+  test('answers a question with the agent’s own words, and the agent goes on', async () => {
+    const { id } = await board.start('asks', { title: 'Asking' })
+    await board.untilStatus(id, 'waiting')
+    const { page } = await visit(board)
+    const item = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'Asking' }) })
+    await item.getByText('touch allowed.txt').waitFor()
+    await item.getByRole('button', { name: 'Allow', exact: true }).click()
+    await board.untilStatus(id, 'completed')
+    await page.getByRole('list', { name: 'Finished, not looked at' }).getByRole('link', { name: 'Asking' }).waitFor()
+    expect((await board.messages(id)).at(-1)?.content).toBe('Written.')
+  })
+})

@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+
+/** Keeps what the page asks of the browser's notifications, and lets a test say whether somebody looks at the tab. */
+const recorder = `{
+  window.asked = 0
+  window.shown = []
+  window.isAway = false
+  Object.defineProperty(document, 'hidden', { get: () => window.isAway })
+  const Real = window.Notification
+  window.Notification = new Proxy(Real, {
+    construct(target, [title, options]) {
+      const notification = new target(title, options)
+      window.shown.push({ title, body: options.body, notification })
+      return notification
+    },
+    get: (target, name) =>
+      name === 'permission' ? (window.asked > 0 ? target.permission : 'default')
+      : name === 'requestPermission' ? () => (window.asked++, target.requestPermission())
+      : target[name],
+  })
+}`
+
+describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  beforeEach(async () => {
+    board = await startAgentBoard({ works: { fixture: 'well-behaved' } })
+  })
+  afterEach(() => board.close())
+
+  const shown = (page: Page) => page.evaluate('window.shown.map(({ title }) => title)')
+
+  test('notifications of the browser are asked for by the button alone, shown for a hidden tab, and lead to their card', async () => {
+    const { page } = await visit(board, { at: '#/me/notifications', permissions: ['notifications'] })
+    await page.getByRole('button', { name: /^Account of/ }).waitFor()
+    await page.addInitScript(recorder)
+    await page.reload()
+    await page.getByRole('checkbox', { name: 'Notifications of the system' }).check()
+    const allow = page.getByRole('button', { name: 'Allow them in this browser' })
+    await allow.waitFor()
+    expect(await page.evaluate('window.asked')).toBe(0)
+    await allow.click()
+    await page.getByText('This browser shows them.').waitFor()
+    expect(await page.evaluate('window.asked')).toBe(1)
+
+    const seen = await board.start('works', { title: 'Seen' })
+    await page.getByText('Seen: ').waitFor()
+    await board.untilStatus(seen.id, 'completed')
+    expect(await shown(page)).toEqual([])
+    await page.evaluate('window.isAway = true')
+    const { id } = await board.start('works', { title: 'Unseen' })
+    await eventually('the notification', async () => ((await shown(page)) as string[]).includes('Unseen'))
+    expect(await shown(page)).toEqual(['Unseen'])
+    await page.evaluate('window.shown[0].notification.dispatchEvent(new Event("click"))')
+    await page.getByRole('heading', { name: 'Unseen' }).waitFor()
+    expect(page.url()).toBe(`${board.url}/#/projects/${board.projectId}/cards/${id}`)
+  })
+
+  test('a key that is changed in the settings does on the board what it was given, and the old one nothing', async () => {
+    const { projectId } = board
+    await board.client.cards.create({ projectId, title: 'First' })
+    const { page } = await visit(board, { at: '#/me/shortcuts' })
+    await page.getByRole('button', { name: 'Change the keys: add a card' }).click()
+    await page.getByLabel('Press the keys, one or two after each other').press('i')
+    await page.getByRole('button', { name: 'Use it alone' }).click()
+    await page.getByRole('button', { name: 'Usual keys again: add a card' }).waitFor()
+
+    const projects = page.getByRole('navigation', { name: 'Projects' })
+    await projects.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('link', { name: 'First' }).focus()
+    const field = page.getByRole('textbox', { name: /^Title of a new card/ })
+    await page.keyboard.press('n')
+    await page.keyboard.press('i')
+    await field.waitFor()
+    expect(await field.inputValue()).toBe('')
+  })
+})

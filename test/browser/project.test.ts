@@ -1,0 +1,198 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
+import { startReceiver } from '../support/receivers/webhookReceiver.ts'
+import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
+  const visit = visitors()
+  let board: TestBoard
+  let projectId: string
+  beforeEach(async () => {
+    ;({ board, projectId } = await startBoardWithProject())
+  })
+  afterEach(() => board.close())
+
+  const at = (section: string) => `#/projects/${projectId}/settings/${section}`
+
+  test("a key's secret is shown once, works, and is not there afterwards", async () => {
+    const { page } = await visit(board, { at: at('keys') })
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByLabel('Name').fill('reader')
+    await page.getByLabel('projects.read').check()
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Key reader' })
+    const secret = await dialog.getByLabel('API key', { exact: true }).inputValue()
+    expect(await board.as(secret).projects.get({ id: projectId })).toMatchObject({ name: 'work' })
+    await dialog.getByRole('button', { name: 'Copy' }).click()
+    await page.keyboard.press('Escape')
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
+    await page.getByRole('list', { name: 'API keys' }).getByText('reader').waitFor()
+    await page.reload()
+    await page.getByRole('list', { name: 'API keys' }).getByText('reader').waitFor()
+    expect(await page.content()).not.toContain(secret)
+    await page.getByRole('button', { name: 'Revoke reader' }).click()
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await page.getByText('You have no keys for this project.').waitFor()
+    await expect(board.as(secret).projects.get({ id: projectId })).rejects.toMatchObject({ status: 401 })
+  })
+
+  test('an invitation is a link to this page, shown once', async () => {
+    await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
+    const { page } = await visit(board, { at: at('members') })
+    await page.getByLabel('Email').fill('bob@example.org')
+    await page.getByLabel('Role', { exact: true }).selectOption('viewer')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    const link = await page.getByLabel('Link of the invitation', { exact: true }).inputValue()
+    expect(link).toMatch(`${board.url}/#/invitation/`)
+    await page.getByRole('button', { name: 'I have copied it' }).click()
+    await page.getByText('invited as viewer').waitFor()
+  })
+
+  test('a webhook is made, tested, and its deliveries tell what its receiver answered', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(418).end('<b>teapot</b>'))
+    try {
+      const { page } = await visit(board, { at: at('webhooks') })
+      await page.getByRole('button', { name: 'New webhook' }).click()
+      await page.getByLabel('Address').fill(`${receiver.url}/hook`)
+      await page.getByRole('button', { name: 'Make the webhook' }).click()
+      expect(await page.getByLabel('Signing secret', { exact: true }).inputValue()).toMatch(/^whsec_/)
+      await page.getByRole('button', { name: 'I have copied it' }).click()
+      await page.getByRole('button', { name: `Test ${receiver.url}/hook` }).click()
+      const delivery = page
+        .getByRole('list', { name: 'Deliveries' })
+        .getByRole('listitem')
+        .filter({ hasText: 'webhook.test' })
+      await delivery.getByText('answered 418').first().waitFor()
+      await delivery.getByText('What was sent and answered').click()
+      await delivery.getByText('<b>teapot</b>').waitFor()
+      expect(receiver.at('/hook')[0]!.message.type).toBe('webhook.test')
+    } finally {
+      await receiver.close()
+    }
+  })
+
+  test('what a script prints is there while it runs, as text; it is stopped, and everybody sees that it has ended', async () => {
+    const { page } = await visit(board, { at: at('scripts') })
+    await page.getByRole('button', { name: 'New script' }).click()
+    await page.getByLabel('Name').fill('talk')
+    const command = String.raw`printf '\033[31mred\033[0m <i>mark</i> \033]0;title\007\n'; read line < go; echo more; sleep 600`
+    await page.getByLabel('Shell command').fill(command)
+    await page.getByRole('button', { name: 'Add the script' }).click()
+    const { path } = await board.client.projects.get({ id: projectId })
+    execFileSync('mkfifo', [`${path}/go`])
+    await page.getByRole('button', { name: 'Run talk' }).click()
+    const output = page.getByRole('region', { name: 'Output of talk' })
+    await output.getByText('red <i>mark</i> ␛]0;title␇').waitFor()
+    execFileSync('sh', ['-c', `echo > '${path}/go'`])
+    await output.getByText('more').waitFor()
+    const other = await visit(board, { at: at('scripts') })
+    await other.page.getByRole('region', { name: 'Output of talk' }).getByText('more').waitFor()
+    await page.getByRole('button', { name: 'Stop talk' }).click()
+    await page.getByText('cancelled', { exact: true }).waitFor()
+    await other.page.getByText('cancelled', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Run talk' }).waitFor()
+  })
+
+  test('an import says what it would make before it makes it, and an export is a file', async () => {
+    const { page } = await visit(board, { at: at('transfers') })
+    const markdown = '# Plans\n\n## Backlog\n\n- [ ] One <img src=x>\n- [ ] Two\n'
+    await page
+      .getByLabel('File')
+      .setInputFiles({ name: 'plans.md', mimeType: 'text/markdown', buffer: Buffer.from(markdown) })
+    await page.getByRole('button', { name: 'Try it without changing anything' }).click()
+    await page.getByRole('region', { name: 'What would be imported' }).getByText('2 cards').waitFor()
+    expect(await board.client.cards.list({ projectId })).toEqual([])
+    await page.getByRole('button', { name: 'Import now' }).click()
+    await page.getByRole('region', { name: 'What was imported' }).getByText('2 cards').waitFor()
+    const titles = (await board.client.cards.list({ projectId })).map(({ title }) => title)
+    expect(titles).toEqual(['One <img src=x>', 'Two'])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download the export' }).click(),
+    ])
+    expect(readFileSync((await download.path())!, 'utf8')).toContain('One <img src=x>')
+  })
+
+  test('a project is made of a folder that is looked up, and deleted once its name is typed', async () => {
+    execFileSync('git', ['init', '-q', board.folder('repository')])
+    const { page } = await visit(board)
+    await page.getByRole('button', { name: 'New project' }).click()
+    await page.getByLabel('Folder', { exact: true }).fill(board.folder('repository'))
+    await page.getByLabel('Name').fill('second')
+    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.waitForURL(/#\/projects\/\d+$/)
+    await page.getByRole('link', { name: 'Project settings' }).click()
+    await page.getByRole('button', { name: 'Delete the project' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete second' })
+    await dialog.getByRole('button', { name: 'Delete the project' }).click()
+    await dialog.getByText('Type second to go on.').waitFor()
+    await dialog.getByLabel('Type second').fill('second')
+    await dialog.getByRole('button', { name: 'Delete the project' }).click()
+    await page.waitForURL(/#\/$/)
+    expect((await board.client.projects.list()).map(({ name }) => name)).toEqual(['work'])
+  })
+
+  test('somebody who may only look is offered nothing that would be refused', async () => {
+    await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
+    const person = { email: 'vera@example.org', password: 'correct horse', displayName: 'Vera' }
+    const { token } = await registerConfirmed(board, person)
+    await board.client.members.add({ id: projectId, email: person.email, role: 'viewer' })
+    await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
+    const { page } = await visit({ url: board.url, token }, { at: at('general') })
+    await page.getByRole('heading', { name: 'General' }).waitFor()
+    const sections = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
+    expect(await sections.allTextContents()).toEqual([
+      'General',
+      'Members',
+      'API keys',
+      'Scripts',
+      'Monitors',
+      'Import and export',
+    ])
+    const offered = async (section: string, content: string) => {
+      await page.goto(`${board.url}/${at(section)}`)
+      await page.getByRole('main').getByText(content).first().waitFor()
+      return page.locator('.section').getByRole('button').allTextContents()
+    }
+    expect(await offered('general', 'Your role')).toEqual([])
+    expect(await offered('members', 'Vera')).toEqual(['Leave'])
+    expect(await offered('scripts', 'make')).toEqual([])
+    expect(await offered('monitors', 'No monitors.')).toEqual([])
+    expect(await offered('transfers', 'The project as JSON')).toEqual(['Download the export'])
+    expect(await offered('webhooks', 'There is nothing here that you may see.')).toEqual([])
+  })
+
+  const sections = [
+    'general',
+    'agents',
+    'members',
+    'keys',
+    'webhooks',
+    'scripts',
+    'monitors',
+    'credentials',
+    'templates',
+    'transfers',
+  ]
+  test.each(['light', 'dark'] as const)('has no barriers, nor have the charts (%s)', async colorScheme => {
+    await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
+    const { page, barriers } = await visit(board, {
+      at: at('general'),
+      colorScheme,
+      viewport: { width: 360, height: 780 },
+    })
+    for (const section of sections) {
+      await page.goto(`${board.url}/${at(section)}`)
+      await page.getByRole('heading', { level: 2 }).first().waitFor()
+      await page.getByText('Loading…').waitFor({ state: 'detached' })
+      expect({ section, barriers: await barriers() }).toEqual({ section, barriers: [] })
+    }
+    await page.goto(`${board.url}/#/projects/${projectId}/charts`)
+    await page.getByRole('img', { name: 'Cards by day' }).waitFor()
+    for (const table of await page.getByText('as a table').all()) await table.click()
+    expect(await barriers()).toEqual([])
+  })
+})

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { startProvider } from '../support/identity/fakeProvider.ts'
+import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let projectId: string
+  beforeEach(async () => {
+    ;({ board, projectId } = await startBoardWithProject())
+  })
+  afterEach(() => board.close())
+
+  const at = (section: string) => `#/projects/${projectId}/settings/${section}`
+
+  test('a monitor is added once its rights are acknowledged, tells its result by itself, and is removed', async () => {
+    const columns = await board.client.columns.list({ projectId })
+    const { id: columnId } = columns.find(({ columnType }) => columnType === 'active')!
+    await board.client.cards.create({ projectId, title: 'Watched', columnId, deferred: true })
+    const { page } = await visit(board, { at: at('monitors') })
+    await page.getByRole('button', { name: 'New monitor' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New monitor' })
+    await dialog.getByLabel('Card').selectOption('Watched')
+    await dialog.getByLabel('Command').fill('echo "<b>sick</b>"; exit 3')
+    await dialog.getByRole('button', { name: 'Add the monitor' }).click()
+    await dialog.getByText('Tick that the command may run').waitFor()
+    await dialog.getByLabel('It may run without a sandbox').check()
+    await dialog.getByRole('button', { name: 'Add the monitor' }).click()
+    const row = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem')
+    await row.getByText('exit code 3').waitFor()
+    await row.getByText('What it printed last').click()
+    await row.getByText('<b>sick</b>', { exact: true }).waitFor()
+    await row.getByRole('button', { name: 'Remove the monitor' }).click()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('No monitors.').waitFor()
+  })
+
+  test('a device sign-in shows its code and page, notes that it was done, and the project uses it', async () => {
+    const provider = await startProvider()
+    try {
+      const { page } = await visit(board, { at: at('credentials') })
+      await page.getByRole('button', { name: 'Sign in with a device code' }).click()
+      await page.getByLabel('Provider').selectOption('custom')
+      await page.getByLabel('Name').fill('mine')
+      await page.getByText('An application of your own').click()
+      await page.getByLabel('Base URL').fill(provider.url)
+      await page.getByLabel('Client id').fill('client')
+      await page.getByRole('button', { name: 'Get a code' }).click()
+      expect(await page.getByLabel('Code', { exact: true }).inputValue()).toBe('WDJB-MJHT')
+      await page.getByRole('link', { name: `${provider.url}/activate` }).waitFor()
+      provider.outcome = { access_token: 'access', refresh_token: 'refresh', expires_in: 3600 }
+      await page.getByRole('paragraph').getByText('You are signed in.').waitFor()
+      await page.getByRole('button', { name: 'Done' }).click()
+      await page.getByRole('button', { name: 'Use here: mine' }).click()
+      await page.getByText('used by this project').waitFor()
+      const [credential] = await board.client.credentials.list()
+      expect((await board.client.projects.get({ id: projectId })).credentialId).toBe(credential!.id)
+    } finally {
+      await provider.close()
+    }
+  })
+
+  test('a key of a provider is kept with its headers and models, and never comes back', async () => {
+    const { page } = await visit(board, { at: at('credentials') })
+    await page.getByRole('button', { name: 'Add a key' }).click()
+    await page.getByLabel('Name').fill('house')
+    await page.getByLabel('Provider').selectOption('custom')
+    await page.getByLabel('Key', { exact: true }).fill('sk-canary')
+    await page.getByLabel('Base URL').fill('https://models.example.org')
+    await page.getByLabel('Headers').fill('X-Team: blue')
+    await page.getByLabel('Models').fill('one\ntwo')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('list', { name: 'Credentials' }).getByText('headers X-Team · one, two').waitFor()
+    await page.getByRole('button', { name: 'What was used with house' }).click()
+    await page.getByRole('dialog', { name: 'Used with house' }).getByText('No agent has used it yet.').waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Edit house' }).click()
+    expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe('')
+    expect(await page.content()).not.toMatch(/sk-canary|blue/)
+  })
+
+  test('how agents are answered is kept, and what is wrong with it is said at its field', async () => {
+    const { page } = await visit(board, { at: at('agents') })
+    await page.getByLabel('Unless a line below says otherwise').selectOption('refuse')
+    await page.getByLabel('Always allow these commands').fill('git status\nls; rm')
+    await page.getByRole('button', { name: 'Save the answers' }).click()
+    await page.getByText('must be plain words of a command').first().waitFor()
+    await page.getByLabel('Always allow these commands').fill('git status\nls')
+    await page.getByRole('button', { name: 'Save the answers' }).click()
+    await page.getByText('Saved: how questions of agents are answered.').waitFor()
+    await page.getByLabel('Then').selectOption('next')
+    await page.getByRole('button', { name: 'Add to the list' }).click()
+    await page.getByLabel('Agent 1').selectOption({ index: 1 })
+    await page.getByRole('button', { name: 'Save the limit' }).click()
+    await page.getByText('Saved: what happens at a usage limit.').waitFor()
+    const { approvalPolicy, usageLimits } = await board.client.projects.get({ id: projectId })
+    expect(approvalPolicy).toEqual({ default: 'refuse', allow: ['git status', 'ls'], refuse: [] })
+    expect(usageLimits).toMatchObject({ onLimit: 'next', next: [{ profile: null, credentialId: null }] })
+  })
+
+  test("a template is made of a board's columns, changed and deleted", async () => {
+    const { page } = await visit(board, { at: at('templates') })
+    await page.getByRole('button', { name: /^From the board/ }).click()
+    const dialog = page.getByRole('dialog', { name: 'New template' })
+    await dialog.getByLabel('Name').fill('Ours')
+    await dialog.getByRole('button', { name: 'Add a column' }).click()
+    await dialog.getByLabel('Column 4', { exact: true }).fill('Shipped')
+    await dialog.getByRole('button', { name: 'Save the template' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'Ours' }).getByText('→ Shipped').waitFor()
+    await page.getByRole('button', { name: 'Delete Ours' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('listitem').filter({ hasText: 'Ours' }).waitFor({ state: 'detached' })
+  })
+
+  test('charts tell the same as their tables', async () => {
+    for (const title of ['One', 'Two']) await board.client.cards.create({ projectId, title })
+    const { page } = await visit(board, { at: `#/projects/${projectId}/charts` })
+    await page.getByRole('img', { name: 'Cards by day. Last: done 0, active 0, backlog 2, archived 0' }).waitFor()
+    await page.getByText('Cards by day as a table').click()
+    const today = new Date().toISOString().slice(0, 10)
+    const table = page.getByRole('region', { name: 'Cards by day, table' })
+    await table.getByRole('row', { name: `${today} 0 0 2 0` }).waitFor()
+    await page.getByLabel('Of the last').selectOption('90 days')
+    await page.getByText('No agent has run in this time.').waitFor()
+  })
+})

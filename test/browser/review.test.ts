@@ -1,0 +1,163 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { git } from '../support/agents/worktrees.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { eventually } from '../support/waiting/eventually.ts'
+
+describe.skipIf(noBrowser !== undefined)('reviewing', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  beforeAll(async () => {
+    board = await startAgentBoard({ reviewed: { fixture: 'reviewed' } })
+  })
+  afterAll(() => board.close())
+
+  const ref = (cardId: string) => ({ projectId: board.projectId, cardId })
+  const at = (cardId: string) => `#/projects/${board.projectId}/cards/${cardId}/changes`
+  /** A card whose agent wrote `notes.txt` and is done. */
+  async function worked(): Promise<string> {
+    const { id } = await board.start('reviewed', { prompt: 'Write notes.' })
+    await board.untilStatus(id, 'completed')
+    return id
+  }
+  let trees = 0
+  /** A card with a worktree of its own. */
+  async function attached(): Promise<{ id: string; folder: string }> {
+    const folder = `${board.path}-browser-${++trees}`
+    git(board.path, 'worktree', 'add', '-q', '-b', `browser-${trees}`, folder)
+    const { id } = await board.client.cards.create({ projectId: board.projectId, title: 'By hand' })
+    await board.client.cards.attachWorktree({ ...ref(id), path: folder })
+    return { id, folder }
+  }
+
+  test('what is said of lines is sent as one review, and the next round shows the answers at the lines', async () => {
+    const id = await worked()
+    const { page, barriers } = await visit(board, { at: at(id) })
+    const file = page.getByRole('region', { name: 'notes.txt' })
+    await file.getByRole('button', { name: 'Comment on line 1', exact: true }).hover()
+    await page.mouse.down()
+    await file.getByRole('button', { name: 'Comment on line 2', exact: true }).hover()
+    await page.mouse.up()
+    await page.getByRole('textbox', { name: 'Comment on lines 1–2' }).fill('Which notes?')
+    await page.getByRole('button', { name: 'Add the comment' }).click()
+    await page.getByLabel('Summary').fill('Nearly.')
+    expect(await barriers()).toEqual([])
+    await page.getByRole('button', { name: 'Request changes: the agent works' }).click()
+    await board.until(id, 'a new look', ({ reviewState }) => reviewState === 'pending')
+    await page.getByRole('button', { name: 'Show the changes' }).click()
+    const thread = file.getByRole('article', { name: /on lines 1–2/ })
+    await thread.getByText('Done: Which notes?').waitFor()
+    await thread.getByText('resolved').waitFor()
+    const [sent] = await board.client.reviews.list(ref(id))
+    expect(sent).toMatchObject({ body: 'Nearly.', comments: [{ startLine: 1, line: 2, text: 'one\ntwo' }] })
+    await page.getByLabel('Changes since').selectOption(sent!.id)
+    await page.getByText('1 file +1').waitFor()
+    expect(await file.getByText('reviewed', { exact: true }).count()).toBe(1)
+    expect(await barriers()).toEqual([])
+    expect(page.url()).toMatch(new RegExp(`/changes/since/${sent!.id}$`))
+    await page.reload()
+    await page.getByText('1 file +1').waitFor()
+    await page.getByLabel('Changes since').selectOption('the card’s beginning')
+    await page.getByText('1 file +4').waitFor()
+    expect(page.url()).toMatch(/\/changes$/)
+  })
+
+  test('a draft survives a reload, with the comment that is being written, and what another window kept is not overwritten', async () => {
+    const id = await worked()
+    const { page } = await visit(board, { at: at(id) })
+    await page.getByRole('button', { name: 'Comment on line 1', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Comment on line 1' }).fill('First.')
+    await page.getByRole('button', { name: 'Add the comment' }).click()
+    await page.getByText('It is kept on the server').waitFor()
+    await page.getByRole('button', { name: 'Comment on line 3', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Comment on line 3' }).fill('Half a')
+    await page.reload()
+    await page.getByRole('article', { name: 'Your comment on line 1, not sent' }).getByText('First.').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Comment on line 3' }).inputValue()).toBe('Half a')
+    const there = await board.client.reviews.getDraft(ref(id))
+    await board.client.reviews.putDraft({ ...ref(id), body: 'From elsewhere.', comments: there.comments })
+    await page.getByRole('button', { name: 'Add the comment' }).click()
+    await page.getByRole('alert').getByText('Another window has changed your draft').waitFor()
+    await page.getByRole('button', { name: 'Keep both' }).click()
+    await eventually('both in the draft', async () => {
+      const { body, comments } = await board.client.reviews.getDraft(ref(id))
+      return body === 'From elsewhere.' && comments.length === 2
+    })
+  })
+
+  test('hostile names and contents of files stay text', async () => {
+    const { id, folder } = await attached()
+    const name = 'a\u202e<img src=x onerror=alert(1)>\u001b[31m.js'
+    writeFileSync(join(folder, name), 'const a = "<script>alert(1)</script>\u202e\u001b[2J"\n')
+    mkdirSync(join(folder, 'b'))
+    writeFileSync(join(folder, 'b', 'diff --git a b'), '-- a/README\n+++ b/README\n@@ -1 +1 @@\n')
+    const { page, barriers } = await visit(board, { at: at(id), colorScheme: 'dark' })
+    const file = page.getByRole('region', { name: 'aU+202E<img src=x onerror=alert(1)>U+001B[31m.js' })
+    await file.getByText('<script>alert(1)</script>').waitFor()
+    expect(await file.locator('code').textContent()).toBe('const a = "<script>alert(1)</script>U+202EU+001B[2J"')
+    await page.getByRole('region', { name: 'b/diff --git a b' }).getByText('@@ -1 +1 @@').waitFor()
+    expect(await page.locator('.review img, .review script').count()).toBe(0)
+    expect(await barriers()).toEqual([])
+  })
+
+  test('by keyboard alone lines are commented on, and a merge that conflicts names the files', async () => {
+    const { id, folder } = await attached()
+    writeFileSync(join(folder, 'README'), 'One thing.\nTwo things.\nThree things.\n')
+    writeFileSync(join(board.path, 'README'), 'Another thing.\n')
+    git(board.path, 'commit', '-q', '-a', '-m', 'Another')
+    const { page } = await visit(board, { at: at(id), viewport: { width: 1280, height: 800 } })
+    const file = page.getByRole('region', { name: 'README' })
+    await file.getByRole('checkbox', { name: 'Viewed' }).focus()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Shift+ArrowDown')
+    await page.keyboard.press('c')
+    await page.getByRole('textbox', { name: 'Comment on lines 2–3' }).waitFor()
+    await page.keyboard.type('Why?')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('article', { name: 'Your comment on lines 2–3, not sent' }).waitFor()
+    await page.getByRole('radio', { name: /^Comment/ }).focus()
+    await page.keyboard.press('Space')
+    await page.keyboard.press('Enter')
+    await page.getByText('Sent. No agent was started.').waitFor()
+    expect(await board.client.reviews.list(ref(id))).toMatchObject([
+      { verdict: 'comment', comments: [{ body: 'Why?' }] },
+    ])
+    await page.getByRole('button', { name: 'Merge…' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Merge', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('README').waitFor()
+    git(folder, 'checkout', '-q', '.')
+    writeFileSync(join(folder, 'more'), 'More.\n')
+    await page.getByRole('checkbox', { name: /squash/ }).check()
+    await page.getByRole('button', { name: 'Squash and merge…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Squash and merge', exact: true }).click()
+    await page.getByText('Merged into main as').waitFor()
+    expect(git(board.path, 'show', 'main:more')).toBe('More.\n')
+  })
+
+  test('a picture is shown before and after the change', async () => {
+    const { id, folder } = await attached()
+    const head = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    writeFileSync(join(folder, 'pixel.png'), Buffer.from(head, 'base64'))
+    const { page } = await visit(board, { at: at(id) })
+    await page.getByRole('region', { name: 'pixel.png' }).getByRole('img', { name: 'Now: the picture' }).waitFor()
+    await page.getByText('Now, 1 × 1').waitFor()
+    expect(await page.getByRole('img', { name: 'Before: the picture' }).count()).toBe(0)
+  })
+
+  test('on a phone a diff is read in one column, and nothing is wider than the window', async () => {
+    const { id, folder } = await attached()
+    writeFileSync(join(folder, 'long.ts'), `export const long = '${'words and more words '.repeat(40)}'\n`)
+    const { page, barriers } = await visit(board, { at: at(id), viewport: { width: 360, height: 780 }, hasTouch: true })
+    await page.getByRole('region', { name: 'long.ts' }).getByRole('button', { name: 'Comment on line 1' }).tap()
+    await page.getByRole('textbox', { name: 'Comment on line 1' }).waitFor()
+    expect(await page.evaluate<number>('document.querySelector(".review").scrollWidth')).toBeLessThanOrEqual(360)
+    expect(await page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
+    expect(await barriers()).toEqual([])
+  })
+})

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+
+const asks = 'for host in refused.example.org npm.example.org:8443; do curl -s http://$host/; done; echo done'
+
+describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a project', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  beforeEach(async () => {
+    board = await startFolderBoard({ asks: { protocol: 'command', command: ['sh', '-c', asks] } }, { sandbox: 'auto' })
+  })
+  afterEach(() => board.close())
+
+  test('is set by its admin, and a refused host is allowed where it is told', async () => {
+    const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
+    await page.getByText('In the sandbox (bubblewrap)').waitFor()
+    await page.getByLabel('Network').selectOption('Listed hosts alone')
+    await page.getByLabel('Hosts').fill('*')
+    await page.getByRole('button', { name: 'Save the sandbox' }).click()
+    await page.getByText('must be a host').waitFor()
+    await page.getByLabel('Hosts').fill('example.com')
+    await page.getByLabel('Time of a session').fill('60')
+    await page.getByRole('button', { name: 'Save the sandbox' }).click()
+    await page.getByText('Saved. It holds from the next start').waitFor()
+    expect((await board.client.projects.get({ id: board.projectId })).sandbox).toMatchObject({
+      network: 'listed',
+      hosts: ['example.com'],
+      minutes: 60,
+      memoryMb: null,
+    })
+
+    const { id } = await board.start('asks')
+    await board.untilStatus(id, 'completed')
+    const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
+    await card.getByRole('tab', { name: 'Transcript' }).click()
+    await card.getByText('in a sandbox, network: listed').waitFor()
+    const refused = card.getByRole('listitem').filter({ hasText: 'npm.example.org:8443' })
+    await refused.getByRole('button', { name: 'Allow for this project' }).click()
+    await card.getByText('Allowed npm.example.org:8443').waitFor()
+    expect((await board.client.projects.get({ id: board.projectId })).sandbox.hosts).toEqual([
+      'example.com',
+      'npm.example.org:8443',
+    ])
+  })
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+
+let board: AgentBoard
+let cli: CommandLine
+beforeAll(async () => {
+  board = await startFolderBoard({ asking: { fixture: 'asks-as-told' } })
+  cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
+})
+afterAll(async () => {
+  cli.close()
+  await board.close()
+})
+
+const waiting = async (told: object) => {
+  const { id } = await board.start('asking', { prompt: JSON.stringify(told) })
+  await board.untilStatus(id, 'waiting')
+  const { questions } = await board.client.agents.get({ projectId: board.projectId, cardId: id })
+  return { id, requestId: questions[0]!.requestId }
+}
+const lastWords = async (cardId: string) => {
+  await board.untilStatus(cardId, 'completed')
+  return (await board.messages(cardId)).findLast(({ role }) => role === 'agent')?.content
+}
+const shell = { kind: 'execute', title: 'A harmless thing', rawInput: { command: 'rm -rf /\ndate' } }
+const plan = { kind: 'switch_mode', title: 'Ready to code?', rawInput: { plan: '# The plan\n\n1. Do it.' } }
+
+test('agents view shows what would run, which answers there are, and how to give one', async () => {
+  const { id, requestId } = await waiting({ call: shell })
+  const { stderr } = await cli.board(['agents', 'view', id])
+  expect(stderr).toBe(
+    [
+      'It asks: A harmless thing',
+      '$ rm -rf /',
+      '  date',
+      'Answers: yes (Allow), always (Always allow), no (Reject)',
+      `Answer with: board agents approve ${id} --request ${requestId}`,
+      '',
+    ].join('\n'),
+  )
+  await cli.ok(['agents', 'approve', id])
+  expect(await lastWords(id)).toBe('Allowed: yes.')
+})
+
+test('agents view shows a plan', async () => {
+  const { id } = await waiting({ call: plan })
+  expect((await cli.board(['agents', 'view', id])).stderr).toContain(
+    'It asks: Ready to code?\n# The plan\n\n1. Do it.\n',
+  )
+  await cli.ok(['agents', 'approve', id, '--reject'])
+  expect(await lastWords(id)).toBe('Refused: no.')
+})
+
+test.each([
+  [['--always'], 'Allowed: always.'],
+  [['--option', 'always'], 'Allowed: always.'],
+  [['--option', 'no'], 'Refused: no.'],
+])('approve %j gives the answer of the agent that it names', async (options, words) => {
+  const { id, requestId } = await waiting({ call: shell })
+  await cli.ok(['agents', 'approve', id, '--request', requestId, ...options])
+  expect(await lastWords(id)).toBe(words)
+})
+
+test('approve refuses an answer that is not offered or contradicts itself, and the question stays', async () => {
+  const { id } = await waiting({ call: shell })
+  const say = (...options: string[]) => cli.board(['agents', 'approve', id, ...options])
+  expect(await say('--option', 'ever')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it offers: yes (Allow), always (Always allow), no (Reject)'),
+  })
+  expect((await say('--option', 'yes', '--reject')).code).toBe(2)
+  expect((await say('--option', 'yes', '--always')).code).toBe(2)
+  expect((await say('--reject', '--always')).code).toBe(2)
+  await cli.ok(['agents', 'approve', id, '--option', 'yes'])
+  expect(await lastWords(id)).toBe('Allowed: yes.')
+})
+
+test('projects edit sets what agents are answered, one part at a time, and view shows it', async () => {
+  const policy = async () => (await board.client.projects.get({ id: board.projectId })).approvalPolicy
+  await cli.ok(['projects', 'edit', '--approve-default', 'allow_in_worktree', '--approve-allow', 'git status'])
+  await cli.ok(['projects', 'edit', '--approve-refuse', 'git push', '--approve-refuse', 'rm'])
+  expect(await policy()).toEqual({ default: 'allow_in_worktree', allow: ['git status'], refuse: ['git push', 'rm'] })
+  expect(await cli.ok(['projects', 'view'])).toContain(
+    'approvalPolicy\tallow_in_worktree; allow: git status; refuse: git push, rm\n',
+  )
+  await cli.ok(['projects', 'edit', '--approve-allow', 'none', '--approve-refuse', 'none', '--approve-default', 'ask'])
+  expect(await policy()).toEqual({ default: 'ask', allow: [], refuse: [] })
+  expect((await cli.board(['projects', 'edit', '--approve-default', 'maybe'])).code).toBe(2)
+})
+
+test.each(['allow', 'refuse'])('projects edit says what a prefix to %s may be', async list => {
+  const { code, stderr } = await cli.board(['projects', 'edit', `--approve-${list}`, 'git; date'])
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: [
+      `board: --approve-${list} must be plain words of a command`,
+      `give the first words of one command, without quotes or signs of the shell: --approve-${list} "npm test"`,
+      '',
+    ].join('\n'),
+  })
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { decide, type AskedAction } from '../../src/domain/approvalPolicy.ts'
+
+const policy = {
+  default: 'ask' as const,
+  allow: ['git', 'npm test', 'ls'],
+  refuse: ['git push', 'rm -rf'],
+}
+const command = (text: string): AskedAction => ({ about: 'command', command: text, staysInFolder: false })
+const file = (about: 'edit' | 'read', staysInFolder: boolean): AskedAction => ({ about, command: null, staysInFolder })
+
+describe('a command', () => {
+  test.each([
+    ['git status', 'allow'],
+    ['git', 'allow'],
+    ['  git   status\t--short', 'allow'],
+    ["git commit -m 'one (two) {three} # four'", 'allow'],
+    ['git commit -m "it is done!"', 'allow'],
+    ['git add *.ts', 'allow'],
+    ['npm test -- --watch', 'allow'],
+    ['npm install', 'ask'],
+    ['npm', 'ask'],
+    ['github', 'ask'],
+    ['./git status', 'ask'],
+    ['/tmp/git status', 'ask'],
+    ['gi* status', 'ask'],
+    ['PATH=/tmp git status', 'ask'],
+    ['', 'ask'],
+    ['   ', 'ask'],
+  ])('%j: %s', (text, verdict) => {
+    expect(decide(policy, command(text))).toBe(verdict)
+  })
+  test.each([
+    'git status; date',
+    'git status && date',
+    'git status & date',
+    'git status | tee x',
+    'git log $(date)',
+    'git log `date`',
+    'git log $HOME',
+    'git log ${x}',
+    "git log $'a'",
+    'git log > /etc/passwd',
+    'git log < x',
+    'git log\ndate',
+    'git log\rdate',
+    'git log \\',
+    'git lo\\g',
+    "git log 'a;b'",
+    'git {log,status}',
+    'git log (x)',
+    'git log # x',
+    "git log 'open",
+    'git log "open',
+    'git log \u202e x',
+    'git log \u0000 x',
+    '!git log',
+  ])('is asked about where it is more than one command with its words: %j', text => {
+    expect(decide(policy, command(text))).toBe('ask')
+  })
+  test.each([
+    'git push',
+    'git push origin main',
+    "git 'push'",
+    'git "push"',
+    "g'i't pu''sh",
+    'git add . && git push',
+    'git add .\ngit push --force',
+    'echo $(git push)',
+    'true; X=1 git push',
+    'git pu\\sh',
+    'rm -rf /',
+  ])('is refused before it is allowed: %j', text => {
+    expect(decide(policy, command(text))).toBe('refuse')
+  })
+  test.each(['git p*', 'git pus?', 'git [p]ush', 'git ~'])(
+    'that a pattern may turn into a refused one is asked about: %j',
+    text => {
+      expect(decide(policy, command(text))).toBe('ask')
+    },
+  )
+  test('that nobody knows is asked about', () => {
+    expect(decide(policy, { about: 'command', command: null, staysInFolder: true })).toBe('ask')
+  })
+  test('is no command where it is the input of something else', () => {
+    expect(decide(policy, { about: 'other', command: 'git status', staysInFolder: true })).toBe('ask')
+  })
+})
+
+describe('the default', () => {
+  test.each([
+    ['ask', file('edit', true), 'ask'],
+    ['ask', file('read', true), 'ask'],
+    ['allow_in_worktree', file('edit', true), 'allow'],
+    ['allow_in_worktree', file('read', true), 'allow'],
+    ['allow_in_worktree', file('edit', false), 'ask'],
+    ['allow_in_worktree', file('read', false), 'ask'],
+    ['allow_in_worktree', { ...command('date'), staysInFolder: true }, 'ask'],
+    ['allow_in_worktree', { about: 'other', command: null, staysInFolder: true }, 'ask'],
+    ['refuse', file('edit', true), 'refuse'],
+    ['refuse', command('date'), 'refuse'],
+    ['refuse', command('git status'), 'allow'],
+    ['refuse', { about: 'other', command: null, staysInFolder: false }, 'refuse'],
+    ['refuse', { about: 'plan', command: null, staysInFolder: true }, 'ask'],
+    ['allow_in_worktree', { about: 'plan', command: null, staysInFolder: true }, 'ask'],
+  ] as const)('%s: %j: %s', (by, asked, verdict) => {
+    expect(decide({ ...policy, default: by }, asked)).toBe(verdict)
+  })
+})

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, readdirSync, readlinkSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
+import { isAlive, processesWith } from '../support/processes/trees.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
+
+const goneWithinMs = 2000
+/** What the watchdog's command line says of it: first as a shell, then as Node. */
+const watchdogWord = 'watchdog'
+
+interface Watched {
+  board: BoardProcess
+  root: string
+  /** Starts a card's agent, and waits until it has said something. */
+  begin(agent: string): Promise<string>
+  card(cardId: string): ReturnType<BoardProcess['client']['cards']['get']>
+  /** Agents and their tools. */
+  processes(): number[]
+  watchdog(): number | undefined
+}
+
+const boards: Watched[] = []
+let one: Watched
+
+async function startBoard(): Promise<Watched> {
+  const root = mkdtempSync(join(tmpdir(), 'board-watchdog-'))
+  const [dataDir, mark] = [join(root, 'data'), randomUUID()]
+  const board = boardProcess(dataDir, { HOME: root }, ['--agent-slots', '4', '--log-level', 'warn'])
+  configure(dataDir, { setsid: { fixture: 'setsid-grandchild' }, deaf: { fixture: 'ignores-term' } }, mark)
+  await board.start()
+  const path = makeRepository(join(root, 'repository'))
+  const { id: projectId } = await board.client.projects.create({ name: 'Watched', path })
+  const columns = await board.client.columns.list({ projectId })
+  const columnId = columns.find(({ columnType }) => columnType === 'active')!.id
+  const watched: Watched = {
+    board,
+    root,
+    card: cardId => board.client.cards.get({ projectId, cardId }),
+    processes: () => processesWith(mark).filter(isAlive),
+    watchdog: () => childrenOf(board.pid).find(pid => commandLine(pid).includes(watchdogWord)),
+    begin: async agent => {
+      const { id } = await board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId, agent })
+      const messages = () => board.client.agents.messages({ projectId, cardId: id })
+      await eventually('a word of the agent', async () => (await messages()).some(({ role }) => role === 'agent'))
+      return id
+    },
+  }
+  boards.push(watched)
+  return watched
+}
+
+const commandLine = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+const openFiles = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/fd`).flatMap(file => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${file}`)]
+    } catch {
+      return []
+    }
+  })
+const statOf = (pid: number): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
+const childrenOf = (parent: number): number[] =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .filter(pid => isAlive(pid) && statOf(pid)[1] === String(parent))
+
+/** Kills the server, and tells how long something of it lived on. */
+async function killAndMeasure({ board, processes }: Watched, watchdog: number): Promise<number> {
+  const killedAt = performance.now()
+  await board.end('SIGKILL')
+  await eventually('the end of every process', () => processes().length === 0)
+  const goneAfterMs = performance.now() - killedAt
+  await eventually('the end of the watchdog', () => !isAlive(watchdog))
+  process.stdout.write(`gone ${Math.round(goneAfterMs)} ms after the kill\n`)
+  expect(goneAfterMs).toBeLessThan(goneWithinMs * slowdown())
+  return goneAfterMs
+}
+
+beforeEach(async () => {
+  one = await startBoard()
+})
+afterEach(async () => {
+  for (const { board, root, processes } of boards.splice(0)) {
+    await clearAway(board, root)
+    // What a failed test leaves.
+    for (const pid of processes()) process.kill(pid, 'SIGKILL')
+  }
+})
+
+test('what agents and their tools leave in sessions of their own is gone within 2 s of a kill of the server, and their cards are interrupted', async () => {
+  expect(one.watchdog()).toBeUndefined()
+  const cards = [await one.begin('setsid'), await one.begin('deaf')]
+  expect(one.processes()).toHaveLength(4)
+  await killAndMeasure(one, one.watchdog()!)
+  await one.board.start()
+  for (const cardId of cards) {
+    const { status, statusReason, sessions } = await one.card(cardId)
+    expect([status, statusReason, sessions.length]).toEqual(['interrupted', 'server_restart', 1])
+  }
+  expect(one.processes()).toEqual([])
+})
+
+test('the watchdog has a session of its own, hears no signal that can be ignored, and holds no file of the server', async () => {
+  await one.begin('setsid')
+  const watchdog = one.watchdog()!
+  expect(statOf(watchdog).slice(2, 4)).toEqual([String(watchdog), String(watchdog)])
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(watchdog, signal)
+  // What this process has, too, came through the server from whoever began the test.
+  const [stdin, ...others] = openFiles(watchdog).filter(file => !openFiles(process.pid).includes(file))
+  expect([stdin, others]).toEqual([expect.stringMatching(/^(socket|pipe):/), []])
+  const [, residentKb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${watchdog}/status`, 'latin1'))!
+  process.stdout.write(`the watchdog takes ${residentKb} kB\n`)
+  expect(Number(residentKb)).toBeLessThan(8 * 1024)
+  await killAndMeasure(one, watchdog)
+})
+
+test('of two servers, the one that is killed takes what it started with it, and nothing of the other', async () => {
+  const other = await startBoard()
+  const cardId = await other.begin('setsid')
+  await one.begin('setsid')
+  const [others, othersWatchdog] = [other.processes(), other.watchdog()!]
+  await killAndMeasure(one, one.watchdog()!)
+  expect(other.processes()).toEqual(others)
+  expect(isAlive(othersWatchdog)).toBe(true)
+  expect((await other.card(cardId)).status).toBe('running')
+  expect(await other.board.end('SIGTERM')).toMatchObject({ code: 0 })
+  expect(other.processes()).toEqual([])
+  await eventually('the end of the watchdog', () => !isAlive(othersWatchdog))
+})
+
+test('a watchdog that is killed is followed by another one with the next process, which knows of those before, and the log says so once', async () => {
+  await one.begin('setsid')
+  const first = one.watchdog()!
+  process.kill(first, 'SIGKILL')
+  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog has ended'))
+  expect(one.watchdog()).toBeUndefined()
+  await one.begin('deaf')
+  await one.begin('setsid')
+  expect(one.board.stderr.split('The watchdog has ended')).toHaveLength(2)
+  await killAndMeasure(one, one.watchdog()!)
+})

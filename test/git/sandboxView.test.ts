@@ -1,0 +1,331 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { syncBranch } from '../../src/git/syncBranch.ts'
+import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
+
+let projects: Awaited<ReturnType<typeof openProjects>>
+let project: TestProject
+let card: TestCard
+let worktree: string
+let branch: string
+let session: Session
+let count = 0
+beforeAll(async () => {
+  projects = await openProjects()
+})
+afterAll(() => projects.close())
+const start = async () => {
+  project = await projects.project(`project-${++count}`)
+  git(project.path, 'tag', 'first')
+  git(project.path, 'branch', 'other')
+  card = await project.card()
+  const place = await card.start()
+  worktree = place.cwd
+  branch = place.branch!
+  session = await openSession(worktree, branch)
+}
+const gitDir = () => join(project.path, '.git')
+const otherRefs = () => git(project.path, 'for-each-ref').replace(new RegExp(`^.*refs/heads/${branch}\n?`, 'm'), '')
+const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
+const change = (name: string, text = name) =>
+  session.run(`echo ${text} > ${name}; git add ${name}; git commit -qm 'Add ${name}'; git rev-parse HEAD`)
+
+describe.runIf(hasWalls)('Git behind walls', () => {
+  beforeEach(start)
+
+  test('an agent commits, amends, rebases, stashes, branches and packs, and only its own branch comes out, with the same commits', async () => {
+    const before = otherRefs()
+    change('a')
+    session.run('git commit -q --amend -m "Add a, better"')
+    change('b')
+    change('c')
+    session.run('echo more >> c; git stash; git stash list | grep -q WIP; git stash pop; git checkout -q -- c')
+    session.run('git checkout -qb temporary; git commit -q --allow-empty -m Temporary; git tag mine; git checkout -q -')
+    session.run('git rebase -q --onto HEAD~2 HEAD~1; git branch -D temporary; git gc -q; git fsck')
+    expect(session.run('git worktree list')).toMatch(new RegExp(`^${project.path} .*\n${worktree} .*$`))
+    const inside = session.run('git log --format=%H')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(worktree, 'log', '--format=%H')).toBe(inside)
+    expect(git(worktree, 'status', '--porcelain')).toBe('')
+    expect(otherRefs()).toBe(before)
+    expect(git(project.path, 'fsck', '--full', '--strict')).toBe('')
+    expect(await session.view.sync()).toEqual({ state: 'none' })
+    // Without what the agent has to itself the repository holds it all.
+    rmSync(join(gitDir(), 'board'), { recursive: true })
+    expect(git(worktree, 'fsck', '--full')).toBe('')
+  })
+
+  test('a stash and a branch of its own are there in the next session, and the branches of the repository as they are then', async () => {
+    session.run(
+      'git branch mine; echo x >> README; git stash -q; git gc -q; git branch -q loose; git tag -f first HEAD',
+    )
+    session.run('git update-ref refs/heads/other HEAD; git update-ref refs/heads/main HEAD')
+    const later = commit(project.path, 'later', 'later\n')
+    session = await openSession(worktree, branch)
+    expect(session.run('git rev-parse main')).toBe(later)
+    expect(session.run('git branch --list mine loose --format="%(refname:short)"')).toBe('loose\nmine')
+    expect(session.run('git stash pop -q; git diff --stat')).toContain('README')
+    expect(git(project.path, 'for-each-ref')).not.toMatch(/mine|loose|stash/)
+  })
+
+  test('what a remote has is fetched for the agent alone', async () => {
+    const remote = await projects.project(`remote-${count}`)
+    const fetched = commit(remote.path, 'theirs', 'theirs\n')
+    git(project.path, 'remote', 'add', 'origin', remote.path)
+    session = await openSession(worktree, branch)
+    const before = otherRefs()
+    expect(session.run('git fetch -q origin; git rev-parse origin/main')).toBe(fetched)
+    session.run('git merge -q --no-edit origin/main')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(otherRefs()).toBe(before)
+    expect(git(project.path, 'show', `${branch}:theirs`)).toBe('theirs')
+  })
+
+  test('a submodule can be added, worked in and committed', async () => {
+    const library = await projects.project(`library-${count}`)
+    write(worktree, '.gitmodules', '')
+    session = await openSession(worktree, branch)
+    session.run(`git add .gitmodules; git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
+    session.run('cd lib; echo x > x; git add x; git commit -qm x; cd ..; git add lib; git commit -qm "Add lib"')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(project.path, 'ls-tree', branch, 'lib')).toMatch(/^160000 commit/)
+    expect(git(worktree, 'status', '--porcelain')).toBe('')
+  })
+
+  test('what is staged, and where its HEAD is, keeps nobody outside from packing the repository', async () => {
+    session.run(
+      'echo x > x; git add x; git commit -q --allow-empty -m one; git checkout -q --detach; echo y > y; git add y',
+    )
+    await session.view.sync()
+    expect(git(project.path, 'gc', '--prune=now')).toBe('')
+    expect(git(project.path, 'fsck', '--full')).toBe('')
+  })
+
+  test.each([
+    ['delete an object', 'rm -rf "$G"/objects/??; rm -f "$G"/board-objects/*/* "$S"/*/*'],
+    ['change a pack', 'for f in "$G"/board-objects/pack/* "$S"/pack/*; do chmod u+w "$f"; echo x >> "$f"; done'],
+    ['prune the objects', 'git reflog expire --all --expire=now; git gc -q --prune=now; git prune; git repack -qad'],
+    [
+      'move another branch',
+      'git update-ref refs/heads/other HEAD^ || git branch -f other HEAD; echo x > "$G"/refs/heads/other',
+    ],
+    ['move the branch of the project', 'git commit -q --allow-empty -m x; git update-ref refs/heads/main HEAD'],
+    ['move a tag', 'git commit -q --allow-empty -m x; git tag -f first HEAD; git tag new HEAD'],
+    ['delete a branch', 'git branch -D other; rm -f "$G"/packed-refs "$G"/refs/heads/*; git pack-refs --all'],
+    [
+      'set a configuration',
+      'git config core.fsmonitor /bin/false; git config --worktree core.hooksPath /tmp; echo x >> "$G"/config',
+    ],
+    ['write a hook', 'mkdir -p "$G"/hooks; echo "#!/bin/sh" > "$G"/hooks/pre-commit; chmod +x "$G"/hooks/pre-commit'],
+    ['replace the hooks', 'mv "$G"/hooks "$G"/was; ln -s /tmp "$G"/hooks'],
+    [
+      "write another worktree's files",
+      'for f in "$G"/worktrees/*/HEAD; do echo "ref: refs/heads/main" > "$f"; done; git worktree prune',
+    ],
+    ['add a worktree', 'git worktree add -q inner other; git worktree add -q -b more ../more'],
+    [
+      'move the worktree pointers',
+      'for f in commondir gitdir; do echo /tmp > "$A"/$f; rm -f "$A"/$f; mv "$A"/$f "$A"/x; done',
+    ],
+    ['replace the .git file', 'rm -f .git; mv .git was; mkdir .git; git init -q; echo "gitdir: /tmp" > .git'],
+    ['move the Git folder', 'mv "$G" "$G".was; rm -rf "$G"'],
+    [
+      'write the shallow list',
+      'git rev-parse HEAD > "$G"/shallow; echo x > "$G"/info/attributes; echo x > "$G"/info/exclude',
+    ],
+    ['name another store', 'echo /tmp > "$G"/objects/info/alternates; echo /tmp > "$G"/board-objects/info/alternates'],
+    [
+      'make the main worktree another',
+      'echo "ref: refs/heads/other" > "$G"/HEAD; rm -f "$G"/index; echo . > "$G"/commondir',
+    ],
+    ["reach other agents' folders", 'ls "$G"/board && exit 3; echo x > "$G"/board/x; rm -rf "$G"/board'],
+  ])('no agent can %s', async (_, script) => {
+    commit(project.path, 'packed', 'packed\n')
+    git(project.path, 'gc', '-q')
+    commit(project.path, 'loose', 'loose\n')
+    const second = await (await project.card()).start()
+    session = await openSession(worktree, branch)
+    const without = /^board(\/|$)|^objects\/pack\/|^worktrees\/[^/]+\/index$|^(worktrees\/[^/]+\/)?logs\//
+    const look = () => [
+      fingerprint(gitDir(), without),
+      git(project.path, 'rev-parse', '--all'),
+      readFileSync(join(worktree, '.git'), 'utf8'),
+      git(second.cwd, 'status'),
+    ]
+    const before = look()
+    const admin = git(worktree, 'rev-parse', '--git-dir')
+    const { status, output } = session.attempt(`G=${gitDir()}; S=${gitDir()}/objects; A=${admin}; ${script}`)
+    expect(status, output).not.toBe(3)
+    const inside = session.attempt('git log -1 --format=%H').output
+    await session.view.sync()
+    const [files, tips, ...others] = look()
+    expect([files, ...others]).toEqual(
+      [before[0], ...before.slice(2)].map((each, at) => (at === 0 ? withTip(each, files) : each)),
+    )
+    if (tips !== before[1]) expect(tip()).toBe(inside)
+    expect(git(project.path, 'fsck', '--full')).toBe('')
+    expect(git(project.path, 'status', '--porcelain')).toBe('')
+  })
+
+  /** Its own branch may move. */
+  const withTip = (before: unknown, after: unknown) => {
+    const own = `refs/heads/${branch}`
+    return { ...(before as object), [own]: (after as Record<string, string>)[own] }
+  }
+
+  test('the branch comes out when somebody looks, merges or deletes, without being asked for', async () => {
+    change('seen')
+    expect((await card.diff()).diff).toContain('+seen')
+    const inside = session.run('git rev-parse HEAD')
+    expect(tip()).toBe(inside)
+    change('merged')
+    write(worktree, 'loose', 'not committed\n')
+    session.run('echo staged > staged; git add staged')
+    await card.merge()
+    expect(git(project.path, 'ls-tree', '--name-only', 'main').split('\n')).toEqual([
+      'README',
+      'loose',
+      'merged',
+      'seen',
+      'staged',
+    ])
+    expect(session.run('git status --porcelain; git rev-parse HEAD')).toBe(tip())
+    change('last')
+    await expect(card.remove()).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+    const last = session.run('git rev-parse HEAD')
+    await card.remove(true)
+    expect(tip()).toBe(last)
+    expect(readdirSync(join(gitDir(), 'board'))).toEqual([])
+  })
+
+  test('what is staged and what is in conflict is seen outside', async () => {
+    session.run('echo one > both; git add both; echo two > both')
+    expect((await card.diff()).diff).toContain('+two')
+    session.run('git rm -qf --cached both; rm both; git checkout -qb side; echo side > README; git commit -qam side')
+    session.run('git checkout -q -; echo ours > README; git commit -qam ours; git merge -q side || true')
+    await expect(card.merge()).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('conflicts of its own'),
+    })
+  })
+
+  test('what a person commits in the worktree reaches the agent; when both have, the branch waits for a merge', async () => {
+    const theirs = commit(worktree, 'theirs', 'theirs\n')
+    await session.view.sync()
+    expect(session.run('git status --porcelain; git rev-parse HEAD')).toBe(theirs)
+    const person = commit(worktree, 'person', 'person\n')
+    const agent = change('agent')
+    expect(await session.view.sync()).toMatchObject({
+      state: 'refused',
+      reason: expect.stringContaining('refs/board/outside'),
+    })
+    expect(tip()).toBe(person)
+    await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
+    session = await openSession(worktree, branch)
+    expect(session.run('git rev-parse HEAD')).toBe(agent)
+    session.run('git add -A; git stash -q; git merge -q --no-edit refs/board/outside; git stash drop -q')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(project.path, 'ls-tree', '--name-only', branch)).toBe('README\nagent\nperson\ntheirs')
+  })
+
+  test('a stash or a branch that only the agent has is told of before the card goes', async () => {
+    session.run('echo x >> README; git stash -q')
+    await expect(card.remove()).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+    session.run('git stash drop -q; git branch same HEAD')
+    await card.remove()
+    expect(existsSync(worktree)).toBe(false)
+  })
+
+  test('a thousand objects are taken over, and the agent does not keep them twice', async () => {
+    session.run('for i in $(seq 1000); do echo $i > $i; done; git add .; git commit -qm many')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(session.run('git count-objects; git fsck; git status --porcelain')).toMatch(/^0 objects/)
+    expect(git(project.path, 'fsck', '--full')).toBe('')
+  })
+
+  test('a worktree that is on another branch, or on none, is followed', async () => {
+    git(worktree, 'checkout', '-q', '--detach')
+    session = await openSession(worktree, null)
+    const detached = change('detached')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(worktree, 'rev-parse', 'HEAD')).toBe(detached)
+    expect(tip()).toBe(tip('main'))
+    git(worktree, 'checkout', '-qb', 'mine/too')
+    session = await openSession(worktree, 'mine/too')
+    expect(session.run('git branch --show-current; git status --porcelain')).toBe('mine/too')
+    const work = change('work')
+    expect(await syncBranch(worktree)).toEqual({ state: 'moved' })
+    expect(tip('mine/too')).toBe(work)
+  })
+
+  test('a lock that was left behind an hour ago is no hindrance', async () => {
+    const common = join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
+    const locks = [
+      'packed-refs.lock',
+      `refs/heads/${branch}.lock`,
+      `worktrees/${readdirSync(join(common, 'worktrees'))[0]}/index.lock`,
+    ]
+    const hourAgo = Date.now() / 1000 - 3600
+    for (const lock of locks) {
+      writeFileSync(join(common, lock), '')
+      utimesSync(join(common, lock), hourAgo, hourAgo)
+    }
+    session = await openSession(worktree, branch)
+    change('a')
+    expect(locks.filter(lock => existsSync(join(common, lock)))).toEqual([])
+  })
+})
+
+describe.runIf(hasWalls)("Git in a project's own folder", () => {
+  beforeEach(async () => {
+    project = await projects.project(`project-${++count}`)
+    session = await openSession(project.path, 'main')
+  })
+
+  test('an agent commits there', () => {
+    expect(change('a')).toBe(tip('main'))
+    session.run('git checkout -qb more; git stash list; git gc -q')
+    expect(git(project.path, 'branch', '--show-current')).toBe('more')
+  })
+
+  test('what would make Git look for hooks elsewhere is gone at the end of the turn', async () => {
+    session.run('mkdir evil; echo ../evil > .git/commondir')
+    await session.view.sync()
+    expect(existsSync(join(gitDir(), 'commondir'))).toBe(false)
+  })
+
+  test('in a part of a linked worktree the repository is as safe as in all of it', async () => {
+    const place = join(projects.folder, `linked-${count}`)
+    git(project.path, 'worktree', 'add', '-q', '-b', 'linked', place)
+    mkdirSync(join(place, 'part'))
+    session = await openSession(join(place, 'part'), 'linked')
+    const before = git(project.path, 'rev-parse', 'main')
+    const made = session.run('echo x > x; git add x; git commit -qm x; git rev-parse HEAD')
+    session.attempt('git update-ref refs/heads/main HEAD; echo x > ../outside')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(project.path, 'rev-parse', 'main', 'linked')).toBe(`${before}\n${made}`)
+    expect(existsSync(join(place, 'outside'))).toBe(false)
+  })
+
+  test.each([
+    ['a hook', 'echo x > .git/hooks/pre-commit; mv .git/hooks .git/was; rm -rf .git/hooks'],
+    [
+      'the configuration',
+      'git config core.fsmonitor x; echo x >> .git/config; mv .git/config .git/was; rm -f .git/config',
+    ],
+    ["the worktree's configuration", 'echo x >> .git/config.worktree; rm -f .git/config.worktree'],
+    ['attributes', 'echo x > .git/info/attributes'],
+    ['worktrees', 'mkdir -p .git/worktrees/x; git worktree add -q ../inner'],
+    ['the Git folder', 'mv .git was; rm -rf .git/hooks'],
+    ['what other agents have', 'mkdir -p .git/board/x/common; ln -s / .git/board/y'],
+  ])('no agent can change %s', (_, script) => {
+    mkdirSync(join(gitDir(), 'worktrees/kept'), { recursive: true })
+    const look = () => fingerprint(gitDir(), /^(refs|objects|logs|index|worktrees$)/)
+    const before = look()
+    session.attempt(script)
+    expect(look()).toEqual(before)
+    expect(statSync(join(gitDir(), 'board')).isDirectory()).toBe(true)
+  })
+})

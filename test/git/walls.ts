@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { openGitView, type GitView } from '../../src/git/sandboxView.ts'
+import type { Mount } from '../../src/sandbox/mount.ts'
+import { environment } from './cards.ts'
+
+const walls =
+  '--unshare-user --unshare-pid --die-with-parent --cap-drop ALL --disable-userns --ro-bind / / --dev /dev --ro-bind-try /dev/shm /dev/shm'.split(
+    ' ',
+  )
+const asArguments = ({ kind, source, target }: Mount) =>
+  kind === 'tmpfs' ? ['--tmpfs', target] : [kind === 'rw' ? '--bind' : '--ro-bind', source ?? target, target]
+
+/** Whether this machine can have walls. Where it cannot, the tests say so and are skipped. */
+export const hasWalls = spawnSync('bwrap', [...walls, 'true']).status === 0
+if (!hasWalls) process.stdout.write('skipped: bubblewrap does not work here, so nothing is seen of Git behind walls\n')
+
+/** A session behind walls: what an agent's shell does there. */
+export interface Session {
+  view: GitView
+  /** Runs a script and returns what it printed. @throws Error when it fails */
+  run(script: string): string
+  /** Runs a script that may fail. */
+  attempt(script: string): { status: number | null; output: string }
+}
+
+export async function openSession(folder: string, branch: string | null): Promise<Session> {
+  const view = await openGitView(folder, branch)
+  const attempt = (script: string) => {
+    const { status, stdout, stderr } = spawnSync(
+      'bwrap',
+      [...walls, ...view.mounts.flatMap(asArguments), '--chdir', folder, 'sh', '-c', script],
+      { env: environment, encoding: 'utf8' },
+    )
+    return { status, output: (stdout + stderr).trim() }
+  }
+  const run = (script: string) => {
+    const { status, output } = attempt(`set -e\n${script}`)
+    if (status !== 0) throw new Error(`ended with ${status}: ${output}`)
+    return output
+  }
+  return { view, run, attempt }
+}
+
+/** Everything below a folder but what an agent has to itself. */
+export function fingerprint(folder: string, without: RegExp): Record<string, string> {
+  const entries: Record<string, string> = {}
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(each => !without.test(each))) {
+    const stats = lstatSync(join(folder, path))
+    const content = stats.isFile()
+      ? createHash('sha1')
+          .update(readFileSync(join(folder, path)))
+          .digest('hex')
+      : stats.isSymbolicLink()
+        ? readlinkSync(join(folder, path))
+        : ''
+    entries[path] = `${stats.mode} ${content}`
+  }
+  return entries
+}

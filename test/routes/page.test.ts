@@ -1,0 +1,111 @@
+import { request } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+let board: TestBoard
+beforeAll(async () => {
+  board = await startBoard()
+})
+afterAll(() => board.close())
+
+interface Got {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  bytes: Buffer
+}
+
+/** As it comes over the wire, without the unpacking that fetch does. */
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> =>
+  new Promise((resolve, reject) => {
+    request(new URL(board.url), { path, headers, method }, answer => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode!, headers: answer.headers, bytes: Buffer.concat(pieces) }),
+      )
+    })
+      .on('error', reject)
+      .end()
+  })
+
+const assets = async () =>
+  [...(await get('/')).bytes.toString().matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, path]) => path!)
+
+test('the page may load and ask its own server only, and make no script of text', async () => {
+  const { status, headers, bytes } = await get('/')
+  expect(status).toBe(200)
+  const policy = String(headers['content-security-policy'])
+  for (const rule of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+  ])
+    expect(policy).toContain(rule)
+  expect(policy).not.toMatch(/unsafe|https?:|\*/)
+  expect(headers).toMatchObject({
+    'cache-control': 'no-cache',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+  })
+  const text = bytes.toString()
+  expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|style=/)
+  expect(text.match(/(?:src|href)="(?!\.\/assets\/)/g)).toBe(null)
+  expect(await get('/', { 'if-none-match': String(headers.etag) })).toMatchObject({ status: 304 })
+})
+
+test('every part of it is kept for ever, and comes packed for who takes that', async () => {
+  const paths = await assets()
+  expect(paths.length).toBeGreaterThan(4)
+  for (const path of paths) {
+    const plain = await get(`/${path}`)
+    expect(plain).toMatchObject({
+      status: 200,
+      headers: { 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' },
+    })
+    const br = await get(`/${path}`, { 'accept-encoding': 'gzip, deflate, br' })
+    const gz = await get(`/${path}`, { 'accept-encoding': 'gzip, br;q=0' })
+    if (path.endsWith('.png')) expect(br.headers['content-encoding']).toBe(undefined)
+    else {
+      expect([br.headers['content-encoding'], gz.headers['content-encoding']]).toEqual(['br', 'gzip'])
+      expect(brotliDecompressSync(br.bytes).equals(plain.bytes) && gunzipSync(gz.bytes).equals(plain.bytes)).toBe(true)
+    }
+  }
+})
+
+test('it comes packed only for who says so, with whatever spaces and case', async () => {
+  const [path] = await assets()
+  const encodingFor = async (taken: string) =>
+    (await get(`/${path}`, { 'accept-encoding': taken })).headers['content-encoding']
+  for (const taken of ['br', 'BR', 'gzip;q=0 ,\tbr ; q=0.5', 'br;q=1.0'])
+    expect(await encodingFor(taken), taken).toBe('br')
+  for (const taken of ['', 'identity', 'br; q=0', 'br ;q=0.000, gzip ; Q=0', 'x-br', 'gzip-none'])
+    expect(await encodingFor(taken), taken).toBe(undefined)
+})
+
+test('what is no part of it is not found, however it is asked for', async () => {
+  for (const name of [
+    'none.js',
+    '..%2findex.html',
+    '%2e%2e%2f%2e%2e%2fserver.cjs',
+    'main.js.br',
+    '%00',
+    '__proto__',
+    'constructor',
+  ])
+    expect((await get(`/assets/${name}`)).status, name).toBe(404)
+})
+
+test('a board without a built page says that there is none', async () => {
+  const bare = await startBoard({ webRoot: undefined })
+  expect((await bare.request('GET', '/')).status).toBe(404)
+  await bare.close()
+})
+
+test('HEAD tells the length and sends nothing', async () => {
+  const { status, headers, bytes } = await get('/', {}, 'HEAD')
+  expect([status, bytes.length, Number(headers['content-length']) > 300]).toEqual([200, 0, true])
+})

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
+import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
+import { preparations } from '../support/contract/preparations.ts'
+import { keptAnswers, readPromises, type Promises } from '../support/contract/promises.ts'
+import { seed, startSlotlessBoard } from '../support/contract/seed.ts'
+import { Browser, type Shown } from '../support/identity/browser.ts'
+import { isCallback, isLoopback, startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
+import { openRaw } from '../support/receivers/liveSocket.ts'
+import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
+
+/** What the OpenAPI document promises of the `serverRows`, rows that change a whole server, or that others play a part in. promises.test.ts has the others. */
+const rowOf = (name: string): Row => rows.find(row => row.name === name)!
+
+describe('the headers of a row that changes the whole server', () => {
+  let board: TestBoard
+  let promises: Promises
+  beforeEach(async () => {
+    board = await startSlotlessBoard()
+    promises = await readPromises(board)
+  })
+  afterEach(() => board.close())
+
+  async function send(row: Row, input: Record<string, unknown>, token: string | null, headers: Record<string, string>) {
+    const { path, options } = requestOf(row.route, input)
+    return board.request(row.route.method, path, { ...options, token, headers })
+  }
+
+  /** Sends a request with an Idempotency-Key and the version of no card; expects what is promised of both. */
+  async function expectHeaders(row: Row, input: Record<string, unknown>, token: string | null): Promise<Reply> {
+    const headers = { 'idempotency-key': row.name, 'if-match': '"999999"' }
+    const reply = await send(row, input, token, headers)
+    expect([promises.offers(row, 'Idempotency-Key'), promises.offers(row, 'If-Match')]).toEqual([false, false])
+    expect(await keptAnswers(board, row.name)).toBe(0)
+    return reply
+  }
+
+  it('is as promised for auth.setup: a second one with the same key makes no second user', async () => {
+    const row = rowOf('auth.setup')
+    const input = { email: 'ada@example.org', password: 'correct horse' }
+    expect((await expectHeaders(row, input, board.token)).status).toBe(201)
+    const second = await expectHeaders(row, input, board.token)
+    expect([second.status, second.body.error.code]).toEqual([409, 'SETUP_ALREADY_DONE'])
+    expect(promises.codesOf(row, 409)).toContain('SETUP_ALREADY_DONE')
+  })
+
+  it('is as promised for auth.logout: a second one with the same key has no token any more', async () => {
+    const row = rowOf('auth.logout')
+    const { token } = await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
+    expect((await expectHeaders(row, {}, token)).status).toBe(204)
+    const second = await expectHeaders(row, {}, token)
+    expect([second.status, promises.codesOf(row, 401)]).toEqual([401, expect.arrayContaining(['UNAUTHENTICATED'])])
+  })
+
+  it.skipIf(onLibsqlServer)('is as promised for backups.restore: the same key restores again', async () => {
+    const row = rowOf('backups.restore')
+    await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
+    const own = await seed(board)
+    await preparations[row.name]!(board, own)
+    const restored = await expectHeaders(row, exampleOf(row, own), own.token)
+    expect(restored.status, restored.text).toBe(200)
+    const again = await expectHeaders(row, exampleOf(row, own), own.token)
+    expect(again.body.data.keptAs).not.toBe(restored.body.data.keptAs)
+  })
+})
+
+describe('single sign-on', () => {
+  let signOn: SingleSignOn
+  let promises: Promises
+  let openProvider = () => {}
+  let provider: Promise<void> | undefined
+  beforeAll(async () => {
+    signOn = await startSingleSignOn(
+      {},
+      {
+        findAccount: async (_, subject) => {
+          await provider
+          return {
+            accountId: subject,
+            claims: async () => ({ sub: subject, email: `${subject}@example.org`, email_verified: true }),
+          }
+        },
+      },
+    )
+    promises = await readPromises(signOn.board)
+  })
+  afterAll(() => signOn.close())
+
+  const expectRaw = (row: Row, { status, headers, body }: Shown) =>
+    promises.expectRaw(row, { status, headers, text: body })
+
+  it('redirects to the provider as promised, and ends in the promised page', async () => {
+    const [login, callback] = [rowOf('oidc.login'), rowOf('oidc.callback')]
+    const start = `${signOn.board.url}/api/oidc/login`
+    const redirect = await new Browser().open(start, { stopAt: url => url.href.startsWith(signOn.provider.issuer) })
+    expect(redirect.status).toBe(302)
+    expectRaw(login, redirect)
+    const page = await new Browser().signIn(start, 'grace')
+    expect([page.status, new URL(page.url).pathname]).toEqual([200, callback.route.path])
+    expectRaw(callback, page)
+  })
+
+  it('ends where a program waits with the promised redirect', async () => {
+    const { shown, goTo } = await signOn.signInFor('ada')
+    expect([shown.status, isLoopback(goTo)]).toEqual([302, true])
+    expectRaw(rowOf('oidc.callback'), shown)
+  })
+
+  it('answers a callback that nobody began as promised', async () => {
+    const row = rowOf('oidc.callback')
+    const { path } = requestOf(row.route, { code: 'c', state: 's' })
+    const { status, body } = await signOn.board.request('GET', path, { token: null })
+    expect(promises.codesOf(row, status)).toContain(body.error.code)
+    expect(body.error.code).toBe('OIDC_SIGN_IN_UNKNOWN')
+  })
+
+  it('is limited as promised: with 20 callbacks at the provider the next one is 429', async () => {
+    const row = rowOf('oidc.callback')
+    const callbacks: Array<() => Promise<Response>> = []
+    for (let each = 0; each < 21; each++) {
+      const browser = new Browser()
+      const { url } = await browser.signIn(`${signOn.board.url}/api/oidc/login`, `person${each}`, {
+        stopAt: isCallback,
+      })
+      const headers = { accept: 'application/json', cookie: browser.cookiesFor(new URL(url)) }
+      callbacks.push(() => fetch(url, { redirect: 'manual', headers }))
+    }
+    provider = new Promise<void>(resolve => {
+      openProvider = resolve
+    })
+    const replies = callbacks.map(callback => callback())
+    const first = await Promise.race(replies)
+    openProvider()
+    const { error } = (await first.json()) as { error: { code: string } }
+    expect([first.status, error.code]).toEqual([429, 'RATE_LIMITED'])
+    expect(first.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(promises.codesOf(row, 429)).toEqual(['RATE_LIMITED'])
+    const statuses = (await Promise.all(replies)).map(({ status }) => status)
+    expect(statuses.filter(status => status === 200)).toHaveLength(20)
+  })
+})
+
+test('the socket answers an upgrade with the promised 101', async () => {
+  const board = await startBoard()
+  const promises = await readPromises(board)
+  const row = rowOf('server.socket')
+  const raw = await openRaw(board.url, row.route.path, { Authorization: `Bearer ${board.token}` })
+  const status = Number(/^HTTP\/1\.1 (\d+) /.exec(raw.received().toString())?.[1])
+  expect(status).toBe(101)
+  expect(Object.keys(promises.operationOf(row).responses)).toContain(String(status))
+  expect(promises.operationOf(row).responses[status]!.content).toBeUndefined()
+  raw.socket.destroy()
+  const plain = await board.request('GET', row.route.path)
+  expect(promises.codesOf(row, plain.status)).toContain(plain.body.error.code)
+  await board.close()
+})

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root, sources } from './imports.ts'
+
+/** What may be of the whole process, since it is of the machine or is the same for every board. */
+const allowed: Record<string, string> = {
+  'src/boardModel/shownBoard.ts: texts': 'the same for equal cards, and gone with them',
+  'src/boardModel/sort.ts: collator': 'the order of the language of this process',
+  'src/client/pinning.ts: agents': 'connections of a client, by the certificate of the server at the other end',
+  'src/config/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
+  'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',
+  'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
+  'src/store/connection.ts: collectGarbage': 'the garbage collector of this process',
+  'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
+  'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',
+  'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards may share',
+  'daemon/peers/peers.ts: agents': 'by board',
+  'daemon/documents/openapi.ts: made': 'the same document for every board',
+}
+
+const makesState =
+  /^(?:new \w+(?:<.*>)?\(\)|\[\]|\{\}|(?:create[A-Z]\w*|coalesce|throttle|debounce|once|memoize)(?:<.*>)?\()/
+const mutations = 'set|add|push|splice|delete|clear|pop|shift|unshift'
+
+/** The names of what a file keeps on module level and may change. Formatted, what is on module level stands at the margin. */
+function stateOf(source: string): string[] {
+  const variables = [...source.matchAll(/^(?:export )?let (\w+)/gm)].map(match => match[1]!)
+  const constants = [...source.matchAll(/^(?:export )?const (\w+)(?:: .+?)? =\s+(.*)/gm)]
+    .filter(
+      ([, name, value]) =>
+        makesState.test(value!) ||
+        new RegExp(`(?<![.\\w])${name}(?:\\.(?:${mutations})\\(|\\[.+\\] =[^=])`).test(source),
+    )
+    .map(match => match[1]!)
+  const fields = [...source.matchAll(/^ +(?:private )?static (?!readonly|async|\w+\()(#?\w+)/gm)].map(
+    match => match[1]!,
+  )
+  return [...variables, ...constants, ...fields]
+}
+
+test('no state of the whole process is kept in src or daemon, except what is of the machine', () => {
+  const found = sources
+    .filter(file => !file.startsWith('cli/') && !file.startsWith('daemon/web/'))
+    .flatMap(file => stateOf(readFileSync(join(root, file), 'utf8')).map(name => `${file}: ${name}`))
+  expect(found.sort()).toEqual(Object.keys(allowed).sort())
+})
+
+test.each([
+  'let turn = Promise.resolve()',
+  'export let count = 0',
+  'const holds = new Map<string, number>()',
+  'const stopping: WeakMap<Child, Promise<boolean>> = new WeakMap()',
+  'const wanted: Tree[] = []',
+  'export const withSlot = createSemaphore(8)',
+  'const readMembers = coalesce(() => read())',
+  "const known = new Set(['a'])\nexport const learn = (name: string) => known.add(name)",
+  'class Pool {\n  static open = 0\n}',
+])('%j is state', source => {
+  expect(stateOf(source)).toHaveLength(1)
+})
+
+test.each([
+  'const retryable = new Set([429, 502])\nexport const mayRetry = (status: number) => retryable.has(status)',
+  'export function createQueue() {\n  const waiting: string[] = []\n  waiting.push("a")\n}',
+  'export const make = () => createQueue()',
+])('%j is none', source => {
+  expect(stateOf(source)).toEqual([])
+})

@@ -1,0 +1,105 @@
+import axe from 'axe-core'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, afterEach } from 'vitest'
+import { chromiumPath } from './chromium.ts'
+
+/** Why there is no browser here, or undefined. */
+export const noBrowser: string | undefined = chromiumPath ? undefined : 'there is no chromium'
+if (noBrowser !== undefined) process.stdout.write(`LEFT OUT: tests in a browser, for ${noBrowser}.\n`)
+
+/** Somebody in front of a window. */
+export interface Visitor {
+  page: Page
+  /** What no page may do: errors on the console, violations of its policy, requests elsewhere, failures of the server. */
+  problems: string[]
+  /** What axe-core finds wrong, a line each, in the page as it stands. */
+  barriers(): Promise<string[]>
+}
+interface VisitOptions extends BrowserContextOptions {
+  /** Where the page begins: `#/projects/1`. */
+  at?: string
+  /** Nobody is signed in. */
+  isStranger?: boolean
+  /** Another origin to which the person goes. */
+  elsewhere?: string
+}
+
+/** No name is looked up: nothing that a page asks for leaves the machine. */
+const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost']
+
+/** A board that pages come from, and the token with which a visitor's ticket is made. */
+export interface Visited {
+  url: string
+  token: string
+}
+
+/**
+ * Gives windows to the tests of a file: signed in by a ticket, each with a memory of its own. At a test's end they are closed, and
+ * the test fails where a page did what no page may do.
+ */
+export function visitors(): (board: Visited, options?: VisitOptions) => Promise<Visitor> {
+  let browser: Promise<Browser> | undefined
+  let open: { visitor: Visitor; close: () => Promise<void> }[] = []
+  afterEach(async () => {
+    const visits = open
+    open = []
+    for (const { close } of visits) await close()
+    const problems = visits.flatMap(({ visitor }) => visitor.problems)
+    if (problems.length > 0) throw new Error(`The page did what it must not:\n${problems.join('\n')}`)
+  })
+  afterAll(async () => (await browser)?.close())
+  return async (board, { at = '#/', isStranger = false, elsewhere, ...options } = {}) => {
+    browser ??= chromium.launch({ executablePath: chromiumPath, args })
+    const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...options })
+    const page = await context.newPage()
+    const problems: string[] = []
+    watch(page, { own: new URL(board.url).origin, elsewhere: elsewhere && new URL(elsewhere).origin }, problems)
+    const visitor: Visitor = { page, problems, barriers: () => barriersOf(page) }
+    open.push({ visitor, close: () => context.close() })
+    const from = isStranger ? at : `#/ticket/${await ticketOf(board)}${at.slice(1)}`
+    await page.goto(`${board.url}/${from}`)
+    return visitor
+  }
+}
+
+/** A ticket of the command line's kind. */
+export async function ticketOf({ url, token }: Visited): Promise<string> {
+  const answer = await fetch(`${url}/api/auth/tickets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  return ((await answer.json()) as { data: { ticket: string } }).data.ticket
+}
+
+/** A refused request, or a server that is down, is said on the page, and by Chromium on the console. */
+const expected = /^Failed to load resource|^WebSocket connection to/
+
+function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string }, problems: string[]): void {
+  page.on('console', message => {
+    if (message.type() === 'error' && !expected.test(message.text())) problems.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', error => problems.push(`error: ${error.stack ?? error.message}`))
+  page.on('request', request => {
+    const { protocol, origin } = new URL(request.url())
+    const isTheirs = origin === elsewhere || request.frame().url().startsWith(`${elsewhere}/`)
+    if (protocol !== 'blob:' && origin !== own && !isTheirs) problems.push(`elsewhere: ${request.url()}`)
+  })
+  page.on('response', response => {
+    if (response.status() >= 500 && response.status() !== 503) problems.push(`${response.status()}: ${response.url()}`)
+  })
+}
+
+async function barriersOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    })
+    return violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => ({ id, help, html, failureSummary })),
+    )
+  })
+  return found.map(
+    ({ id, help, html, failureSummary }) => `${id}: ${help} at ${html.slice(0, 200)} (${failureSummary})`,
+  )
+}

@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+interface Work {
+  login: { email: string; password: string }
+  /** Waits for the end of the card's agent, which writes hello.txt. */
+  untilCompleted(cardId: string): Promise<unknown>
+}
+
+/** Signs in on a board's page, adds a card, starts its agent, looks at what it changed and merges that, all without a mouse. */
+export async function workByKeyboard(page: Page, { login, untilCompleted }: Work): Promise<void> {
+  const focused = () => page.evaluate(nameOfFocused) as Promise<string>
+  /** Goes on from one thing that takes the focus to the next, as far as the one that is called so. */
+  const tabTo = async (name: RegExp) => {
+    for (let steps = 0; steps < 80; steps++) {
+      if (name.test(await focused())) return
+      await page.keyboard.press('Tab')
+    }
+    throw new Error(`No tab leads to ${name}`)
+  }
+  await page.getByRole('heading', { name: 'Sign in to board' }).waitFor()
+  await tabTo(/^Email/)
+  await page.keyboard.type(login.email)
+  await tabTo(/^Password/)
+  await page.keyboard.type(login.password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Backlog' }).waitFor()
+  // The person's own keys come a moment after the board.
+  const title = page.getByLabel(/^Title of a new card/)
+  const isOpen = async () => {
+    if ((await title.count()) === 0) await page.keyboard.press('n')
+    return title.count()
+  }
+  await expect.poll(isOpen, { interval: 500, timeout: 20_000 }).toBe(1)
+  await tabTo(/^Title of a new card/)
+  await page.keyboard.type('Write a file')
+  await page.keyboard.press('Enter')
+  const card = page.getByRole('link', { name: 'Write a file' })
+  await card.waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(focused).toBe('Write a file')
+  await page.keyboard.press('r')
+  await untilCompleted(idOf((await card.getAttribute('href'))!))
+  await expect.poll(focused).toBe('Write a file')
+  await page.keyboard.press('Enter')
+  await page.getByRole('tab', { name: 'Changes' }).waitFor()
+  // The panel itself, which is called so too, has the focus.
+  await page.keyboard.press('Tab')
+  await tabTo(/^Card$/)
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  expect(await focused()).toMatch(/^Changes/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'hello.txt' }).waitFor()
+  await tabTo(/^Merge…/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await tabTo(/^Merge$/)
+  await page.keyboard.press('Enter')
+  await page.getByText('Merged into main').first().waitFor()
+}
+
+const idOf = (href: string): string => /\d+$/.exec(href)![0]
+
+/** What has the focus, as it is called. */
+const nameOfFocused = `(() => {
+  const { activeElement: element } = document
+  const label = element.labels?.[0]?.textContent
+  return (element.getAttribute('aria-label') ?? label ?? element.textContent ?? '').trim()
+})()`

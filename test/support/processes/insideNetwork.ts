@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { connect, isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Lookup } from '../../../src/config/server.ts'
+import { createGuardedConnect } from '../../../src/egress/guardedConnect.ts'
+import { createProcessTrees } from '../../../src/process/spawn.ts'
+import {
+  openSandboxNetwork,
+  type SandboxNetwork,
+  type SandboxNetworkOptions,
+} from '../../../src/sandbox/network/sandboxNetwork.ts'
+import { inNamespaces } from './bubblewrap.ts'
+import { environment, openStore } from './trees.ts'
+
+/** Names and the addresses that they have, each list one answer to a question, the last one for ever. */
+export type Names = Record<string, string[][]>
+
+/** Sandboxes with a network, and an Internet of names whose public addresses are ports of this machine. */
+export interface Inside {
+  /** Which names were looked up. */
+  lookups: string[]
+  open(options: Partial<SandboxNetworkOptions>): SandboxNetwork
+  /** Runs a command inside, and gives what it printed. */
+  run(
+    network: SandboxNetwork,
+    argv: readonly string[],
+    input?: string,
+    options?: { wall?: Wall },
+  ): Promise<{ output: string; errors: string; code: number | null }>
+  /** Sends bytes over a connection each, from inside, and gives what came back. */
+  send(network: SandboxNetwork, sent: readonly Sent[]): Promise<string[]>
+  close(): Promise<void>
+}
+export interface Sent {
+  host?: string
+  port: number
+  text: string
+}
+
+const client = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.url), 'utf8')
+
+export const namespaces = ['--unshare-user', '--unshare-pid', '--unshare-net', '--disable-userns']
+/** The command that runs another one with a network of its own. */
+type Wall = (argv: string[]) => string[] | Promise<string[]>
+const inOwnNetwork: Wall = argv => inNamespaces(namespaces, argv)
+
+/** @param internetPort where a connection to any name goes, on loopback */
+export async function openInside(
+  base: Pick<SandboxNetworkOptions, 'boardUrl' | 'acceptForBoard'>,
+  names: Names,
+  internetPort: number,
+): Promise<Inside> {
+  const store = await openStore()
+  const trees = createProcessTrees(store.db)
+  const lookups: string[] = []
+  const guarded = createGuardedConnect(fakeLookup(names, lookups), fakeDial(internetPort))
+  const run: Inside['run'] = async (network, argv, input = '', { wall = inOwnNetwork } = {}) => {
+    const child = await trees.spawn({
+      command: await wall(network.wrap(argv)),
+      cwd: '/',
+      env: { ...environment, ...network.env },
+      stdin: 'pipe',
+      kind: 'agent',
+      withChannel: network.attach,
+    })
+    child.stdin.end(input)
+    const [output, errors, { code }] = await Promise.all([text(child.stdout), text(child.stderr), child.exited])
+    await child.stop()
+    return { output, errors, code }
+  }
+  return {
+    lookups,
+    run,
+    open: options =>
+      openSandboxNetwork({
+        network: 'listed',
+        allowed: [],
+        trusted: [],
+        connect: guarded,
+        howToAllow: entry => `Allow "${entry}".`,
+        ...base,
+        ...options,
+      }),
+    send: async (network, sent) => {
+      const asked = sent.map(each => ({ host: '127.0.0.1', ...each }))
+      const { output, errors } = await run(
+        network,
+        [process.execPath, '--input-type=module', '-e', client],
+        JSON.stringify(asked),
+      )
+      if (errors) throw new Error(errors)
+      return JSON.parse(output) as string[]
+    },
+    close: store.close,
+  }
+}
+
+const fakeLookup =
+  (names: Names, lookups: string[]): Lookup =>
+  (name, _, callback) => {
+    lookups.push(name)
+    const answers = names[name] ?? []
+    const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? []
+    const found = addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+    setImmediate(() =>
+      found.length > 0 ? callback(null, found) : callback(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []),
+    )
+  }
+
+/** Asks for the addresses of a name as the system would, and goes to a port of this machine instead of there. */
+const fakeDial =
+  (internetPort: number) =>
+  ({ host = '', port, lookup, ...options }: TcpNetConnectOpts): Socket => {
+    const find: LookupFunction = (name, asked, callback) =>
+      lookup!(name, asked, error => {
+        if (error) callback(error, '')
+        else if (asked.all) callback(null, [{ address: '127.0.0.1', family: 4 }])
+        else callback(null, '127.0.0.1', 4)
+      })
+    return connect({ ...options, host, port: isIP(host) ? port : internetPort, lookup: find })
+  }

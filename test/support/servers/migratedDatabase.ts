@@ -1,0 +1,24 @@
+import { copyFileSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { databaseName } from '../../../src/backups/manifest.ts'
+import { serverDefaults } from '../../../src/config/server.ts'
+import { migrate } from '../../../src/store/migrate.ts'
+import { openDatabase } from '../../../src/store/open.ts'
+
+/** One for the boards of this process. */
+let migrated: Promise<string> | undefined
+
+/** Gives a new data folder, with a configuration at most, an empty database of this version: the migrations of a first start cost more. */
+export async function provideDatabase(dataDir: string): Promise<void> {
+  if (readdirSync(dataDir).some(name => name !== 'config.json')) return
+  migrated ??= makeDatabase(join(tmpdir(), `migrated-${process.pid}.db`))
+  copyFileSync(await migrated, join(dataDir, databaseName))
+}
+
+async function makeDatabase(path: string): Promise<string> {
+  const db = openDatabase({ path, clock: serverDefaults.clock })
+  await migrate(db)
+  await db.close()
+  return path
+}

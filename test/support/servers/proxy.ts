@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { eventually } from '../waiting/eventually.ts'
+import { makeCertificate, noOpenssl } from './certificate.ts'
+
+/** Why there is no proxy here, or undefined. */
+export const noProxy: string | undefined =
+  noOpenssl ?? (spawnSync('nginx', ['-v']).error ? 'there is no nginx' : undefined)
+
+/** nginx with TLS before a board, below the path /board, set up as the page on operations says. */
+export interface Proxy {
+  url: string
+  /** The file of the certificate, which signs itself. */
+  certificate: string
+  /** Begins to pass on to the board that listens at this address. */
+  start(boardUrl: string): Promise<void>
+  close(): Promise<void>
+}
+
+export async function proxyIn(root: string): Promise<Proxy> {
+  const { cert, key } = makeCertificate(root, ['DNS:localhost'])
+  const port = await freePort()
+  let nginx: ReturnType<typeof spawn> | undefined
+  return {
+    url: `https://localhost:${port}/board`,
+    certificate: cert,
+    start: async boardUrl => {
+      const server = /```nginx\n([\s\S]*?)```/
+        .exec(readFileSync(resolve('docs/operations.md'), 'utf8'))![1]!
+        .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+        .replace('board.example.org', 'localhost')
+        .replace('/etc/ssl/board.pem', cert)
+        .replace('/etc/ssl/board.key', key)
+        .replace('http://127.0.0.1:4400', boardUrl)
+      writeFileSync(join(root, 'nginx.conf'), configuration(root, server))
+      nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      })
+      await eventually('nginx', () => answers(port))
+    },
+    close: async () => {
+      nginx?.kill('SIGTERM')
+      if (nginx) await once(nginx, 'exit')
+    },
+  }
+}
+
+function configuration(root: string, server: string): string {
+  const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map(name => `${name}_temp_path ${root}/${name};`)
+    .join(' ')
+  return `pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${server} }\n`
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise(done => {
+    const probe = connect(port, '127.0.0.1', () => {
+      probe.destroy()
+      done(true)
+    }).on('error', () => done(false))
+  })
+
+/** A port on which nobody listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
