@@ -22,6 +22,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
   const open = async (options = {}) => {
     const visitor = await visit(board, { at: `#/projects/${projectId}`, ...options })
     await column(visitor.page, 'Backlog').waitFor()
+    await visitor.settled()
     return visitor
   }
   const until = async (read: () => Promise<unknown>, wanted: unknown) => {

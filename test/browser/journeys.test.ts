@@ -53,9 +53,10 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
     await board.start()
     const { id: projectId } = await board.client.projects.create({ name: 'work', path: root })
     const { id } = await board.client.cards.create({ projectId, title: 'Dragged' })
-    const { page } = await visit(board, { at: `#/projects/${projectId}` })
+    const { page, settled } = await visit(board, { at: `#/projects/${projectId}` })
     const column = (name: string) => page.getByRole('region', { name })
     await column('Backlog').getByRole('button', { name: 'Add a card' }).click()
+    await settled()
     await page.keyboard.type('Half typ')
     const from = (await page.getByText('Dragged').boundingBox())!
     const to = (await column('Done').boundingBox())!

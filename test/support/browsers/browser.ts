@@ -1,6 +1,6 @@
 import axe from 'axe-core'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-import { afterAll, afterEach } from 'vitest'
+import { chromium, type Browser, type BrowserContextOptions, type Page, type Request } from 'playwright-core'
+import { afterAll, afterEach, vi } from 'vitest'
 import { chromiumPath } from './chromium.ts'
 
 /** Why there is no browser here, or undefined. */
@@ -14,6 +14,8 @@ export interface Visitor {
   problems: string[]
   /** What axe-core finds wrong, a line each, in the page as it stands. */
   barriers(): Promise<string[]>
+  /** Waits until all that the page asked for has come and is drawn: what is drawn then stays, and can be measured and pressed. */
+  settled(): Promise<void>
 }
 interface VisitOptions extends BrowserContextOptions {
   /** Where the page begins: `#/projects/1`. */
@@ -54,7 +56,7 @@ export function visitors(): (board: Visited, options?: VisitOptions) => Promise<
     const page = await context.newPage()
     const problems: string[] = []
     watch(page, { own: new URL(board.url).origin, elsewhere: elsewhere && new URL(elsewhere).origin }, problems)
-    const visitor: Visitor = { page, problems, barriers: () => barriersOf(page) }
+    const visitor: Visitor = { page, problems, barriers: () => barriersOf(page), settled: settledOf(page) }
     open.push({ visitor, close: () => context.close() })
     const from = isStranger ? at : `#/ticket/${await ticketOf(board)}${at.slice(1)}`
     await page.goto(`${board.url}/${from}`)
@@ -87,6 +89,22 @@ function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string
   page.on('response', response => {
     if (response.status() >= 500 && response.status() !== 503) problems.push(`${response.status()}: ${response.url()}`)
   })
+}
+
+/** Two frames after the last answer: React draws what came within the first. */
+function settledOf(page: Page): () => Promise<void> {
+  const asked = new Set<Request>()
+  page.on('request', request => void asked.add(request))
+  page.on('requestfinished', request => void asked.delete(request))
+  page.on('requestfailed', request => void asked.delete(request))
+  return () =>
+    vi.waitFor(
+      async () => {
+        await page.evaluate('new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+        if (asked.size > 0) throw new Error(`No answer yet: ${[...asked].map(request => request.url()).join(', ')}`)
+      },
+      { timeout: 20_000, interval: 20 },
+    )
 }
 
 async function barriersOf(page: Page): Promise<string[]> {
