@@ -86,6 +86,7 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
     ...serverDefaults,
     ...given,
     dataDir: resolve(given.dataDir ?? dataFolder()),
+    worktreeRoot: given.worktreeRoot === undefined ? undefined : resolve(given.worktreeRoot),
     watchdogProgram,
     webRoot,
     projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),

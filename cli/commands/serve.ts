@@ -16,6 +16,7 @@ interface Flags {
   key?: string
   qr?: boolean
   dataDir?: string
+  worktreeRoot?: string
   publicUrl?: string
   allowHost?: string[]
   trustProxy?: boolean

@@ -37,6 +37,7 @@ interface Status {
   version: string | null
   startedAt: string | null
   dataDir: string
+  worktreeRoot: string | null
   service: string | null
   managed: boolean
 }
@@ -47,6 +48,7 @@ const fields: Column<Status>[] = [
   { name: 'version', value: each => each.version },
   { name: 'startedAt', header: 'Started', style: 'time', value: each => each.startedAt },
   { name: 'dataDir', header: 'Data', value: each => each.dataDir },
+  { name: 'worktreeRoot', header: 'Worktrees', value: each => each.worktreeRoot },
   { name: 'service', value: serviceText },
   { name: 'managed', hidden: true, value: each => each.managed },
 ]
@@ -172,6 +174,7 @@ async function showStatus(out: Out, exitStatus = false): Promise<void> {
     version: found.version,
     startedAt: running?.startedAt ?? null,
     dataDir: found.dataDir,
+    worktreeRoot: running?.worktreeRoot ?? null,
     service: installedService()?.path ?? null,
     managed: running !== undefined && (await runsAsService(found)),
   }

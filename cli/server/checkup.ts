@@ -58,15 +58,13 @@ async function git(): Promise<Finding> {
     : warning('Git', `${version} cannot merge cards`, `install Git ${minGitVersion.join('.')} or later`)
 }
 
-async function folder({ dataDir, state }: LocalServer): Promise<Finding[]> {
+async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding[]> {
   const stat = statOf(dataDir)
   if (!stat) return [ok('data folder', `${dataDir} is not there yet; the first board serve makes it`)]
   const open = [
     dataDir,
     ...['board.db', 'secret.key', 'daemon.json', 'config.json'].map(name => join(dataDir, name)),
   ].filter(path => ((statOf(path)?.mode ?? 0) & 0o077) !== 0)
-  const free = statfsSync(dataDir)
-  const bytes = free.bavail * free.bsize
   return [
     open.length === 0 || process.platform === 'win32'
       ? ok('permissions', `only you can read ${dataDir}`)
@@ -74,13 +72,8 @@ async function folder({ dataDir, state }: LocalServer): Promise<Finding[]> {
           for (const path of open) chmodSync(path, statSync(path).mode & 0o700)
           return `took the rights of others from ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
         }),
-    bytes < scarceBytes
-      ? warning(
-          'disk space',
-          `${megabytes(bytes)} left for ${dataDir}`,
-          'make room: when it is full, nothing can be written',
-        )
-      : ok('disk space', `${megabytes(bytes)} left`),
+    space('disk space', dataDir, 'make room: when it is full, nothing can be written'),
+    ...(state === 'running' && runtime?.worktreeRoot !== undefined ? [worktreeRoot(runtime.worktreeRoot)] : []),
     ...(state === 'stale'
       ? [
           warning('daemon.json', 'is left from a server that was killed', 'board server start replaces it', () => {
@@ -91,6 +84,19 @@ async function folder({ dataDir, state }: LocalServer): Promise<Finding[]> {
       : []),
   ]
 }
+
+function space(check: string, path: string, advice: string): Finding {
+  const { bavail, bsize } = statfsSync(path)
+  const bytes = bavail * bsize
+  return bytes < scarceBytes
+    ? warning(check, `${megabytes(bytes)} left for ${path}`, advice)
+    : ok(check, `${megabytes(bytes)} left`)
+}
+
+const worktreeRoot = (path: string): Finding =>
+  statOf(path)
+    ? space('worktrees', path, 'make room, or serve with another --worktree-root: worktrees that are there stay')
+    : failed('worktrees', `${path} is not there any more`, 'bring it back, or serve with another --worktree-root')
 
 async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions): Promise<Finding[]> {
   const path = join(dataDir, 'board.db')

@@ -118,6 +118,13 @@ export function addAgents(command: Command): void {
     )
     .addOption(
       option(
+        '--worktree-root <folder>',
+        'where new worktrees of cards are made (default: worktrees in the data folder)',
+        'BOARD_WORKTREE_ROOT',
+      ),
+    )
+    .addOption(
+      option(
         '--sandbox <mode>',
         'keep agents apart from everything but their work: auto (where it works), require or off (default: auto)',
         'BOARD_SANDBOX',

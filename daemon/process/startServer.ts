@@ -12,6 +12,7 @@ import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
 import { markFromSandbox } from '../../src/config/sandboxSockets.ts'
 import { isLoopbackHost, reachable, schemeOf, type ServerConfig } from '../../src/config/server.ts'
 import { version } from '../../src/config/version.ts'
+import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
 import { takeLock } from '../../src/store/lock.ts'
@@ -46,20 +47,21 @@ export interface RunningServer {
  * Starts a server on its data folder and leaves `daemon.json` there.
  * @param terminal where the log goes beside the data folder
  * @param onReplaced told of each board that a restore puts in place
- * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
+ * @throws Problem SERVER_ALREADY_RUNNING, VALIDATION_FAILED for the folder of worktrees, CONFLICT when authentication is off but others could reach it, or the error of listening (EADDRINUSE, ...)
  */
 export async function startServer(
-  config: ServerConfig,
+  given: ServerConfig,
   terminal: Log,
   onReplaced?: (app: App) => void,
 ): Promise<RunningServer> {
-  makePrivateFolder(config.dataDir)
-  const unlock = takeLock(join(config.dataDir, 'board.lock'))
+  makePrivateFolder(given.dataDir)
+  const unlock = takeLock(join(given.dataDir, 'board.lock'))
   if (!unlock)
-    throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${config.dataDir}${holder(config.dataDir)}.`)
+    throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${given.dataDir}${holder(given.dataDir)}.`)
   let serving: BoardHost | undefined
-  const logs = openLogs(config, terminal)
+  const logs = openLogs(given, terminal)
   try {
+    const config = { ...given, ...takeWorktreeRoots(given) }
     serving = await BoardHost.open(config, logs, onReplaced)
     return await listenTo(serving, config, logs, unlock)
   } catch (error) {
@@ -101,6 +103,7 @@ async function listenTo(
     version,
     startedAt: new Date().toISOString(),
     args: servedWith(process.argv.slice(2)),
+    worktreeRoot: config.worktreeRoot,
   }
   leaveRuntime(config, runtime)
   if (config.tls)

@@ -17,7 +17,7 @@ export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
     call.write(tx => boards.update(tx, projectId, boardId, change), board),
   delete: (ref, call) =>
     call.write(
-      tx => boards.remove(tx, app.supervisor, ref, app.config.dataDir),
+      tx => boards.remove(tx, app.supervisor, ref, app.config),
       () => undefined,
     ),
 })

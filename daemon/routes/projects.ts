@@ -45,7 +45,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
       row => projectView(row, call.role),
     )
   },
-  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id, app.config.dataDir), nothing),
+  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id, app.config), nothing),
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) {

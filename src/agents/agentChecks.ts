@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { foreignRoots } from '../config/worktreePlaces.ts'
 import type { AgentCheck } from '../contract/agentCatalogue.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import { defaultSandbox } from '../contract/sandbox.ts'
@@ -163,6 +164,7 @@ async function runCheck(
     })
     const place = {
       dataDir: dependencies.config.dataDir,
+      worktreeRoots: foreignRoots(dependencies.config),
       projectPath: null,
       worktreePath: null,
       openGit: null,

@@ -17,7 +17,8 @@ export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 's
 
 /**
  * The contents of `daemon.json`. Its mode is 0600: the token acts as super_admin. `mark` identifies the process with
- * that pid (`processMark`); `args` are those of `board serve`, for a restart. `certificate` is the server's own as
+ * that pid (`processMark`); `args` are those of `board serve`, for a restart. `worktreeRoot` is where new worktrees are made,
+ * if not in the data folder. `certificate` is the server's own as
  * PEM, the only one that its clients accept.
  */
 export interface Runtime {
@@ -29,4 +30,5 @@ export interface Runtime {
   version: string
   startedAt: string
   args?: string[]
+  worktreeRoot?: string
 }

@@ -24,6 +24,10 @@ export interface ServerConfig {
   /** With it the server speaks HTTPS and nothing else. */
   tls?: CertificateFiles
   dataDir: string
+  /** The folder below which new worktrees are made, instead of the one in the data folder. */
+  worktreeRoot?: string
+  /** The folders that it was before: worktrees stay where they are. */
+  earlierWorktreeRoots?: readonly string[]
   /** The libSQL server that keeps the database, instead of a file in the data folder, the token that it wants, this machine's name among those that share it, and where their daemons reach this one, if not at the address that it listens on. */
   database?: { url: string; token?: string; host: string; advertise?: string }
   /** The origin (and path) by which people reach a server that stands behind a proxy. */

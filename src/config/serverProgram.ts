@@ -15,6 +15,7 @@ export type ServeOptions = Partial<
     | 'monitorTimeoutMs'
     | 'usageLimitTiming'
     | 'agentQuietMs'
+    | 'earlierWorktreeRoots'
     | 'secretKey'
     | 'oauthClients'
   >

@@ -1,3 +1,4 @@
+import type { WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import {
@@ -56,11 +57,11 @@ export async function remove(
   tx: Transaction,
   agents: Agents,
   { projectId, boardId }: { projectId: number; boardId: number },
-  dataDir: string,
+  places: WorktreePlaces,
 ): Promise<void> {
   const board = await find(tx, projectId, boardId)
   if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
-  await noteGone(tx, dataDir, { projectId, boardId })
+  await noteGone(tx, places, { projectId, boardId })
   await deleteBoard(tx, board)
   agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { newWorktreePath, worktreesFolder, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import { dropWorktree } from '../git/cardWorktrees.ts'
 import { dropSnapshots } from '../git/snapshotRefs.ts'
@@ -14,11 +15,10 @@ import { requireNothingLost } from './worktrees.ts'
 interface Note {
   projectId: number
   projectPath: string
-  cards: Array<Omit<CardLeftovers, 'snapshots'> & Partial<CardLeftovers>>
+  cards: Array<Pick<CardLeftovers, 'id' | 'branch'> & Partial<CardLeftovers>>
 }
 
 const ending = '.gone.json'
-const folderOf = (dataDir: string) => join(dataDir, 'worktrees')
 
 /**
  * Records in the data folder which worktrees remain when a project or board is deleted with its cards, within that
@@ -27,16 +27,22 @@ const folderOf = (dataDir: string) => join(dataDir, 'worktrees')
  */
 export async function noteGone(
   tx: Transaction,
-  dataDir: string,
+  places: WorktreePlaces,
   of: { projectId: number; boardId?: number },
 ): Promise<void> {
   const [project, cards] = [await readProject(tx, of.projectId), await listWithLeftovers(tx, of)]
   if (!project || cards.length === 0) return
-  const note: Note = { projectId: project.id, projectPath: project.path, cards }
+  const note: Note = {
+    projectId: project.id,
+    projectPath: project.path,
+    // Where it is not known yet, it may be in the making.
+    cards: cards.map(card => ({ ...card, path: card.path ?? newWorktreePath(places, project.id, card.id) })),
+  }
+  const folder = worktreesFolder(places.dataDir)
   try {
     // Synchronous: a transaction may await the database only.
-    mkdirSync(folderOf(dataDir), { recursive: true, mode: 0o700 })
-    writeFileSync(join(folderOf(dataDir), `${randomUUID()}${ending}`), JSON.stringify(note), { mode: 0o600 })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, `${randomUUID()}${ending}`), JSON.stringify(note), { mode: 0o600 })
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
       ? new Problem('DISK_FULL', undefined, { cause: error })
@@ -51,12 +57,13 @@ export async function noteGone(
  */
 export async function removeGone(db: Database, dataDir: string, isAtWork: (cardId: number) => boolean): Promise<void> {
   const failures: unknown[] = []
-  const names = await readdir(folderOf(dataDir)).catch((error: NodeJS.ErrnoException) => {
+  const notes = worktreesFolder(dataDir)
+  const names = await readdir(notes).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   for (const name of names.filter(each => each.endsWith(ending)))
-    await removeNoted(db, dataDir, join(folderOf(dataDir), name), isAtWork).catch(error => failures.push(error))
+    await removeNoted(db, dataDir, join(notes, name), isAtWork).catch(error => failures.push(error))
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -82,15 +89,17 @@ async function removeNoted(
   )
   const gone = cards.filter(({ id }) => !present.has(id))
   if (gone.some(({ id }) => isAtWork(id))) return
-  const folder = join(folderOf(dataDir), String(projectId))
-  for (const { id, branch, snapshots = [] } of gone) {
-    const path = join(folder, String(id))
+  const folders = new Set<string>()
+  for (const { id, branch, snapshots = [], ...card } of gone) {
+    const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
+    folders.add(dirname(path))
     await requireNothingLost({ id, worktreePath: path, gitBranch: branch }, true, dataDir)
     await dropWorktree(projectPath, path, branch)
     await dropSnapshots(projectPath, id, snapshots)
   }
   await rm(file)
-  await rmdir(folder).catch(() => {
-    /* Worktrees of other cards are in it. */
-  })
+  for (const folder of folders)
+    await rmdir(folder).catch(() => {
+      /* Worktrees of other cards are in it. */
+    })
 }

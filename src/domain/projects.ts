@@ -3,6 +3,7 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
+import type { WorktreePlaces } from '../config/worktreePlaces.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { Problem } from '../contract/errors.ts'
@@ -118,9 +119,9 @@ export async function update(
  * Deletes a project with everything in it and ends its agents; its folder stays, and worktrees are removed later.
  * @throws Problem PROJECT_NOT_FOUND, DISK_FULL
  */
-export async function remove(tx: Transaction, agents: Agents, id: number, dataDir: string): Promise<void> {
+export async function remove(tx: Transaction, agents: Agents, id: number, places: WorktreePlaces): Promise<void> {
   await find(tx, id)
-  await noteGone(tx, dataDir, { projectId: id })
+  await noteGone(tx, places, { projectId: id })
   agents.reconcile(tx)
   await deleteProject(tx, id)
   await append(tx, 'project.deleted', id, { id: String(id) })

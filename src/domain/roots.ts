@@ -1,8 +1,9 @@
 import { isWithin } from '../config/folders.ts'
 import type { Stats } from 'node:fs'
-import { lstat, readlink, realpath } from 'node:fs/promises'
+import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
+import { foreignRoots, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader } from '../store/database.ts'
 import type { Caller } from './caller.ts'
@@ -19,8 +20,8 @@ export interface Place {
   real: string
   stats: Stats
 }
-/** Never shown under any path: the server's data folder. */
-export type Hidden = Pick<Stats, 'dev' | 'ino'> | undefined
+/** Never shown under any path: the server's data folder, and those of worktrees. */
+export type Hidden = ReadonlyArray<Pick<Stats, 'dev' | 'ino'>>
 
 const maxLinks = 40
 
@@ -34,10 +35,14 @@ export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Read
   return roots.filter((root): root is Root => root.real !== undefined)
 }
 
-export const hiddenIn = async ({ dataDir }: Pick<ServerConfig, 'dataDir'>): Promise<Hidden> =>
-  lstat(await realpath(dataDir).catch(() => dataDir)).catch(() => undefined)
+/** What is never shown, as far as it is there. */
+export async function hiddenIn(places: WorktreePlaces): Promise<Hidden> {
+  const folders = [places.dataDir, ...foreignRoots(places)]
+  return (await Promise.all(folders.map(folder => stat(folder).catch(() => [])))).flat()
+}
+/** Whether a file or folder is one that is never shown. */
 export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'>): boolean =>
-  hidden !== undefined && hidden.ino === ino && hidden.dev === dev
+  hidden.some(each => each.ino === ino && each.dev === dev)
 
 /**
  * Resolves a path link by link without accessing anything outside of the roots: a link that leads out is refused

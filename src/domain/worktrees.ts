@@ -1,5 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import {
   dropWorktree,
@@ -10,6 +11,7 @@ import {
   type CheckoutState,
   type WorktreePlan,
 } from '../git/cardWorktrees.ts'
+import { kindOf } from '../git/changes.ts'
 import { savePatch } from '../git/patch.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
@@ -42,7 +44,7 @@ export async function ensureWorktree(
   db: Database,
   card: CardRow,
   project: Project,
-  dataDir: string,
+  places: WorktreePlaces,
 ): Promise<Workplace> {
   const checkout = await readCheckoutState(project.path)
   if (!checkout || card.useWorktree === 0)
@@ -54,18 +56,32 @@ export async function ensureWorktree(
     })
   if (card.worktreePath !== null && card.worktreeManaged === 0)
     return settle(db, card, await attachedPlace(card, project, checkout))
-  const path = join(dataDir, 'worktrees', String(project.id), String(card.id))
+  const path = await folderFor(card, project, places)
   const kept =
     card.worktreeManaged === 1 && card.gitBranch !== null
       ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' }
       : undefined
   const plan = kept ?? (await planWorktree(project.path, checkout, path, card.id, card.title))
   await keepPlan(db, card, plan)
-  const made = await makeWorktree(project.path, checkout, plan, JSON.parse(project.copiedFiles) as string[])
+  const made = await makeWorktree(
+    project.path,
+    checkout,
+    plan,
+    JSON.parse(project.copiedFiles) as string[],
+    card.worktreeManaged === 1 ? card.worktreePath : null,
+  )
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, checkout.subfolder)
   await mkdir(cwd, { recursive: true })
   return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit }
+}
+
+/** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */
+async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project: Project, places: WorktreePlaces) {
+  if (worktreeManaged === 1 && worktreePath !== null && isBelowRoot(places, worktreePath))
+    for (const left of [worktreePath, `${worktreePath}.unfinished`])
+      if ((await kindOf(left)) !== 'nothing') return worktreePath
+  return newWorktreePath(places, project.id, id)
 }
 
 async function attachedPlace(card: CardRow, project: Project, checkout: CheckoutState): Promise<Workplace> {

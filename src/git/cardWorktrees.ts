@@ -92,7 +92,7 @@ async function freeBranch(projectPath: string, cardId: number, title: string): P
 
 /**
  * Ensures that a card's worktree exists as planned.
- * - A deleted folder is restored from its branch; anything else in its place is moved aside.
+ * - A deleted folder is restored from its branch, also where it was `formerly` another; anything else in its place is moved aside.
  * - A new worktree gets copies of the project's ignored files that match `copied`.
  * - No hook and no filter of the repository's configuration runs; the filters of the account's own configuration do,
  *   as in a person's checkout.
@@ -104,9 +104,10 @@ export async function makeWorktree(
   { repository }: CheckoutState,
   plan: WorktreePlan,
   copied: readonly string[],
+  formerly: string | null = null,
 ): Promise<WorktreePlan> {
   return withRepositoryLock(repository.commonDir, () =>
-    makeOnce(projectPath, repository, plan, copied).catch(error => {
+    makeOnce(projectPath, repository, plan, copied, formerly).catch(error => {
       throw toProblem(error)
     }),
   )
@@ -117,13 +118,14 @@ async function makeOnce(
   repository: Repository,
   plan: WorktreePlan,
   copied: readonly string[],
+  formerly: string | null,
 ): Promise<WorktreePlan> {
   const unfinished = `${plan.path}.unfinished`
   if ((await kindOf(unfinished)) === 'nothing') {
     if (await stands(projectPath, repository, plan.path)) return plan
     await moveAside(plan.path)
   } else await removeFolder(plan.path)
-  await forget(projectPath, repository, plan.path)
+  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(projectPath, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })

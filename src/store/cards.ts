@@ -177,9 +177,10 @@ export const listDeletedWithWorktree = (db: Reader, before: string): Promise<Car
     [before, db.host],
   )
 
-/** What a card leaves in a repository: its managed branch, and the snapshots of its reviews. */
+/** What a card leaves: its managed worktree and branch, and in the repository the snapshots of its reviews. */
 export interface CardLeftovers {
   id: number
+  path: string | null
   branch: string | null
   snapshots: string[]
 }
@@ -193,7 +194,7 @@ export const listWithLeftovers = async (
 ): Promise<CardLeftovers[]> =>
   (
     await db.all<Omit<CardLeftovers, 'snapshots'> & { snapshots: string }>(
-      `SELECT c.id, iif(c.worktree_managed, c.git_branch, NULL) AS branch,
+      `SELECT c.id, iif(c.worktree_managed, c.worktree_path, NULL) AS path, iif(c.worktree_managed, c.git_branch, NULL) AS branch,
         (SELECT json_group_array(DISTINCT r.snapshot) FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) AS snapshots
       FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
       AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)

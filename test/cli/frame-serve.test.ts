@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -208,6 +208,23 @@ test('a data folder that cannot be used is named, with what is wrong and what to
       ),
     ])
   }
+})
+
+test('a folder for worktrees that cannot be one is exit 2 with the reason, and one that can is made and told', async () => {
+  const dataDir = join(cli.home, 'with-worktrees')
+  const root = join(cli.home, 'large', 'worktrees')
+  const refused = await cli.board(['serve', '--port', '0', '--data-dir', dataDir, '--worktree-root', cli.home])
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toMatch(/^board: worktree-root cannot be .*: it is the home folder, or holds it\n/)
+  const { child } = await serve(['--port', '0'], { BOARD_DATA_DIR: dataDir, BOARD_WORKTREE_ROOT: root })
+  const env = { BOARD_DATA_DIR: dataDir }
+  const status = await cli.board(['server', 'status', '--json', 'worktreeRoot'], { env })
+  expect(JSON.parse(status.stdout)).toEqual({ worktreeRoot: root })
+  expect((await cli.board(['doctor', '--json', 'check,result'], { env })).stdout).toContain('"worktrees"')
+  expect(statSync(root).mode & 0o777).toBe(0o700)
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
 })
 
 test('on a terminal a server that has projects does not tell how to make the first one', async () => {

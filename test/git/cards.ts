@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { diffOf, merge } from '../../src/domain/changes.ts'
+import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { ensureWorktree, removeDeleted, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
@@ -49,7 +50,7 @@ export interface TestCard {
   id: number
   row(): Promise<CardRow>
   set(change: CardChange): Promise<void>
-  start(): Promise<Workplace>
+  start(worktreeRoot?: string): Promise<Workplace>
   diff(): ReturnType<typeof diffOf>
   merge(options?: { into?: string; squash?: boolean }): ReturnType<typeof merge>
   remove(force?: boolean): Promise<void>
@@ -135,7 +136,11 @@ export async function openProjects(): Promise<{
         id: cardId,
         row: cardRow,
         set: more => db.transaction(tx => updateCard(tx, cardId, more)),
-        start: async () => ensureWorktree(db, await cardRow(), await row(), dataDir),
+        start: async worktreeRoot =>
+          ensureWorktree(db, await cardRow(), await row(), {
+            dataDir,
+            ...takeWorktreeRoots({ dataDir, worktreeRoot }),
+          }),
         diff: async () => diffOf(await cardRow(), await row()),
         merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {

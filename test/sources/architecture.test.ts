@@ -80,6 +80,7 @@ const mayWaitForFiles = [
   'daemon/process/startServer.ts',
   'src/app.ts',
   'src/config/folders.ts',
+  'src/config/worktreeRoot.ts',
   'src/identity/seal.ts',
   'src/store/connection.ts',
   'src/store/embedded.ts',

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
+import { foreignRoots } from '../../config/worktreePlaces.ts'
 import type { SandboxLimits } from '../../contract/sandbox.ts'
 import type { AgentChoice } from '../../contract/agentChoice.ts'
 import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
@@ -89,6 +90,7 @@ export async function prepareSession(
     launch,
     {
       dataDir: config.dataDir,
+      worktreeRoots: foreignRoots(config),
       projectPath: project.path,
       worktreePath: place.worktreePath,
       openGit: () => openGitAt(place, project),
@@ -212,7 +214,7 @@ async function prepareFolder(
   card: CardRow,
   project: ProjectRow,
 ): Promise<{ place: Workplace; remark: string | null }> {
-  const place = await ensureWorktree(db, card, project, config.dataDir).catch(error => {
+  const place = await ensureWorktree(db, card, project, config).catch(error => {
     throw refusalAsLaunchFailure(error)
   })
   const { cwd, worktreePath, branch, baseCommit } = place

@@ -22,6 +22,8 @@ import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 /** Where a session works and what of the server's files it is given. */
 export interface WalledPlace {
   dataDir: string
+  /** Folders with worktrees outside of it. */
+  worktreeRoots: readonly string[]
   /** The project's folder; null for an agent on trial. */
   projectPath: string | null
   /** The worktree that the session may change; null where it is the project's folder itself. */
@@ -152,7 +154,12 @@ async function policyFor(
       `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
     )
   await requirePlain(gitMounts)
-  const readable = await Promise.all(Object.entries(launch.env).map(namedFile(place.dataDir)))
+  const hidden = [await real(place.dataDir), ...(await present(place.worktreeRoots))]
+  const readable = await Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden])))
+  const workFolder = worktreePath ?? launch.cwd
+  const work: Mount[] = [{ kind: 'rw', target: workFolder }, ...gitMounts]
+  const realWork = await real(workFolder)
+  const [around, others] = [true, false].map(wanted => hidden.filter(each => isWithin(each, realWork) === wanted))
   return {
     home: account,
     network,
@@ -163,24 +170,34 @@ async function policyFor(
       ...place.state.map((target): Mount => ({ kind: 'rw', target })),
       ...(await Promise.all(caches.map(path => cacheMount(join(account, path.slice(2)))))),
       ...(project === null ? [] : [{ kind: worktreePath === null ? 'rw' : 'ro', target: project } as Mount]),
-      { kind: 'tmpfs', target: await real(place.dataDir) },
+      ...around!.map(cover),
+      // The project's folder may hold what is hidden.
+      ...(worktreePath === null ? work : []),
+      ...others!.map(cover),
       { kind: 'ro', target: join(place.dataDir, 'agents', 'settings') },
       ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
       ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
-      { kind: 'rw', target: worktreePath ?? launch.cwd },
-      ...gitMounts,
+      ...(worktreePath === null ? [] : work),
     ],
   }
 }
 
-/** A certificate or a settings file that a variable leads to; nothing of the data folder. */
+const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
+
+/** A certificate or a settings file that a variable leads to; nothing of what is hidden. */
 const namedFile =
-  (dataDir: string) =>
+  (hidden: readonly string[]) =>
   async ([name, path]: [string, string]): Promise<string[]> => {
     const isNamed = authorities.includes(name) || /_(PATH|EXECUTABLE|CONFIG|CREDENTIALS)$/.test(name)
-    if (!isNamed || !isAbsolute(path) || isWithin(dataDir, path)) return []
+    if (!isNamed || !isAbsolute(path) || hidden.some(folder => isWithin(folder, path))) return []
     return (await stat(path).catch(() => undefined))?.isFile() ? [path] : []
   }
+
+/** Folders that are there: in a part of the system, a place to cover what is not there cannot be made. */
+async function present(folders: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(folders.map(folder => realpath(folder).catch(() => [])))
+  return found.flat()
+}
 
 /** A cache that is a link could lead anywhere: an agent that writes the folder above it could have put it there. */
 async function cacheMount(target: string): Promise<Mount> {

@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import { isWithin } from './folders.ts'
+import type { ServerConfig } from './server.ts'
+
+/** What says where worktrees are. */
+export type WorktreePlaces = Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>
+
+/** The folder of worktrees in the data folder. */
+export const worktreesFolder = (dataDir: string): string => join(dataDir, 'worktrees')
+
+/** The folder of a card's worktree, if it is made now. */
+export const newWorktreePath = ({ dataDir, worktreeRoot }: WorktreePlaces, projectId: number, cardId: number): string =>
+  join(worktreeRoot ?? worktreesFolder(dataDir), String(projectId), String(cardId))
+
+/** The folders of worktrees outside of the data folder that this board has used. */
+export const foreignRoots = ({ worktreeRoot, earlierWorktreeRoots = [] }: WorktreePlaces): string[] => [
+  ...(worktreeRoot === undefined ? [] : [worktreeRoot]),
+  ...earlierWorktreeRoots,
+]
+
+/** Whether a path is that of a worktree which this board could have made, now or with an earlier root. */
+export const isBelowRoot = (places: WorktreePlaces, path: string): boolean =>
+  [worktreesFolder(places.dataDir), ...foreignRoots(places)].some(root => root !== path && isWithin(root, path))
