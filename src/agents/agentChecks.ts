@@ -169,7 +169,8 @@ async function runCheck(
       worktreePath: null,
       openGit: null,
       state: await stateOf(chosen.provider, opened.credential, prepared),
-      hasOwnSandbox: chosen.provider.hasOwnSandbox ?? false,
+      walled: chosen.provider.walled,
+      isReadOnly: false,
       models: { hosts: [], endpoints: [] },
     }
     const walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { installedAgent, realAgents } from '../support/agents/realAgents.ts'
@@ -7,8 +7,7 @@ import { startRealBoard } from '../support/agents/realBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
 describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
-  // Codex has a sandbox of its own, which does not work in another one: it starts without the board's, or not at all.
-  for (const { id } of realAgents.filter(each => each.id !== 'codex')) {
+  for (const { id } of realAgents) {
     const agent = installedAgent(id)
     test.skipIf(!agent)(`${id} writes a file and commits it on the branch of its card`, async () => {
       const { calls } = agent!
@@ -32,4 +31,46 @@ describe.skipIf(!hasBubblewrap)('in the sandbox', () => {
       }
     })
   }
+
+  const codex = installedAgent('codex')
+  test.skipIf(!codex)(
+    'codex, without its own, asks before what it wants to do beyond it, in each of its modes',
+    async () => {
+      const { calls } = codex!
+      const real = await startRealBoard(codex!, {}, true)
+      try {
+        for (const mode of [undefined, 'workspace-write', 'read-only']) {
+          const { id } = await real.create('Ask', mode === undefined ? {} : { mode })
+          const [plain, asked] = ['plain', 'asked'].map(name => join(real.worktree(id), name))
+          real.model.play(
+            { calls: [calls.run(`touch ${plain}`)] },
+            { calls: [calls.runAsked!(`touch ${asked}`)] },
+            { text: 'Done.' },
+          )
+          await real.start(id)
+          const { card, questions } = await real.approveAll(id)
+          expect({ status: card.status, count: questions.length }).toEqual({ status: 'completed', count: 1 })
+          const mayWrite = mode !== 'read-only'
+          expect([existsSync(plain!), existsSync(asked!)]).toEqual([mayWrite, mayWrite])
+        }
+        await real.untilNoneRuns()
+      } finally {
+        await real.close()
+      }
+    },
+  )
+
+  test.skipIf(!codex)(
+    'codex whose account has a program of its own does not start where it must be walled in',
+    async () => {
+      const real = await startRealBoard(codex!, { CODEX_PATH: '/usr/bin/codex' }, true)
+      try {
+        const { id } = await real.create('Own')
+        await real.start(id)
+        expect(await real.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
+      } finally {
+        await real.close()
+      }
+    },
+  )
 })

@@ -15,7 +15,7 @@ const said = async (board: AgentBoard, cardId: string) =>
 describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   let board: AgentBoard
   beforeAll(async () => {
-    board = await startAgentBoard({ echo: { fixture: 'echo' } }, { sandbox: 'auto' })
+    board = await startAgentBoard({ writer: { fixture: 'reviewed' } }, { sandbox: 'auto' })
   })
   afterAll(() => board.close())
 
@@ -130,6 +130,21 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
     expect(await said(board, card.id)).toContain(
       `board projects sandbox ${board.projectId} --allow refused.example.org`,
     )
+  })
+
+  test('changes nothing where it plans', async () => {
+    const { projectId, client } = board
+    const planned = async (walls: 'server' | 'off') => {
+      await client.projects.update({ id: projectId, sandbox: { walls } })
+      const card = await board.start('writer', { columnId: board.columns.backlog })
+      const { sessionId } = await client.preSessions.start({ projectId, cardId: card.id })
+      await eventually(
+        'the end of its turn',
+        async () => (await client.preSessions.get({ projectId, sessionId })).status !== 'running',
+      )
+      return existsSync(fileOf(card, 'notes.txt'))
+    }
+    expect([await planned('off'), await planned('server')]).toEqual([true, false])
   })
 
   test('runs outside of it where the project says so, and says that', async () => {

@@ -24,6 +24,7 @@ import {
   type TelemetryOff,
 } from './telemetryOff.ts'
 import { triedVersions } from './triedVersions.ts'
+import { codexWalled, type WalledAgent } from './walledAgent.ts'
 import { codexFailedTurn, copilotFailedTurn } from './failedTurns.ts'
 
 /** A kind of agent: how to start it, and how to pass it a credential. */
@@ -46,8 +47,8 @@ export interface AgentProvider {
   homeFiles: Readonly<Record<string, string>>
   /** Folders and files of the account's home that hold its sign-in and its state, which a sandbox leaves it. */
   state: readonly string[]
-  /** Whether it keeps its commands apart itself, which fails within another sandbox. */
-  hasOwnSandbox?: boolean
+  /** Without it, it builds no sandbox of its own. */
+  walled?: WalledAgent
   /** Ids of authentication methods that use its environment. */
   authMethods: readonly string[]
   /** Arguments that allow the board's tools that run no command, for agents whose permission requests do not name the tool. */
@@ -147,7 +148,7 @@ export const builtIn: readonly AgentProvider[] = [
     // In the mode agent a second model decides what the person would be asked.
     modes: { work: ['workspace-write', 'agent', 'auto'], plan: ['read-only'] },
     state: ['.codex'],
-    hasOwnSandbox: true,
+    walled: codexWalled,
     failedTurn: codexFailedTurn,
     telemetryOff: codexTelemetryOff,
   }),

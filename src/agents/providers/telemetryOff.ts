@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codexWalled, codexWalledSettings } from './walledAgent.ts'
 
 /** How an agent's telemetry, and what else it looks for beyond its model, is switched off without a change of the account's settings. */
 export interface TelemetryOff {
@@ -38,7 +39,7 @@ const codexSettings = [
  */
 export const codexTelemetryOff: TelemetryOff = {
   file: {
-    variable: 'CODEX_PATH',
+    variable: codexWalled.wrapper,
     name: 'codex.cjs',
     content: `#!/bin/sh
 ':' //; exec '${process.execPath}' "$0" "$@"
@@ -48,7 +49,10 @@ const { createRequire } = require('node:module')
 const { isAbsolute } = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { promisify } = require('node:util')
-const settings = ${JSON.stringify(codexSettings)}.flatMap(each => ['-c', each])
+const walled = ${Object.keys(codexWalled.env)
+      .map(name => `process.env.${name}`)
+      .join(' && ')} ? ${JSON.stringify(codexWalledSettings)} : []
+const settings = [...${JSON.stringify(codexSettings)}, ...walled].flatMap(each => ['-c', each])
 const args = [...settings, ...process.argv.slice(2)]
 const psWords = () => promisify(execFile)('ps', ['-o', 'args=', '-p', String(process.ppid)]).then(({ stdout }) => stdout.trim().split(' '))
 const adapterWords = () => readFile('/proc/' + process.ppid + '/cmdline', 'utf8').then(words => words.split('\\0'), psWords)
@@ -91,6 +95,9 @@ const isThere = async (path: string | undefined): Promise<boolean> =>
     () => false,
   )
 
+/** Where the files are to which the server leads agents. They may read them, and nothing else of the data folder. */
+export const settingsFolder = (dataDir: string): string => join(dataDir, 'agents', 'settings')
+
 /** The variables that switch an agent's telemetry off. Writes the files that they lead to. `given`: the variables that it gets anyway. */
 export async function switchTelemetryOff(
   { id, telemetryOff }: { id: string; telemetryOff?: TelemetryOff },
@@ -99,7 +106,7 @@ export async function switchTelemetryOff(
 ): Promise<Record<string, string>> {
   const { env = {}, file, blockedHosts } = telemetryOff ?? {}
   const write = async (name: string, content: string) => {
-    const folder = join(dataDir, 'agents', 'settings')
+    const folder = settingsFolder(dataDir)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, name)
     // Another session may be reading it.
@@ -111,7 +118,7 @@ export async function switchTelemetryOff(
     return path
   }
   const isDecided = file && (given[file.variable] !== undefined || (await isThere(file.unless)))
-  const fits = file && !(process.platform === 'win32' && file.variable === 'CODEX_PATH')
+  const fits = file && !(process.platform === 'win32' && file.variable === codexWalled.wrapper)
   return {
     ...env,
     ...(file && fits && !isDecided && { [file.variable]: await write(file.name, file.content) }),

@@ -18,6 +18,8 @@ import type { Mount } from '../../sandbox/mount.ts'
 import type { SandboxPolicy } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
+import { settingsFolder } from '../providers/telemetryOff.ts'
+import type { WalledAgent } from '../providers/walledAgent.ts'
 
 /** Where a session works and what of the server's files it is given. */
 export interface WalledPlace {
@@ -32,9 +34,11 @@ export interface WalledPlace {
   openGit: (() => Promise<GitView>) | null
   /** Folders and files of the agent's own home that it may change: its sign-in and its state. */
   state: readonly string[]
+  /** How the agent does without a sandbox of its own. */
+  walled: WalledAgent | undefined
+  /** Whether the agent changes nothing where it works. */
+  isReadOnly: boolean
   /** Where its model is, and those addresses of models that the operator has chosen. */
-  /** Whether the agent keeps its commands apart itself. */
-  hasOwnSandbox: boolean
   models: { hosts: readonly string[]; endpoints: readonly string[] }
 }
 
@@ -83,11 +87,11 @@ export async function raiseWalls(
     if (mode !== 'require' && settings.walls !== 'require') return null
     throw new AgentFailure('launch_failed', `The agent must run in a sandbox, and there is none. ${reason} ${advice}`)
   }
-  if (place.hasOwnSandbox) {
+  if (place.walled && !isWrapped(launch, place.walled, place.dataDir)) {
     if (mode !== 'require' && settings.walls !== 'require') return null
     throw new AgentFailure(
       'launch_failed',
-      'The agent must run in the sandbox, in which its own does not work. Choose another agent, or do not require the sandbox for this project.',
+      `The agent must run in the sandbox, in which its own does not work, and ${place.walled.wrapper} keeps the board from switching that off. Start the server without it, or do not require the sandbox for this project.`,
     )
   }
   const hasNamespace = kind === 'bubblewrap'
@@ -109,7 +113,7 @@ export async function raiseWalls(
         throw new LaunchFailed('missing', `${argv[0]} was not found.`)
       return sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
     },
-    launch: launchInside(launch, network),
+    launch: launchInside(launch, place.walled, network),
     attach: network?.attach,
     takeCommits: git?.sync ?? (async () => ({ state: 'none' })),
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
@@ -124,19 +128,39 @@ const openNetwork = (
 ): SandboxNetwork =>
   openSandboxNetwork({ ...parts, network, allowed: [...models.hosts, ...hosts], trusted: models.endpoints })
 
+const isWrapped = ({ env }: AgentLaunch, { wrapper }: WalledAgent, dataDir: string): boolean =>
+  env[wrapper] !== undefined && isWithin(settingsFolder(dataDir), env[wrapper])
+
 /** The launch as it is inside. */
-const launchInside = (launch: AgentLaunch, network: SandboxNetwork | undefined): AgentLaunch => ({
+const launchInside = (
+  launch: AgentLaunch,
+  walled: WalledAgent | undefined,
+  network: SandboxNetwork | undefined,
+): AgentLaunch => ({
   ...launch,
+  ...(walled && { choice: choiceInside(launch, walled) }),
   tools: launch.tools && network ? { ...launch.tools, url: `${network.boardUrl}/api/mcp` } : launch.tools,
   env: {
     ...Object.fromEntries(
       Object.entries(launch.env).filter(([name]) => !(accountFolders as readonly string[]).includes(name)),
     ),
+    ...walled?.env,
     ...insideFolders,
     ...network?.env,
     ...(network && launch.env.BOARD_URL !== undefined && { BOARD_URL: network.boardUrl }),
   },
 })
+
+/** A mode with a sandbox of the agent's own becomes the one without. */
+function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: WalledAgent): AgentLaunch['choice'] {
+  const chosen = choice?.mode ?? modes[0] ?? null
+  return {
+    model: null,
+    effort: null,
+    ...choice,
+    mode: chosen === null || replaced.includes(chosen) ? mode : chosen,
+  }
+}
 
 async function policyFor(
   { network, caches, ...limits }: SandboxSettings,
@@ -157,8 +181,13 @@ async function policyFor(
   const hidden = [await real(place.dataDir), ...(await present(place.worktreeRoots))]
   const readable = await Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden])))
   const workFolder = worktreePath ?? launch.cwd
-  const work: Mount[] = [{ kind: 'rw', target: workFolder }, ...gitMounts]
   const realWork = await real(workFolder)
+  const isReadOnly = place.isReadOnly || (place.walled && launch.choice?.mode === place.walled.readOnlyMode)
+  const work = [{ kind: 'rw', target: workFolder } as Mount, ...gitMounts].map((mount): Mount =>
+    isReadOnly && mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork)
+      ? { ...mount, kind: 'ro' }
+      : mount,
+  )
   const [around, others] = [true, false].map(wanted => hidden.filter(each => isWithin(each, realWork) === wanted))
   return {
     home: account,
@@ -169,12 +198,14 @@ async function policyFor(
       ...readable.flat().map((target): Mount => ({ kind: 'ro', target })),
       ...place.state.map((target): Mount => ({ kind: 'rw', target })),
       ...(await Promise.all(caches.map(path => cacheMount(join(account, path.slice(2)))))),
-      ...(project === null ? [] : [{ kind: worktreePath === null ? 'rw' : 'ro', target: project } as Mount]),
+      ...(project === null
+        ? []
+        : [{ kind: worktreePath === null && !isReadOnly ? 'rw' : 'ro', target: project } as Mount]),
       ...around!.map(cover),
       // The project's folder may hold what is hidden.
       ...(worktreePath === null ? work : []),
       ...others!.map(cover),
-      { kind: 'ro', target: join(place.dataDir, 'agents', 'settings') },
+      { kind: 'ro', target: settingsFolder(place.dataDir) },
       ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
       ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
       ...(worktreePath === null ? [] : work),

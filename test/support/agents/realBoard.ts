@@ -52,7 +52,7 @@ const turnMs = 240_000
 export async function startRealBoard(
   agent: RealAgent,
   env: Record<string, string> = {},
-  isWalledIn = false,
+  isWalledIn = process.env.BOARD_TEST_SANDBOX === 'on',
 ): Promise<RealBoard> {
   const root = mkdtempSync(join(tmpdir(), `board-${agent.id}-`))
   const [dataDir, home] = [join(root, 'data'), join(root, 'home')]
