@@ -190,8 +190,7 @@ async function runCheck(
     const started = await link.start()
     offers = offersOf(started, link.info.version)
     const usage = chosen.greet ? await greet(link, aborted) : null
-    const detail = chosen.greet ? said.text() : null
-    return { offers, ending: { status: 'ok', detail, ...tokens(usage) } }
+    return { offers, ending: { status: 'ok', detail: chosen.greet ? said.text() : null, ...tokens(usage) } }
   } catch (error) {
     const { detail = null } = endingOf(error)
     return { offers, ending: { status: 'failed', detail, ...tokens(null) } }

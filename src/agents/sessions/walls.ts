@@ -180,14 +180,7 @@ async function policyFor(
   await requirePlain(gitMounts)
   const hidden = [await real(place.dataDir), ...(await present(place.worktreeRoots))]
   const readable = await Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden])))
-  const workFolder = worktreePath ?? launch.cwd
-  const realWork = await real(workFolder)
-  const isReadOnly = place.isReadOnly || (place.walled && launch.choice?.mode === place.walled.readOnlyMode)
-  const work = [{ kind: 'rw', target: workFolder } as Mount, ...gitMounts].map((mount): Mount =>
-    isReadOnly && mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork)
-      ? { ...mount, kind: 'ro' }
-      : mount,
-  )
+  const { realWork, isReadOnly, work } = await workMounts(launch, place, gitMounts)
   const [around, others] = [true, false].map(wanted => hidden.filter(each => isWithin(each, realWork) === wanted))
   return {
     home: account,
@@ -214,6 +207,22 @@ async function policyFor(
 }
 
 const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
+
+/** The folder that a session works in, with what it sees of Git. */
+async function workMounts(
+  { cwd, choice }: AgentLaunch,
+  { worktreePath, isReadOnly, walled }: WalledPlace,
+  gitMounts: readonly Mount[],
+): Promise<{ realWork: string; isReadOnly: boolean; work: Mount[] }> {
+  const target = worktreePath ?? cwd
+  const [realWork, all] = [await real(target), [{ kind: 'rw', target } as Mount, ...gitMounts]]
+  if (!isReadOnly && !(walled && choice?.mode === walled.readOnlyMode))
+    return { realWork, isReadOnly: false, work: all }
+  const work = all.map((mount): Mount =>
+    mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
+  )
+  return { realWork, isReadOnly: true, work }
+}
 
 /** A certificate or a settings file that a variable leads to; nothing of what is hidden. */
 const namedFile =
