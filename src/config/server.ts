@@ -53,6 +53,8 @@ export interface ServerConfig {
   sandbox: 'auto' | 'require' | 'off'
   /** The command of walls of one's own, with `{command}` in it. */
   sandboxCommand?: string
+  /** How long a project's upstream may take to answer before work starts without it. */
+  fetchTimeoutMs: number
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
   /**
@@ -103,6 +105,7 @@ export const serverDefaults = {
   maxAttachmentBytes: 50 * 1024 * 1024,
   maxImportBytes: 256 * 1024 * 1024,
   sandbox: 'auto',
+  fetchTimeoutMs: 30_000,
   agentSlots: 2 * availableParallelism(),
   usageLimitTiming: { firstMs: 15 * 60_000, maxMs: 6 * 3_600_000, repeatMs: 60_000 },
   agentSilenceMs: 10 * 60_000,

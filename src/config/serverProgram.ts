@@ -16,6 +16,7 @@ export type ServeOptions = Partial<
     | 'usageLimitTiming'
     | 'agentQuietMs'
     | 'earlierWorktreeRoots'
+    | 'fetchTimeoutMs'
     | 'secretKey'
     | 'oauthClients'
   >

@@ -96,6 +96,7 @@ export async function merge(
     branch: card.gitBranch,
     into,
     squash,
+    base: card.baseCommit,
     title: card.title.replace(/\s+/g, ' '),
   })
 }

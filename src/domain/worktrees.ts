@@ -1,5 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import type { ServerConfig } from '../config/server.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import {
@@ -18,6 +19,7 @@ import { belongsTo, isClean } from '../git/worktrees.ts'
 import { listDeletedWithWorktree, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
+import { findBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
@@ -30,6 +32,8 @@ export interface Workplace {
   worktreePath: string | null
   branch: string | null
   baseCommit: string | null
+  /** What people are to be told of how it was made. */
+  remark?: string
 }
 type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
 
@@ -44,7 +48,7 @@ export async function ensureWorktree(
   db: Database,
   card: CardRow,
   project: Project,
-  places: WorktreePlaces,
+  server: WorktreePlaces & Pick<ServerConfig, 'fetchTimeoutMs'>,
 ): Promise<Workplace> {
   const checkout = await readCheckoutState(project.path)
   if (!checkout || card.useWorktree === 0)
@@ -56,12 +60,8 @@ export async function ensureWorktree(
     })
   if (card.worktreePath !== null && card.worktreeManaged === 0)
     return settle(db, card, await attachedPlace(card, project, checkout))
-  const path = await folderFor(card, project, places)
-  const kept =
-    card.worktreeManaged === 1 && card.gitBranch !== null
-      ? { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' }
-      : undefined
-  const plan = kept ?? (await planWorktree(project.path, checkout, path, card.id, card.title))
+  const path = await folderFor(card, project, server)
+  const { plan, remark } = await planFor(card, project, checkout, path, server.fetchTimeoutMs)
   await keepPlan(db, card, plan)
   const made = await makeWorktree(
     project.path,
@@ -73,7 +73,22 @@ export async function ensureWorktree(
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, checkout.subfolder)
   await mkdir(cwd, { recursive: true })
-  return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit }
+  return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit, ...(remark && { remark }) }
+}
+
+/** A worktree that was planned before keeps its branch and base; the base of a new one is fetched. */
+async function planFor(
+  card: CardRow,
+  project: Project,
+  checkout: CheckoutState,
+  path: string,
+  fetchTimeoutMs: number,
+): Promise<{ plan: WorktreePlan; remark?: string }> {
+  if (card.worktreeManaged === 1 && card.gitBranch !== null)
+    return { plan: { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' } }
+  const { commit, remark } = await findBase(checkout, fetchTimeoutMs)
+  const plan = await planWorktree(project.path, { ...checkout, commit }, path, card.id, card.title)
+  return { plan, remark }
 }
 
 /** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */

@@ -234,6 +234,10 @@ async function resolveCommits(path: string, names: readonly string[]): Promise<A
 export const commitOf = async (path: string, name: string): Promise<string | undefined> =>
   (await resolveCommits(path, [name]))[0]
 
+/** Whether a commit is the other or one before it. */
+export const isAncestor = async (path: string, one: string, other: string): Promise<boolean> =>
+  (await git(path, ['merge-base', '--is-ancestor', one, other])).exitCode === 0
+
 /** The merge base of two commits, if there is one. */
 export async function mergeBase(path: string, one: string, other: string): Promise<string | undefined> {
   const { exitCode, stdout } = await git(path, ['merge-base', one, other])

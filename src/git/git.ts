@@ -45,27 +45,28 @@ const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
 const maxConcurrent = 8
 
-/**
- * Disables the programs that a repository's configuration can start, and transports: a missing object would be
- * fetched.
- */
-const harmless = [
+const settings = (list: readonly string[]) => list.flatMap(setting => ['-c', setting])
+
+/** Disables the programs that a repository's configuration can start, and what Git would do beside its task. */
+export const withoutPrograms = settings([
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'core.untrackedCache=false',
   'core.pager=cat',
   'core.alternateRefsCommand=',
-  'core.sshCommand=false',
   'core.quotePath=false',
-  'protocol.allow=never',
   'protocol.ext.allow=never',
-  'credential.helper=',
   'diff.external=',
   'gc.auto=0',
   'maintenance.auto=false',
   'submodule.recurse=false',
   'safe.bareRepository=explicit',
-].flatMap(setting => ['-c', setting])
+])
+/** Disables transports, too: a missing object would be fetched. */
+const harmless = [
+  ...withoutPrograms,
+  ...settings(['core.sshCommand=false', 'protocol.allow=never', 'credential.helper=']),
+]
 
 /**
  * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors, transports or the server's secrets.
@@ -150,7 +151,8 @@ const accountConfiguration: ReadonlySet<string> = new Set([
   'GIT_CONFIG_NOSYSTEM',
 ])
 
-function environment(extra: Record<string, string> = {}): Record<string, string> {
+/** The environment of a run of Git: nothing of the server's own secrets, and nobody who is asked. */
+export function environment(extra: Record<string, string> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && (!/^(GIT|BOARD)_/i.test(name) || accountConfiguration.has(name)),
   ) as Array<[string, string]>

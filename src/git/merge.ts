@@ -29,6 +29,8 @@ export interface MergeRequest {
   /** The target branch; undefined: the current one of the project's folder. */
   into: string | undefined
   squash: boolean
+  /** The commit that the work began at: with `squash` those before it stay as they are. */
+  base: string | null
   /** The message of the commits. */
   title: string
 }
@@ -127,17 +129,34 @@ async function combine(
   quarantine: Quarantine,
   target: string,
   work: string,
-  { squash, title }: MergeRequest,
+  { squash, base, title }: MergeRequest,
 ): Promise<string> {
-  const isIn = await quarantine.run(['merge-base', '--is-ancestor', work, target]).then(
+  if (await isBefore(quarantine, work, target)) return target
+  const tree = await mergeTrees(quarantine, target, work)
+  if (squash)
+    return tree === (await treeOf(quarantine, target))
+      ? target
+      : commit(quarantine, tree, await squashParents(quarantine, target, work, base), title)
+  return commit(quarantine, tree, [target, work], `Merge: ${title}`)
+}
+
+/** Work that began at a fetched commit brings those before it, which must not become part of the one commit. */
+async function squashParents(
+  quarantine: Quarantine,
+  target: string,
+  work: string,
+  base: string | null,
+): Promise<string[]> {
+  if (base === null || !(await isBefore(quarantine, base, work)) || (await isBefore(quarantine, base, target)))
+    return [target]
+  return (await isBefore(quarantine, target, base)) ? [base] : [target, base]
+}
+
+const isBefore = (quarantine: Quarantine, one: string, other: string): Promise<boolean> =>
+  quarantine.run(['merge-base', '--is-ancestor', one, other]).then(
     () => true,
     () => false,
   )
-  if (isIn) return target
-  const tree = await mergeTrees(quarantine, target, work)
-  if (squash) return tree === (await treeOf(quarantine, target)) ? target : commit(quarantine, tree, [target], title)
-  return commit(quarantine, tree, [target, work], `Merge: ${title}`)
-}
 
 async function mergeTrees(quarantine: Quarantine, target: string, work: string): Promise<string> {
   const output = await quarantine.run(

@@ -50,7 +50,7 @@ export interface TestCard {
   id: number
   row(): Promise<CardRow>
   set(change: CardChange): Promise<void>
-  start(worktreeRoot?: string): Promise<Workplace>
+  start(server?: { worktreeRoot?: string; fetchTimeoutMs?: number }): Promise<Workplace>
   diff(): ReturnType<typeof diffOf>
   merge(options?: { into?: string; squash?: boolean }): ReturnType<typeof merge>
   remove(force?: boolean): Promise<void>
@@ -136,9 +136,10 @@ export async function openProjects(): Promise<{
         id: cardId,
         row: cardRow,
         set: more => db.transaction(tx => updateCard(tx, cardId, more)),
-        start: async worktreeRoot =>
+        start: async ({ worktreeRoot, fetchTimeoutMs = 60_000 } = {}) =>
           ensureWorktree(db, await cardRow(), await row(), {
             dataDir,
+            fetchTimeoutMs,
             ...takeWorktreeRoots({ dataDir, worktreeRoot }),
           }),
         diff: async () => diffOf(await cardRow(), await row()),

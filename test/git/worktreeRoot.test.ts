@@ -39,19 +39,23 @@ test('new worktrees are made below the root, one that is there stays where it is
   const [one, other] = [await project.card(), await project.card()]
   const { projectId } = await one.row()
   const at = (root: string, { id }: { id: number }) => join(root, String(projectId), String(id))
-  const made = await one.start(first)
+  const made = await one.start({ worktreeRoot: first })
   expect(made).toMatchObject({ worktreePath: at(first, one), cwd: at(first, one) })
   expect((await one.row()).worktreePath).toBe(at(first, one))
   expect([first, at(first, one), second].map(path => statSync(join(path, '..')).mode & 0o77)).toEqual([0, 0, 0])
   commit(made.cwd, 'work', 'work\n')
   write(made.cwd, 'loose', 'loose\n')
-  expect(await one.start(second)).toEqual(made)
+  expect(await one.start({ worktreeRoot: second })).toEqual(made)
   expect(await one.start()).toEqual(made)
-  expect(await other.start(second)).toMatchObject({ worktreePath: at(second, other) })
+  expect(await other.start({ worktreeRoot: second })).toMatchObject({ worktreePath: at(second, other) })
   expect((await one.diff()).stats).toMatchObject({ filesChanged: 2 })
 
   rmSync(made.cwd, { recursive: true })
-  expect(await one.start(second)).toEqual({ ...made, cwd: at(second, one), worktreePath: at(second, one) })
+  expect(await one.start({ worktreeRoot: second })).toEqual({
+    ...made,
+    cwd: at(second, one),
+    worktreePath: at(second, one),
+  })
   expect(readFileSync(join(at(second, one), 'work'), 'utf8')).toBe('work\n')
   expect(git(project.path, 'worktree', 'list')).not.toContain(first)
   await one.merge()
@@ -62,7 +66,7 @@ test('new worktrees are made below the root, one that is there stays where it is
 test('a worktree that lies in no root of this board is not used', async () => {
   const first = take('first')
   const card = await project.card()
-  const { branch } = await card.start(first)
+  const { branch } = await card.start({ worktreeRoot: first })
   rmSync(join(project.dataDir, 'worktree-roots.json'))
   git(project.path, 'worktree', 'remove', '--force', (await card.row()).worktreePath!)
   mkdirSync((await card.row()).worktreePath!)

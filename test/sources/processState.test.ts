@@ -10,6 +10,9 @@ const allowed: Record<string, string> = {
   'src/client/pinning.ts: agents': 'connections of a client, by the certificate of the server at the other end',
   'src/config/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
   'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',
+  'src/git/fetchUpstream.ts: shared': 'two boards may have projects in one repository folder',
+  'src/git/remoteGit.ts: withSlot':
+    'git processes take the descriptors and cores of this process, whichever board asks',
   'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
   'src/store/connection.ts: collectGarbage': 'the garbage collector of this process',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',

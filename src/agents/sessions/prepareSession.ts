@@ -221,7 +221,7 @@ async function prepareFolder(
   const { cwd, worktreePath, branch, baseCommit } = place
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
   const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
-  return { place, remark: lacksWorktree ? withoutWorktree : null }
+  return { place, remark: lacksWorktree ? withoutWorktree : (place.remark ?? null) }
 }
 
 /** The credential that the session was to use, else the card's, decrypted. An agent is not started with another one instead. */
