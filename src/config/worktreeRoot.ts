@@ -38,13 +38,14 @@ export function takeWorktreeRoots(
  * @returns its path without links
  */
 function takeRoot({ dataDir, database }: Pick<ServerConfig, 'dataDir' | 'database'>, root: string): string {
+  // Before it is made, too: nothing is left in a repository.
+  requireNoRepository(root, root)
   const real = makeRoot(root)
   const data = realpathSync(dataDir)
   if (isWithin(real, realpathSync(homedir()))) throw refused(root, 'it is the home folder, or holds it')
   if (isWithin(real, data) || (isWithin(data, real) && real !== worktreesFolder(data)))
     throw refused(root, 'it is the data folder, lies in it, or holds it')
-  const repository = repositoryAround(real)
-  if (repository !== undefined) throw refused(root, `it lies in the Git repository ${repository}`)
+  requireNoRepository(root, real)
   if (real === worktreesFolder(data)) return real
   const { mode, uid } = statSync(real)
   if ((mode & 0o022) !== 0 || (process.getuid !== undefined && uid !== process.getuid()))
@@ -69,6 +70,11 @@ function makeRoot(root: string): string {
     const reason = folderReason((error as NodeJS.ErrnoException).code)
     throw reason === undefined ? error : refused(root, reason)
   }
+}
+
+function requireNoRepository(root: string, path: string): void {
+  const repository = repositoryAround(path)
+  if (repository !== undefined) throw refused(root, `it lies in the Git repository ${repository}`)
 }
 
 const repositoryAround = (folder: string): string | undefined =>

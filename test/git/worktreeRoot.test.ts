@@ -139,6 +139,11 @@ test.each<[string, RegExp, () => string]>([
   )
 })
 
+test('a root that is refused for its repository is not made there', () => {
+  expect(() => takeFor(project.dataDir, join(project.path, 'new/worktrees'))).toThrow()
+  expect(existsSync(join(project.path, 'new'))).toBe(false)
+})
+
 test('a root of the board itself is taken again, also when its data folder was moved', () => {
   mkdirSync(join(roots, 'data'))
   const root = takeFor(join(roots, 'data'), join(roots, 'own')).worktreeRoot!
