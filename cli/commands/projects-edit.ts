@@ -13,7 +13,6 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions {
   name?: string
   path?: string
   org?: string
-  copy?: string[]
   onLimit?: OnLimit
   next?: string[]
 }
@@ -30,11 +29,6 @@ export function registerEdit(projects: Command): void {
     described,
     'the agent that works on its cards, unless a column or card names another; none for none',
   )
-    .option(
-      '--copy <pattern>',
-      'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
-      collect,
-    )
     .addOption(
       new Option(
         '--on-limit <what>',
@@ -49,7 +43,7 @@ export function registerEdit(projects: Command): void {
   addApprovalOptions(edit).action(async (wanted: string | undefined, options: EditOptions) => {
     if (Object.keys(options).length === 0)
       throw usage('what should change?', {
-        hint: `give --name, --path, --org, --copy, --on-limit, --next or one of ${choiceFlags}, ${approvalFlags}`,
+        hint: `give --name, --path, --org, --on-limit, --next or one of ${choiceFlags}, ${approvalFlags}`,
         see: 'board projects edit --help',
       })
     const context = await openUserContext(edit)
@@ -65,7 +59,7 @@ export function registerEdit(projects: Command): void {
   })
   example(
     edit,
-    'board projects edit --agent claude --copy .env',
+    'board projects edit --agent claude',
     'board projects edit web --name website',
     'board projects edit --agent codex --model gpt-5',
     'board projects edit --agent none --model none',
@@ -75,10 +69,9 @@ export function registerEdit(projects: Command): void {
   )
 }
 
-const changeOf = async (context: Context, { name, path, org, copy, ...choice }: EditOptions) => ({
+const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({
   name,
   path: path === undefined ? undefined : absolute(path),
   ...(await chosen(context, choice)),
   organizationId: org === undefined ? undefined : org === 'none' ? null : (await resolveOrganization(context, org)).id,
-  copiedFiles: copy?.length === 1 && copy[0] === 'none' ? [] : copy,
 })

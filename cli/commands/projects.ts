@@ -19,6 +19,7 @@ import { approvalsText } from '../projects/approvals.ts'
 import { registerEdit } from './projects-edit.ts'
 import { registerMember } from './projects-member.ts'
 import { registerSandbox } from './projects-sandbox.ts'
+import { registerWorktree } from './projects-worktree.ts'
 
 type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
@@ -37,7 +38,6 @@ const fields: Column<Project>[] = [
   { name: 'model', value: project => project.model },
   { name: 'mode', value: project => project.mode },
   { name: 'effort', value: project => project.effort },
-  { name: 'copiedFiles', header: 'Copied files', value: project => project.copiedFiles },
   { name: 'approvalPolicy', header: 'Approvals', value: ({ approvalPolicy }) => approvalsText(approvalPolicy) },
   { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
   { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
@@ -84,9 +84,10 @@ export function register(projects: Command): void {
   registerCredential(projects)
   registerMember(projects)
   registerSandbox(projects)
+  registerWorktree(projects)
   grouped(projects, {
     'See projects': 'list view stats files read',
-    'Change projects': 'create edit sandbox use accept reorder delete export',
+    'Change projects': 'create edit worktree sandbox use accept reorder delete export',
     'Who works on them': 'member credential',
   })
 }

@@ -74,6 +74,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'projects accept': { fields: 'id name path' },
   'projects delete': { fields: 'id name cards' },
   'projects sandbox': { fields: 'walls network hosts caches memoryMb processes fileMb minutes' },
+  'projects worktree': { fields: 'setup beforeRun afterRun cleanup preview subfolder ports minutes copiedFiles' },
   'projects use': { fields: 'id name profile' },
   'scripts run': { route: 'scripts.run', fields: 'name' },
   'scripts status': { route: 'scripts.status', fields: 'name' },

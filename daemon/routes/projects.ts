@@ -5,6 +5,7 @@ import { requireRole } from '../../src/domain/access.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { requireTakenInProject } from '../../src/domain/credentials.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src/domain/worktreeSettings.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cards.ts'
@@ -55,6 +56,13 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
   history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
   usage: ({ id, since }) => projects.usageByDay(app.db, id, app.config.clock(), since),
+  getWorktree: async ({ id }) => findWorktreeSettings(app.db, await projects.find(app.db, id)),
+  agreeToBoardFile: async ({ id, version }, call) => {
+    await requireVersion(await projects.find(app.db, id), version)
+    await call.write(async tx => agree(tx, call.caller, await projects.find(tx, id), version), nothing)
+    return findWorktreeSettings(app.db, await projects.find(app.db, id))
+  },
+  withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id)), nothing),
   files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
 })
 

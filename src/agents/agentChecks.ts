@@ -174,7 +174,7 @@ async function runCheck(
       models: { hosts: [], endpoints: [] },
     }
     const walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
-    const launch = walls?.launch ?? prepared
+    const launch = walls?.inside(prepared) ?? prepared
     const said = createListener(() => link)
     link = await openAgent(launch, said.listener, async command => {
       const child = await dependencies.processTrees.spawn({

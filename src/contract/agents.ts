@@ -8,6 +8,8 @@ import { SessionSandbox } from './sandbox.ts'
 
 export const StatusReason = v.picklist([
   'launch_failed',
+  /** A command of the project that prepares the worktree failed, or took too long. */
+  'setup_failed',
   'usage_limit',
   /** The model was not reached, or answered with an error. */
   'model_error',

@@ -5,6 +5,7 @@ import { ApprovalPolicy } from './approvalPolicy.ts'
 import { ofProject } from './notFound.ts'
 import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
 import { ChangedUsageLimits, UsageLimits } from './usageLimits.ts'
+import { ChangedWorktree, ProjectWorktree, WorktreeSettings } from './worktree.ts'
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
 
 export const Project = v.object({
@@ -15,10 +16,10 @@ export const Project = v.object({
   ownerId: v.nullable(Id),
   credentialId: v.nullable(Id),
   ...AgentChoice.entries,
-  copiedFiles: v.array(v.string()),
   approvalPolicy: ApprovalPolicy,
   usageLimits: UsageLimits,
   sandbox: SandboxSettings,
+  worktree: WorktreeSettings,
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
@@ -52,8 +53,6 @@ const UsageOfDay = v.object({
 })
 const Since = v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) })
 const Path = text(1, 4096)
-/** Patterns of ignored files that each new worktree gets a copy of. */
-const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100))
 /** `createFolder`: make the folder if it is not there; the one above it must be. */
 const CreateProject = v.strictObject({
   name: Name,
@@ -66,10 +65,10 @@ const UpdateProject = v.strictObject({
   path: v.optional(Path),
   organizationId: v.optional(v.nullable(refTo('ORGANIZATION_NOT_FOUND'))),
   ...ChangedAgentChoice.entries,
-  copiedFiles: v.optional(CopiedFiles),
   approvalPolicy: v.optional(ApprovalPolicy),
   usageLimits: v.optional(ChangedUsageLimits),
   sandbox: v.optional(ChangedSandbox),
+  worktree: v.optional(ChangedWorktree),
 })
 
 /** What a project's folder, organization and credential can be wrong in. */
@@ -128,6 +127,7 @@ export const projects = {
         'approvalPolicy',
         'usageLimits',
         'sandbox',
+        'worktree',
       ],
     },
     at: 'machine',
@@ -175,6 +175,31 @@ export const projects = {
     summary: "Read what a project's agents have used, by agent and day, oldest first; by default of the last 90 days",
     input: Since,
     output: v.array(UsageOfDay),
+  }),
+  getWorktree: get('/api/projects/{id}/worktree', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
+    at: 'machine',
+    who: viewer('projects.read', 'id'),
+    summary: "Read how a project's worktrees are prepared: its settings, its board.json, and what holds",
+    output: ProjectWorktree,
+  }),
+  agreeToBoardFile: post('/api/projects/{id}/worktree/agreement', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
+    audited: { target: 'project', detail: ['version'] },
+    at: 'machine',
+    who: member('scripts.run', 'id'),
+    fails: ['CONFLICT'],
+    summary: "Agree to what a project's board.json runs, in this version alone",
+    input: v.strictObject({ version: text(1, 100) }),
+    output: ProjectWorktree,
+    emits: ['project.updated'],
+  }),
+  withdrawAgreement: del('/api/projects/{id}/worktree/agreement', {
+    notFound: { id: 'PROJECT_NOT_FOUND' },
+    audited: { target: 'project' },
+    who: member('scripts.run', 'id'),
+    summary: "Withdraw the agreement to all versions of a project's board.json",
+    emits: ['project.updated'],
   }),
   files: get('/api/projects/{projectId}/files', {
     notFound: ofProject,

@@ -8,6 +8,7 @@ import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { Problem } from '../contract/errors.ts'
 import type { ChangedSandbox } from '../contract/sandbox.ts'
+import type { ChangedWorktree } from '../contract/worktree.ts'
 import type { ChangedUsageLimits, UsageLimits } from '../contract/usageLimits.ts'
 import { append } from '../events/outbox.ts'
 import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
@@ -29,6 +30,7 @@ import {
   setProjectOwner,
   setProjectPosition,
   updateProject,
+  worktreeOf,
   type ProjectRow,
   type VisibleProject,
 } from '../store/projects.ts'
@@ -46,10 +48,10 @@ export interface ProjectChange extends Partial<AgentChoice> {
   name?: string
   path?: string
   organizationId?: number | null
-  copiedFiles?: readonly string[]
   approvalPolicy?: ApprovalPolicy
   usageLimits?: InferOutput<typeof ChangedUsageLimits>
   sandbox?: InferOutput<typeof ChangedSandbox>
+  worktree?: InferOutput<typeof ChangedWorktree>
 }
 
 /** @throws Problem PROJECT_NOT_FOUND */
@@ -101,9 +103,9 @@ export async function update(
         () => projectLevels(tx, id),
         credentialId => readCredentialOfProject(tx, id, credentialId),
       )),
-      ...(change.copiedFiles && { copiedFiles: JSON.stringify(change.copiedFiles) }),
       ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
       ...(change.sandbox && { sandbox: JSON.stringify({ ...sandboxOf(project), ...change.sandbox }) }),
+      ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
     })
     if (change.organizationId !== undefined) await noteRightsChanged(tx)
@@ -147,6 +149,11 @@ const firstDay = (now: Date): string => dayOf(new Date(now.getTime() - 90 * 86_4
 
 /** The day of a time, UTC: 2026-01-31. */
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10)
+
+function storedWorktree(project: ProjectRow, change: InferOutput<typeof ChangedWorktree>) {
+  const { copiedFiles, ...worktree } = { ...worktreeOf(project), ...change }
+  return { worktree: JSON.stringify(worktree), copiedFiles: JSON.stringify(copiedFiles) }
+}
 
 /** Only the caller's own credentials can be named. @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED */
 async function storedUsageLimits(

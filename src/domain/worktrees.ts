@@ -1,5 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { isWithin } from '../config/folders.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
@@ -107,6 +108,20 @@ async function attachedPlace(card: CardRow, project: Project, checkout: Checkout
   })
   const baseCommit = card.baseCommit ?? (await findForkPoint(path, checkout))
   return { cwd: join(path, checkout.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
+}
+
+/**
+ * A folder below the one that cards work in. What an agent has put there leads nowhere else.
+ * @throws Problem CONFLICT
+ */
+export async function requireSubfolder(cwd: string, subfolder: string): Promise<string> {
+  if (subfolder === '') return cwd
+  const folder = join(cwd, subfolder)
+  const [top, real] = await Promise.all([realpath(cwd), realpath(folder).catch(() => undefined)])
+  const isThere = real !== undefined && isWithin(top, real) && (await stat(real)).isDirectory()
+  if (!isThere)
+    throw new Problem('CONFLICT', `The project's agents work in its subfolder ${subfolder}, which is not there.`)
+  return folder
 }
 
 /** The base commit of an attached worktree: its merge base with the project folder's commit. */

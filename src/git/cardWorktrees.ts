@@ -33,6 +33,9 @@ export interface CheckoutState {
   repository: Repository
 }
 
+/** The file beside a worktree that says that its project's setup has run in it. */
+export const setUpMark = (worktreePath: string): string => `${worktreePath}.set-up`
+
 /** What a project's folder has checked out; undefined outside of a Git repository. */
 export async function readCheckoutState(projectPath: string): Promise<CheckoutState | undefined> {
   const repository = await findIn(projectPath)
@@ -127,6 +130,7 @@ async function makeOnce(
   } else await removeFolder(plan.path)
   for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(projectPath, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
+  await rm(setUpMark(plan.path), { force: true })
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })
   const made = await checkOut(projectPath, plan)
@@ -182,6 +186,7 @@ export async function dropWorktree(projectPath: string, path: string, branch: st
   return withRepositoryLock(repository.commonDir, async () => {
     await removeFolder(path)
     await rm(`${path}.unfinished`, { force: true })
+    await rm(setUpMark(path), { force: true })
     await forget(projectPath, repository, path)
     return branch !== null && !(await dropBranch(projectPath, `refs/heads/${branch}`))
   }).catch(error => {

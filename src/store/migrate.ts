@@ -22,6 +22,7 @@ import messageAttachments from './migrations/0018-message-attachments.ts'
 import reviews from './migrations/0019-reviews.ts'
 import cardCreators from './migrations/0020-card-creators.ts'
 import sandbox from './migrations/0021-sandbox.ts'
+import worktreeSettings from './migrations/0022-worktree-settings.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -46,6 +47,7 @@ const migrations = [
   reviews,
   cardCreators,
   sandbox,
+  worktreeSettings,
 ]
 
 /** The version that this program's migrations lead to. */

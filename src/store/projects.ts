@@ -2,6 +2,7 @@ import type { AgentChoice } from '../contract/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { defaultSandbox, type SandboxSettings } from '../contract/sandbox.ts'
 import { defaultUsageLimits, type UsageLimits } from '../contract/usageLimits.ts'
+import { defaultWorktree, type WorktreeSettings } from '../contract/worktree.ts'
 import { agentChoiceFields } from './agentChoiceFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, entriesOf, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
@@ -21,6 +22,8 @@ export const projectFields = {
   usageLimits: json<UsageLimits>().initially(JSON.stringify(defaultUsageLimits)),
   /** What differs from the usual. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
+  /** What differs from the usual. */
+  worktree: json<Partial<WorktreeSettings>>().initially('{}'),
   /** Patterns of the ignored files that are copied into each new worktree. */
   copiedFiles: json<string[]>().initially('[]'),
   createdAt: text().initiallyNow(),
@@ -55,6 +58,16 @@ export interface Grant {
 export const sandboxOf = ({ sandbox }: Pick<ProjectRow, 'sandbox'>): SandboxSettings => ({
   ...defaultSandbox,
   ...(JSON.parse(sandbox) as Partial<SandboxSettings>),
+})
+
+/** How a project's own settings prepare its worktrees. */
+export const worktreeOf = ({
+  worktree,
+  copiedFiles,
+}: Pick<ProjectRow, 'worktree' | 'copiedFiles'>): WorktreeSettings => ({
+  ...defaultWorktree,
+  ...(JSON.parse(worktree) as Partial<WorktreeSettings>),
+  copiedFiles: JSON.parse(copiedFiles) as string[],
 })
 
 const record = defineRecord('projects', 'p', { ...projectFields, ...hiddenFields })
@@ -123,6 +136,7 @@ export const updateProject = async (
     | 'approvalPolicy'
     | 'usageLimits'
     | 'sandbox'
+    | 'worktree'
     | keyof AgentChoice
   >,
 ): Promise<void> => record.update(tx, id, change)

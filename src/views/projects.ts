@@ -4,7 +4,7 @@ import type { ExternalStats } from '../contract/external.ts'
 import type { Project, Stats } from '../contract/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Counts } from '../store/cards.ts'
-import { sandboxOf, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import { sandboxOf, worktreeOf, type ProjectRow, type VisibleProject } from '../store/projects.ts'
 import { localOperator } from '../store/users.ts'
 
 const idOrNull = (id: number | null) => (id === null ? null : String(id))
@@ -29,10 +29,10 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   model: row.model,
   mode: row.mode,
   effort: row.effort,
-  copiedFiles: JSON.parse(row.copiedFiles),
   approvalPolicy: JSON.parse(row.approvalPolicy),
   usageLimits: JSON.parse(row.usageLimits),
   sandbox: sandboxOf(row),
+  worktree: worktreeOf(row),
   role,
   unreadCount: row.unreadCount,
   lastOpenedAt: row.lastOpenedAt,

@@ -332,8 +332,10 @@ test("the nearest agent that is named wins: the card's, else the column's, else 
 test('a new worktree gets copies of the ignored files that the project lists', async () => {
   writeFileSync(join(board.path, '.gitignore'), '.env\n')
   writeFileSync(join(board.path, '.env'), 'KEY=value\n')
-  expect(await board.client.projects.update({ id: board.projectId, copiedFiles: ['.env'] })).toMatchObject({
-    copiedFiles: ['.env'],
+  expect(
+    await board.client.projects.update({ id: board.projectId, worktree: { copiedFiles: ['.env'] } }),
+  ).toMatchObject({
+    worktree: { copiedFiles: ['.env'] },
   })
   const { id } = await board.start('well')
   await board.untilStatus(id, 'completed')

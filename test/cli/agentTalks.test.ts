@@ -94,20 +94,25 @@ test('the assistant answers, and its messages can be read', async () => {
 })
 
 test('agents are named on projects, columns and cards, and an unknown one is not found', async () => {
-  await cli.ok(['projects', 'edit', '--agent', 'good', '--copy', '.env', '--copy', '*.local'])
+  await cli.ok(['projects', 'edit', '--agent', 'good'])
+  await cli.ok(['projects', 'worktree', '--copy', '.env', '--copy', '*.local'])
   await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'asking'])
   const id = (await cli.ok(['cards', 'add', 'Named', '--agent', 'good', '-q'])).trim()
   expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({
     agent: 'good',
-    copiedFiles: ['.env', '*.local'],
+    worktree: { copiedFiles: ['.env', '*.local'] },
   })
   expect((await board.client.columns.list({ projectId: board.projectId }))[1]).toMatchObject({ agent: 'asking' })
   expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: 'good' })
   await cli.ok(['cards', 'edit', id, '--agent', 'none'])
   expect(await board.client.cards.getFlat({ id })).toMatchObject({ agent: null })
   await cli.ok(['columns', 'edit', 'In Progress', '--agent', 'none'])
-  await cli.ok(['projects', 'edit', '--agent', 'none', '--copy', 'none'])
-  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({ agent: null, copiedFiles: [] })
+  await cli.ok(['projects', 'edit', '--agent', 'none'])
+  await cli.ok(['projects', 'worktree', '--copy', 'none'])
+  expect(await board.client.projects.get({ id: board.projectId })).toMatchObject({
+    agent: null,
+    worktree: { copiedFiles: [] },
+  })
   expect((await cli.board(['cards', 'edit', id, '--agent', 'nobody'])).code).toBe(3)
 })
 

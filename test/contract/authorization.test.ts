@@ -215,6 +215,9 @@ describe("somebody else's thing in one's own", () => {
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
   }
 
+  // Scripts of the tests above end some time, which is no answer to a request of these.
+  beforeAll(() => eventually('the end of the scripts', async () => (await everything()).process_runs === null))
+
   it.each(sample(behindFirst, 4))('is none in the path of %s: %s', async (name, param, row) => {
     const input = { ...exampleOf(row, world.own), [param]: exampleOf(row, world.foreign)[param] }
     const before = await everything()

@@ -20,6 +20,7 @@ const withoutFolder = {
   'projects.create': 'PATH_NOT_FOUND',
   'projects.update': 'PATH_NOT_FOUND',
   'projects.files': 'NOT_A_GIT_REPOSITORY',
+  'projects.agreeToBoardFile': 'CONFLICT',
   'cards.attachWorktree': 'NOT_A_GIT_REPOSITORY',
   'agents.diff': 'NOT_A_GIT_REPOSITORY',
   'reviews.changedFile': 'NOT_A_GIT_REPOSITORY',

@@ -1,4 +1,5 @@
 import { defaultSandbox } from '../../src/contract/sandbox.ts'
+import { defaultWorktree } from '../../src/contract/worktree.ts'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -34,10 +35,10 @@ describe('creating a project', () => {
       model: null,
       mode: null,
       effort: null,
-      copiedFiles: [],
       approvalPolicy: { default: 'ask', allow: [], refuse: [] },
       usageLimits: { onLimit: 'stop', next: [] },
       sandbox: defaultSandbox,
+      worktree: { ...defaultWorktree, copiedFiles: [] },
       role: 'admin',
       unreadCount: 0,
       lastOpenedAt: null,

@@ -26,7 +26,6 @@ export function AgentsSection(props: SectionProps) {
           <Approvals {...props} />
           <UsageLimits {...props} known={value} />
           <Sandbox {...props} />
-          <CopiedFiles {...props} />
         </>
       )}
     </Await>
@@ -250,31 +249,5 @@ function NextEntry({
       />
       <Button isPlain icon="trash" label={`Remove ${at + 1} from the list`} onClick={() => onChange(undefined)} />
     </>
-  )
-}
-
-function CopiedFiles({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields({ files: project.copiedFiles.join('\n') })
-  const save = async () => {
-    onChange(await client.projects.update({ id: project.id, copiedFiles: linesOf(values.files) }))
-    say('Saved. New worktrees get these files.')
-  }
-  return (
-    <div className="panel">
-      <h3>New worktrees</h3>
-      <p className="hint">
-        A worktree holds what Git tracks. Its hooks and filters do not run in it. What Git ignores and an agent needs is
-        copied if it is named here.
-      </p>
-      <Form submit="Save the files" onSubmit={save}>
-        <TextArea
-          label="Ignored files to copy"
-          hint="One pattern a line: .env, config/*.local"
-          spellCheck={false}
-          {...bind('files')}
-          field="copiedFiles"
-        />
-      </Form>
-    </div>
   )
 }

@@ -15,6 +15,7 @@ import { ScriptsSection } from './Scripts.tsx'
 import { TemplatesSection } from './Templates.tsx'
 import { TransfersSection } from './Transfers.tsx'
 import { WebhooksSection } from './Webhooks.tsx'
+import { WorktreesSection } from './Worktrees.tsx'
 
 /** What a section is given. */
 export interface SectionProps {
@@ -31,6 +32,7 @@ export interface SectionProps {
 const sections = [
   { id: 'general', label: 'General', role: 'viewer', Content: GeneralSection },
   { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
+  { id: 'worktrees', label: 'Worktrees', role: 'member', Content: WorktreesSection },
   { id: 'members', label: 'Members', role: 'viewer', Content: MembersSection },
   { id: 'keys', label: 'API keys', role: 'viewer', Content: KeysSection },
   { id: 'webhooks', label: 'Webhooks', role: 'member', Content: WebhooksSection },

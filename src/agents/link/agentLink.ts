@@ -7,6 +7,7 @@ import type { FailedTurnRule } from './turnVerdict.ts'
 export type FailureReason = Extract<
   StatusReason,
   | 'launch_failed'
+  | 'setup_failed'
   | 'usage_limit'
   | 'model_error'
   | 'refused'

@@ -1,13 +1,14 @@
+import type { Writable } from 'node:stream'
 import type { Log } from '../../config/log.ts'
 import type { Child, ProcessTrees, ProcessUsage } from '../../process/spawn.ts'
-import type { SpawnAgent } from '../link/agentLink.ts'
+import type { AgentCommand } from '../link/agentLink.ts'
 import { RunStopped } from './sessionEndings.ts'
 import type { Walls } from './walls.ts'
 
 /** The process trees of one run. Each is on record in the database until it is gone. */
 export interface AgentProcesses {
   /** Starts processes, in walls where there are some. @throws RunStopped once the run is stopped */
-  spawner(kind: 'agent' | 'terminal', walls: Walls | null): SpawnAgent
+  spawner(kind: 'agent' | 'terminal', walls: Walls | null): (command: AgentCommand) => Promise<Child<Writable>>
   /** How many processes the run has, and how much memory they use together. */
   usage(): Promise<ProcessUsage>
   /** Ends every process tree that was started. Asks first, and kills after `graceMs`. */

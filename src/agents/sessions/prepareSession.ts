@@ -1,14 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { Problem } from '../../contract/errors.ts'
 import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
 import { foreignRoots } from '../../config/worktreePlaces.ts'
 import type { SandboxLimits } from '../../contract/sandbox.ts'
 import type { AgentChoice } from '../../contract/agentChoice.ts'
 import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
 import { credentialFor } from '../../domain/credentials.ts'
-import { ensureWorktree, type Workplace } from '../../domain/worktrees.ts'
-import { openGitView } from '../../git/sandboxView.ts'
+import type { Workplace } from '../../domain/worktrees.ts'
 import { environmentOf } from '../../identity/agentProfiles.ts'
 import { headersOf } from '../../identity/credentials.ts'
 import type { Seal } from '../../identity/seal.ts'
@@ -29,6 +27,8 @@ import { modelHosts } from '../providers/modelHosts.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { SessionRecord } from './sessionRecord.ts'
+import { asLaunchFailure, openGitAt, prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
+import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
 import { raiseWalls, type NetworkParts, type WalledPlace, type Walls } from './walls.ts'
 
@@ -38,11 +38,10 @@ export interface PreparedSession {
   /** What its agent is kept apart by; null: nothing. */
   walls: Walls | null
   limits: SandboxLimits
+  /** What the project runs around it; null for a session that is for talk. */
+  commands: SessionCommands | null
   remark: string | null
 }
-
-const withoutWorktree =
-  "The project is in no Git repository, so the agent works in the project's folder itself, without a worktree."
 
 /**
  * Prepares a session's launch: its worktree, its credential and its token.
@@ -61,7 +60,7 @@ export async function prepareSession(
   ])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const chosen = session.purpose === 'terminal' ? null : await readChosen(dependencies, session, card)
-  const { place, remark } = await retryWhileBusy(() => prepareFolder(dependencies, session, card, project))
+  const workplace = await retryWhileBusy(() => prepareWorkplace(dependencies, session, card, project))
   const credential = chosen ? await readCredential(dependencies, session, card, chosen) : null
   const { token } = await retryWhileBusy(() =>
     db.transaction(async tx => {
@@ -70,23 +69,57 @@ export async function prepareSession(
       return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: maxTokenSecs })
     }),
   )
-  const prepared = await prepareLaunch({
-    provider: chosen?.provider ?? null,
-    profile: chosen?.profile ?? null,
-    choice: chosen?.choice ?? nothingChosen,
-    credential,
-    cwd: place.cwd,
+  const common = {
+    cwd: workplace.place.cwd,
     dataDir: config.dataDir,
     board: { url, token, projectId: project.id, cardId: card.id },
     author: null,
+  }
+  const prepared = await prepareLaunch({
+    ...common,
+    provider: chosen?.provider ?? null,
+    profile: chosen?.profile ?? null,
+    choice: chosen?.choice ?? { model: null, mode: null, effort: null },
+    credential,
     mode: session.purpose === 'pre' ? 'plan' : 'work',
   })
-  const settings = sandboxOf(project)
   const filesFolder = await makeFilesFolder(prepared.env.TMPDIR!)
-  const launch = { ...prepared, filesFolder }
-  const walls = await raiseWalls(
-    dependencies.sandbox,
-    settings,
+  const launch = { ...prepared, env: { ...prepared.env, ...workplace.ports }, filesFolder }
+  const walls = await raiseSessionWalls(
+    dependencies,
+    { session, project, ...workplace, chosen, credential },
+    launch,
+    onAsked,
+  )
+  return {
+    launch: walls?.inside(launch) ?? launch,
+    walls,
+    limits: sandboxOf(project),
+    commands: isWork(session) ? await prepareCommands(common, workplace, walls) : null,
+    remark: workplace.remark,
+  }
+}
+
+const isWork = ({ purpose }: SessionRow): boolean => purpose === 'work' || purpose === 'terminal'
+
+async function raiseSessionWalls(
+  dependencies: RunDependencies,
+  about: {
+    session: SessionRow
+    project: ProjectRow
+    place: Workplace
+    chosen: Chosen | null
+    credential: AgentCredential | null
+  },
+  launch: AgentLaunch,
+  onAsked: (asked: AskedHost) => void,
+): Promise<Walls | null> {
+  const { config, sandbox } = dependencies
+  const { session, project, place, chosen, credential } = about
+  const provider = chosen?.provider ?? null
+  return raiseWalls(
+    sandbox,
+    sandboxOf(project),
     launch,
     {
       dataDir: config.dataDir,
@@ -94,21 +127,14 @@ export async function prepareSession(
       projectPath: project.path,
       worktreePath: place.worktreePath,
       openGit: () => openGitAt(place, project),
-      state: await stateOf(chosen?.provider ?? null, credential, launch),
-      walled: chosen?.provider.walled,
+      state: await stateOf(provider, credential, launch),
+      walled: provider?.walled,
       isReadOnly: session.purpose === 'pre',
-      models: modelsOf(config, chosen?.provider ?? null, credential, launch),
+      models: modelsOf(config, provider, credential, launch),
     },
     networkParts(dependencies, project.id, onAsked),
   )
-  return { launch: walls?.launch ?? launch, walls, limits: settings, remark }
 }
-
-/** What the agent sees of Git. @throws AgentFailure launch_failed */
-const openGitAt = ({ worktreePath, branch }: Workplace, { path }: ProjectRow) =>
-  openGitView(worktreePath ?? path, branch).catch(error => {
-    throw refusalAsLaunchFailure(error)
-  })
 
 const baseUrlVariable = /^(?:\w+_)?(?:BASE_URL|HOST|ENDPOINT)$/
 
@@ -170,7 +196,6 @@ interface Chosen {
   profile: LaunchRequest['profile']
   choice: LaunchRequest['choice']
 }
-const nothingChosen = { model: null, mode: null, effort: null }
 
 async function readChosen(
   { db, catalogue, seal }: RunDependencies,
@@ -198,7 +223,7 @@ async function readChosen(
       choice: await resolveChoice(db, await levelsOf(db, session, card), session.agent),
     }
   } catch (error) {
-    throw refusalAsLaunchFailure(error)
+    throw asLaunchFailure(error)
   }
 }
 
@@ -207,21 +232,6 @@ async function levelsOf(db: Reader, { agent, profile }: SessionRow, card: CardRo
   const levels = await cardLevels(db, card)
   const chosen = await resolveChoice(db, levels, agent)
   return profile === null || chosen.profile?.name === profile ? levels : [{ ...noChoice, agent, profile }, ...levels]
-}
-
-async function prepareFolder(
-  { db, config }: RunDependencies,
-  session: SessionRow,
-  card: CardRow,
-  project: ProjectRow,
-): Promise<{ place: Workplace; remark: string | null }> {
-  const place = await ensureWorktree(db, card, project, config).catch(error => {
-    throw refusalAsLaunchFailure(error)
-  })
-  const { cwd, worktreePath, branch, baseCommit } = place
-  await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
-  const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
-  return { place, remark: lacksWorktree ? withoutWorktree : (place.remark ?? null) }
 }
 
 /** The credential that the session was to use, else the card's, decrypted. An agent is not started with another one instead. */
@@ -239,7 +249,7 @@ async function readCredential(
   if (!provider.credentials[row.provider])
     throw new AgentFailure('launch_failed', doesNotTake(provider, row.provider, entries))
   const credential = await openCredential(deviceGrants, seal, row).catch(error => {
-    throw refusalAsLaunchFailure(error)
+    throw asLaunchFailure(error)
   })
   const problem = credentialProblem(provider, credential)
   if (problem) throw new AgentFailure('launch_failed', problem)
@@ -256,7 +266,3 @@ export async function openCredential(
   const { kind, token } = await deviceGrants.secretOf(row)
   return { id, provider, kind, token, baseUrl, headers: headersOf(seal, row), models: JSON.parse(models) as string[] }
 }
-
-/** A refusal that a person can mend fails the launch with its own message. */
-const refusalAsLaunchFailure = (error: unknown): unknown =>
-  error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

@@ -19,6 +19,7 @@ import { RunQuestions } from './runQuestions.ts'
 import type { RunState, SideQuestion } from './runState.ts'
 import { CancelledByAgent, endingOf, limitEndOf, RunStopped } from './sessionEndings.ts'
 import { watchLimits, type LimitWatch } from './limitWatch.ts'
+import { RunCommands } from './runCommands.ts'
 import { RunWalls } from './runWalls.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
@@ -50,6 +51,7 @@ export class SessionRun {
   readonly #dependencies: RunDependencies
   readonly #record: SessionRecord
   readonly #processes: AgentProcesses
+  readonly #commands: RunCommands
   readonly #walls: RunWalls
   readonly #silence: SilenceWatch
   readonly #questions: RunQuestions
@@ -63,6 +65,7 @@ export class SessionRun {
     this.#dependencies = dependencies
     this.#record = new SessionRecord(dependencies, id, this.#stopped.signal)
     this.#processes = createAgentProcesses(dependencies, id, this.#stopped.signal)
+    this.#commands = new RunCommands(this.#processes)
     this.#walls = new RunWalls(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#record.noteModelWait)
     this.#questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state)
@@ -113,7 +116,7 @@ export class SessionRun {
   /** preparing → opening → ready. Returns the first prompt. */
   async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
-    const { launch, walls, limits, remark } = await prepareSession(
+    const { launch, walls, limits, commands, remark } = await prepareSession(
       this.#dependencies,
       this.#record,
       session,
@@ -125,6 +128,8 @@ export class SessionRun {
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
     this.#enter({ phase: 'opening', transcript })
+    await this.#commands.before(commands, walls, update => transcript.add(update))
+    this.#requireNotStopped()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
     const link = await openAgent(launch, this.#listener(transcript), spawn)
     this.#enter({ phase: 'opening', transcript, link })
@@ -179,11 +184,23 @@ export class SessionRun {
   async #nextPrompt(): Promise<SessionPrompt | undefined> {
     for (let each = this.#pending.sideQuestions.shift(); each; each = this.#pending.sideQuestions.shift())
       await this.#answerSideQuestion(each)
-    if (!this.#pending.handoff) return this.#record.takeMessageOrComplete(this.#lastMessage.text())
+    if (!this.#pending.handoff) return this.#takeMessageOrComplete()
     const settings = await readContextRelay(this.#dependencies.db)
     await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
     await this.#record.handOff(this.#lastMessage.text(), settings)
     return undefined
+  }
+
+  async #takeMessageOrComplete(): Promise<SessionPrompt | undefined> {
+    if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
+    return this.#record.takeMessageOrComplete(this.#lastMessage.text())
+  }
+
+  /** What the project runs after its agent has worked: what it commits belongs to the work. */
+  async #runAfter(): Promise<void> {
+    await this.#commands.after()
+    await this.#state.transcript?.settle()
+    await this.#walls.takeCommits()
   }
 
   async #answerSideQuestion({ text, resolve, reject }: SideQuestion): Promise<void> {
@@ -204,7 +221,7 @@ export class SessionRun {
     if (error instanceof AgentFailure || error instanceof CancelledByAgent)
       log('info', 'An agent did not complete its session.', { sessionId: this.id, reason: ending.statusReason })
     else logFailure(log, 'A session failed.', error, { sessionId: this.id })
-    await this.#state.transcript?.settle().catch(() => {
+    await this.#runAfter().catch(() => {
       /* The ending is written all the same. */
     })
     const limitEndsAt = limitEndOf(error, this.#state.link, this.#dependencies.config.clock())

@@ -50,8 +50,8 @@ export type NetworkParts = Pick<
 
 /** The walls around one session. */
 export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
-  /** The launch as it is inside. */
-  launch: AgentLaunch
+  /** A launch as it is inside. */
+  inside(launch: AgentLaunch): AgentLaunch
   /** Takes over what listens inside for the server. Undefined with the machine's own network. */
   attach: SandboxNetwork['attach'] | undefined
   asked(): SessionSandbox['asked']
@@ -113,7 +113,7 @@ export async function raiseWalls(
         throw new LaunchFailed('missing', `${argv[0]} was not found.`)
       return sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
     },
-    launch: launchInside(launch, place.walled, network),
+    inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
     attach: network?.attach,
     takeCommits: git?.sync ?? (async () => ({ state: 'none' })),
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),

@@ -154,7 +154,7 @@ export const sections: Section[] = [
     foreign:
       '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
-      'projects.read': 'projects.get, projects.opened, projects.files',
+      'projects.read': 'projects.get, projects.opened, projects.files, projects.getWorktree',
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
@@ -204,7 +204,7 @@ export const sections: Section[] = [
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
       'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
-      'scripts.run': 'scripts.run, scripts.cancel',
+      'scripts.run': 'scripts.run, scripts.cancel, projects.agreeToBoardFile, projects.withdrawAgreement',
       'agents.cancel': 'agents.cancel',
       'agents.run':
         'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',

@@ -144,7 +144,7 @@ export const examples = (seed: Seed): Examples => {
         model: 'big',
         mode: 'work',
         effort: 'high',
-        copiedFiles: ['.env'],
+        worktree: { setup: 'npm ci', ports: 2, copiedFiles: ['.env'] },
         approvalPolicy: { default: 'ask', allow: ['git status'], refuse: ['git push'] },
         usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
       },
@@ -154,6 +154,9 @@ export const examples = (seed: Seed): Examples => {
       stats: { id: projectId },
       history: { id: projectId, since: '2026-01-01' },
       usage: { id: projectId, since: '2026-01-01' },
+      getWorktree: { id: projectId },
+      agreeToBoardFile: { id: projectId, version: '2a49bd8656359dae' },
+      withdrawAgreement: { id: projectId },
       files: { projectId },
     },
     boards: {

@@ -283,6 +283,7 @@ function repositoryOf(board: TestBoard): { path: string; worktree: string } {
     )
   git('init', '-b', 'main')
   writeFileSync(join(path, 'README'), 'A repository.\n')
+  writeFileSync(join(path, 'board.json'), '{ "setup": "npm ci" }\n')
   git('add', 'README')
   git('commit', '-m', 'Begin')
   git('worktree', 'add', '-b', 'own', worktree)

@@ -1,0 +1,146 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openUserContext, type Context } from '../context/context.ts'
+import { resolveProject } from '../context/resolve.ts'
+import { Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { confirm } from '../input/prompt.ts'
+import type { Column } from '../output/output.ts'
+import { collect, durationSecs } from '../parsing/arguments.ts'
+
+type Found = Output<Contract['projects']['getWorktree']>
+type Effective = Found['effective']
+type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['worktree']>
+
+interface Options {
+  setup?: string | null
+  beforeRun?: string | null
+  afterRun?: string | null
+  cleanup?: string | null
+  preview?: string | null
+  subfolder?: string | null
+  ports?: number | null
+  maxTime?: number | null
+  copy?: string[]
+}
+interface Agreement {
+  agree?: boolean
+  withdraw?: boolean
+  yes?: boolean
+}
+
+const commands = ['setup', 'beforeRun', 'afterRun', 'cleanup', 'preview'] as const
+const fields: Column<Effective>[] = [
+  { name: 'setup', value: ({ setup }) => setup },
+  { name: 'beforeRun', header: 'Before a run', value: ({ beforeRun }) => beforeRun },
+  { name: 'afterRun', header: 'After a run', value: ({ afterRun }) => afterRun },
+  { name: 'cleanup', value: ({ cleanup }) => cleanup },
+  { name: 'preview', value: ({ preview }) => preview },
+  { name: 'subfolder', value: ({ subfolder }) => subfolder },
+  { name: 'ports', value: ({ ports }) => ports },
+  { name: 'minutes', header: 'Time of each (min)', value: ({ minutes }) => minutes },
+  { name: 'copiedFiles', header: 'Copied files', value: ({ copiedFiles }) => copiedFiles },
+]
+
+export function registerWorktree(projects: Command): void {
+  const worktree = projects
+    .command('worktree [project]')
+    .summary("Show or change how a project's worktrees are prepared")
+    .description(
+      "Show what runs in the worktrees of a project's cards, by default of the current one, or change it. Each setting is the project's own, else that of board.json in its folder, once a member has agreed to this version of it. Commands run with sh in the sandbox of the agents, without their credentials.",
+    )
+    .option(
+      '--setup <command>',
+      'runs once in a new worktree, such as "npm ci"; none, or board.json for what that says',
+      given,
+    )
+    .option('--before-run <command>', 'runs before each session of an agent', given)
+    .option('--after-run <command>', 'runs after each session, before the card is completed', given)
+    .option('--cleanup <command>', 'runs before a worktree is removed', given)
+    .option('--preview <command>', 'serves the worktree at $BOARD_PORT while somebody looks at it', given)
+    .option('--subfolder <folder>', 'where agents work, below the project: packages/web', given)
+    .option('--ports <number>', 'how many ports each card has for itself: BOARD_PORT, BOARD_PORT_2, ...', portsOf)
+    .option('--max-time <time>', 'how long each of the commands may take but the preview: 30m', minutesOf)
+    .option(
+      '--copy <pattern>',
+      'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
+      collect,
+    )
+    .option('--agree', 'agree to what board.json runs, in this version')
+    .option('--withdraw', 'withdraw the agreement to all versions of board.json')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string | undefined, { agree, withdraw, yes, ...options }: Options & Agreement) => {
+      const context = await openUserContext(worktree)
+      const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
+      if (Object.keys(options).length > 0) {
+        const edited = await context.client.projects.update({ id, worktree: changeOf(options) })
+        await context.out.did(
+          edited.worktree,
+          `Changed the worktrees of project ${id}. It holds from the next start on.`,
+        )
+      }
+      if (withdraw) {
+        await context.client.projects.withdrawAgreement({ id })
+        await context.out.did({ id }, 'Withdrew the agreement. board.json is not used any more.')
+      }
+      if (agree) return agreeTo(context, id, yes)
+      if (Object.keys(options).length === 0 && !withdraw) return show(context, id)
+    })
+  example(
+    worktree,
+    'board projects worktree',
+    'board projects worktree web --setup "npm ci" --copy .env --subfolder packages/web',
+    'board projects worktree --ports 2 --preview "npm run dev -- --port $BOARD_PORT"',
+    'board projects worktree --agree',
+    'board projects worktree --setup board.json --json setup',
+  )
+}
+
+async function show(context: Context, id: string): Promise<void> {
+  const { effective, boardFile } = await context.client.projects.getWorktree({ id })
+  await context.out.record(effective, fields)
+  if (!boardFile) return
+  context.out.done(
+    boardFile.problem !== null
+      ? `board.json is not used: ${boardFile.problem}.`
+      : boardFile.agreed
+        ? `board.json is used${boardFile.agreed.by === null ? '' : `: ${boardFile.agreed.by} has agreed to it`}.`
+        : `board.json is not used: nobody has agreed to this version of it. To see it and agree: board projects worktree ${id} --agree`,
+  )
+}
+
+async function agreeTo(context: Context, id: string, yes: boolean | undefined): Promise<void> {
+  const { boardFile } = await context.client.projects.getWorktree({ id })
+  if (!boardFile) throw new Failure('notFound', "there is no board.json in the project's folder")
+  const { settings, version, problem } = boardFile
+  if (!settings || version === null) throw new Failure('failure', `board.json cannot be used: ${problem}`)
+  for (const line of linesOf(settings)) context.out.done(line)
+  await confirm(context, 'Cards of this project run these commands from now on. Agree?', yes)
+  const agreed = await context.client.projects.agreeToBoardFile({ id, version })
+  await context.out.did(agreed.effective, 'Agreed. It holds from the next start of an agent on.')
+}
+
+/** What a person agrees to. */
+const linesOf = (settings: Effective): string[] => [
+  ...commands.flatMap(name => (settings[name] === '' ? [] : [`${name}: ${settings[name]}`])),
+  ...(settings.copiedFiles.length > 0 ? [`copies: ${settings.copiedFiles.join(', ')}`] : []),
+  ...(settings.subfolder === '' ? [] : [`works in: ${settings.subfolder}`]),
+]
+
+const changeOf = ({ copy, maxTime, ...rest }: Options): Change => ({
+  ...rest,
+  minutes: maxTime,
+  copiedFiles: copy?.length === 1 && copy[0] === 'none' ? [] : copy,
+})
+
+/** A command or folder: `none` for none, `board.json` for what that file says. */
+const given = (text: string): string | null => (text === 'board.json' ? null : text === 'none' ? '' : text)
+
+function portsOf(text: string): number | null {
+  if (text === 'board.json') return null
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('it must be a number from 0 to 10, or board.json.')
+  return Number(text)
+}
+
+const minutesOf = (text: string): number | null => (text === 'board.json' ? null : Math.ceil(durationSecs(text) / 60))

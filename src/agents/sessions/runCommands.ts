@@ -1,0 +1,49 @@
+import { stat, writeFile } from 'node:fs/promises'
+import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
+import type { AgentProcesses } from './agentProcesses.ts'
+import type { Walls } from './walls.ts'
+import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './worktreeCommands.ts'
+
+/** The commands of a project around one session. */
+export interface SessionCommands extends CommandPlace {
+  /** The file that says that setup has run in this worktree; null where it does not run: the folder is a person's own. */
+  setUpMark: string | null
+}
+
+/** Runs a project's commands around the session of an agent, with their output in its transcript. */
+export class RunCommands {
+  readonly #processes: Pick<AgentProcesses, 'spawner'>
+  #hasBegun = false
+  #run: { commands: SessionCommands; walls: Walls | null; update: AgentListener['update'] } | undefined
+
+  constructor(processes: Pick<AgentProcesses, 'spawner'>) {
+    this.#processes = processes
+  }
+
+  /** Runs setup, unless it has run in this worktree, and beforeRun. @throws AgentFailure setup_failed */
+  async before(commands: SessionCommands | null, walls: Walls | null, update: AgentListener['update']): Promise<void> {
+    if (!commands) return
+    this.#run = { commands, walls, update }
+    const { setUpMark } = commands
+    if (setUpMark !== null && !(await stat(setUpMark).catch(() => undefined))) {
+      await this.#command('setup')
+      await writeFile(setUpMark, '', { mode: 0o600 })
+    }
+    await this.#command('beforeRun')
+    this.#hasBegun = true
+  }
+
+  /** Runs afterRun if the agent has begun. Its failure is in the transcript and changes nothing else: the agent's work is done. */
+  async after(): Promise<void> {
+    if (!this.#hasBegun) return
+    await this.#command('afterRun').catch((error: unknown) => {
+      if (!(error instanceof AgentFailure)) throw error
+    })
+  }
+
+  async #command(which: WorktreeCommand): Promise<void> {
+    if (!this.#run) return
+    const { commands, walls, update } = this.#run
+    await runWorktreeCommand(which, { ...commands, spawn: this.#processes.spawner('agent', walls), update })
+  }
+}

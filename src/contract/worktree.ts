@@ -1,0 +1,121 @@
+import * as v from 'valibot'
+import { Count, integer, text, Time } from './fields.ts'
+
+/** A shell command; empty: none. */
+const Command = text(0, 4096)
+/** A folder below the worktree's own place in the repository: no `..`, not absolute; empty: that place itself. */
+const Subfolder = v.pipe(
+  text(0, 1000),
+  v.check(
+    path => !path.startsWith('/') && !path.includes('\\') && !path.split('/').includes('..'),
+    'must be a folder below the project, such as packages/web',
+  ),
+)
+export const maxPorts = 10
+const Ports = integer(0, maxPorts)
+/** How long each of the commands but `preview` may take. */
+const Minutes = integer(1, 240)
+/** Patterns of ignored files that each new worktree gets a copy of. */
+const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100, 'must have at most 100 entries'))
+
+/**
+ * How a card's worktree is prepared and served:
+ * - setup: runs once in a new worktree; beforeRun and afterRun: before and after each session of an agent; cleanup: before the worktree is removed.
+ * - preview: serves the worktree at BOARD_PORT while somebody looks at it.
+ * - ports: how many ports each card has for itself.
+ * - subfolder: where the agent works.
+ */
+const fields = {
+  setup: Command,
+  beforeRun: Command,
+  afterRun: Command,
+  cleanup: Command,
+  preview: Command,
+  subfolder: Subfolder,
+  ports: Ports,
+  minutes: Minutes,
+}
+
+/** A project's own settings. null: what its `board.json` says; copied files are those of both. */
+export const WorktreeSettings = v.object({
+  setup: v.nullable(v.string()),
+  beforeRun: v.nullable(v.string()),
+  afterRun: v.nullable(v.string()),
+  cleanup: v.nullable(v.string()),
+  preview: v.nullable(v.string()),
+  subfolder: v.nullable(v.string()),
+  ports: v.nullable(Count),
+  minutes: v.nullable(Count),
+  copiedFiles: v.array(v.string()),
+})
+export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
+export const defaultWorktree: Omit<WorktreeSettings, 'copiedFiles'> = {
+  setup: null,
+  beforeRun: null,
+  afterRun: null,
+  cleanup: null,
+  preview: null,
+  subfolder: null,
+  ports: null,
+  minutes: null,
+}
+/** What is left out stays as it is. */
+export const ChangedWorktree = v.strictObject({
+  setup: v.optional(v.nullable(Command)),
+  beforeRun: v.optional(v.nullable(Command)),
+  afterRun: v.optional(v.nullable(Command)),
+  cleanup: v.optional(v.nullable(Command)),
+  preview: v.optional(v.nullable(Command)),
+  subfolder: v.optional(v.nullable(Subfolder)),
+  ports: v.optional(v.nullable(Ports)),
+  minutes: v.optional(v.nullable(Minutes)),
+  copiedFiles: v.optional(CopiedFiles),
+})
+
+/** `board.json` in a project's folder. */
+export const BoardFile = v.strictObject({
+  $schema: v.optional(text(0, 1000)),
+  setup: v.optional(Command, ''),
+  beforeRun: v.optional(Command, ''),
+  afterRun: v.optional(Command, ''),
+  cleanup: v.optional(Command, ''),
+  preview: v.optional(Command, ''),
+  subfolder: v.optional(Subfolder, ''),
+  ports: v.optional(Ports, 0),
+  minutes: v.optional(Minutes, 10),
+  copiedFiles: v.optional(CopiedFiles, []),
+})
+
+/** What holds for a project's worktrees. */
+export const EffectiveWorktree = v.object({ ...fields, copiedFiles: CopiedFiles })
+export type EffectiveWorktree = v.InferOutput<typeof EffectiveWorktree>
+export const noWorktreeSettings: EffectiveWorktree = {
+  setup: '',
+  beforeRun: '',
+  afterRun: '',
+  cleanup: '',
+  preview: '',
+  subfolder: '',
+  ports: 0,
+  minutes: 10,
+  copiedFiles: [],
+}
+
+/**
+ * A project's `board.json`. `version` names its content, which a member has to agree to before anything of it is used; `problem` says
+ * why it cannot be used at all.
+ */
+const FoundBoardFile = v.object({
+  version: v.nullable(v.string()),
+  problem: v.nullable(v.string()),
+  settings: v.nullable(EffectiveWorktree),
+  agreed: v.nullable(v.object({ by: v.nullable(v.string()), at: Time })),
+})
+export type FoundBoardFile = v.InferOutput<typeof FoundBoardFile>
+/** `settings` are the project's own, `effective` is what holds. */
+export const ProjectWorktree = v.object({
+  settings: WorktreeSettings,
+  boardFile: v.nullable(FoundBoardFile),
+  effective: EffectiveWorktree,
+})
+export type ProjectWorktree = v.InferOutput<typeof ProjectWorktree>

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
+
+export const boardFileName = 'board.json'
+const maxBytes = 64 * 1024
+
+/** A project's board.json: what it says and the name of its content, or why it cannot be used. */
+export type ReadBoardFile =
+  { problem: null; settings: EffectiveWorktree; version: string } | { problem: string; settings: null; version: null }
+
+/**
+ * Reads board.json in a project's folder, of which nothing is believed: a plain file of at most 64 KiB; a link is not followed.
+ * @returns null where there is none
+ */
+export async function readBoardFile(projectPath: string): Promise<ReadBoardFile | null> {
+  let content: string
+  try {
+    content = await readPlainFile(join(projectPath, boardFileName))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    return unusable(code === 'ELOOP' ? 'it is a link' : code === undefined ? message : `it cannot be read (${code})`)
+  }
+  return parse(content)
+}
+
+async function readPlainFile(path: string): Promise<string> {
+  // Without NONBLOCK, opening a pipe would wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is not a file')
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
+    if (bytesRead > maxBytes) throw new Error('it is larger than 64 KiB')
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+function parse(content: string): ReadBoardFile {
+  let value: unknown
+  try {
+    value = JSON.parse(content)
+  } catch {
+    return unusable('it is not JSON')
+  }
+  const { success, output, issues } = v.safeParse(BoardFile, value)
+  if (!success) return unusable(`${v.getDotPath(issues[0]) ?? 'it'}: ${issues[0].message}`)
+  const { $schema: _, ...settings } = output
+  return { problem: null, settings, version: versionOf(settings) }
+}
+
+/** The same for the same settings, however they are written. */
+const versionOf = (settings: EffectiveWorktree): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(settings).sort(([one], [other]) => (one < other ? -1 : 1))))
+    .digest('hex')
+    .slice(0, 16)
+
+const unusable = (problem: string): ReadBoardFile => ({ problem, settings: null, version: null })
