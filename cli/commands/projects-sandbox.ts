@@ -5,21 +5,23 @@ import { openUserContext, type Context } from '../context/context.ts'
 import { resolveProject } from '../context/resolve.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
-import { collect, durationSecs } from '../parsing/arguments.ts'
+import { collect, durationSecs, orWord, wordAsNull } from '../parsing/arguments.ts'
 
 type Sandbox = Output<Contract['projects']['get']>['sandbox']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['sandbox']>
 type Status = Output<Contract['agents']['sandbox']>
+
+type Bound = number | 'none'
 
 interface Options {
   walls?: Sandbox['walls']
   network?: Sandbox['network']
   allow?: string[]
   cache?: string[]
-  maxMemory?: number | null
-  maxProcesses?: number | null
-  maxFile?: number | null
-  maxTime?: number | null
+  maxMemory?: Bound
+  maxProcesses?: Bound
+  maxFile?: Bound
+  maxTime?: Bound
 }
 
 const fields: Column<Sandbox>[] = [
@@ -62,10 +64,14 @@ export function registerSandbox(projects: Command): void {
       'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
       collect,
     )
-    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', megabytesOf)
-    .option('--max-processes <number>', 'the processes of a session; none for no bound', countOf)
-    .option('--max-file <size>', 'the size of each file that it writes: 2G; none for no bound', megabytesOf)
-    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', minutesOf)
+    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', orWord('none', megabytesOf))
+    .option('--max-processes <number>', 'the processes of a session; none for no bound', orWord('none', countOf))
+    .option(
+      '--max-file <size>',
+      'the size of each file that it writes: 2G; none for no bound',
+      orWord('none', megabytesOf),
+    )
+    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', orWord('none', minutesOf))
     .action(async (wanted: string | undefined, options: Options) => {
       const context = await openUserContext(sandbox)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
@@ -105,10 +111,10 @@ const changeOf = ({ allow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...
   ...rest,
   hosts: listOf(allow),
   caches: listOf(cache)?.map(fromHome),
-  memoryMb: maxMemory,
-  processes: maxProcesses,
-  fileMb: maxFile,
-  minutes: maxTime,
+  memoryMb: wordAsNull('none', maxMemory),
+  processes: wordAsNull('none', maxProcesses),
+  fileMb: wordAsNull('none', maxFile),
+  minutes: wordAsNull('none', maxTime),
 })
 
 const listOf = (given: readonly string[] | undefined): string[] | undefined =>
@@ -120,17 +126,15 @@ const fromHome = (path: string): string =>
     ? `~${path.slice(process.env.HOME.length)}`
     : path
 
-function megabytesOf(text: string): number | null {
-  if (text === 'none') return null
+function megabytesOf(text: string): number {
   const [, digits, unit] = /^(\d{1,7})\s*([mgt])i?b?$/i.exec(text) ?? []
   if (digits === undefined) throw new InvalidArgumentError('it must be a size such as 512M or 4G, or none.')
   return Number(digits) * { m: 1, g: 1024, t: 1024 ** 2 }[unit!.toLowerCase() as 'm' | 'g' | 't']
 }
 
-function countOf(text: string): number | null {
-  if (text === 'none') return null
+function countOf(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('it must be a number, or none.')
   return Number(text)
 }
 
-const minutesOf = (text: string): number | null => (text === 'none' ? null : Math.ceil(durationSecs(text) / 60))
+const minutesOf = (text: string): number => Math.ceil(durationSecs(text) / 60)

@@ -7,21 +7,25 @@ import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import type { Column } from '../output/output.ts'
-import { collect, durationSecs } from '../parsing/arguments.ts'
+import { collect, durationSecs, orWord, wordAsNull } from '../parsing/arguments.ts'
 
 type Found = Output<Contract['projects']['getWorktree']>
 type Effective = Found['effective']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['worktree']>
 
+/** What leaves a setting to board.json. */
+const inherited = 'board.json'
+type Inherited = typeof inherited
+
 interface Options {
-  setup?: string | null
-  beforeRun?: string | null
-  afterRun?: string | null
-  cleanup?: string | null
-  preview?: string | null
-  subfolder?: string | null
-  ports?: number | null
-  maxTime?: number | null
+  setup?: string
+  beforeRun?: string
+  afterRun?: string
+  cleanup?: string
+  preview?: string
+  subfolder?: string
+  ports?: number | Inherited
+  maxTime?: number | Inherited
   copy?: string[]
 }
 interface Agreement {
@@ -53,15 +57,22 @@ export function registerWorktree(projects: Command): void {
     .option(
       '--setup <command>',
       'runs once in a new worktree, such as "npm ci"; none, or board.json for what that says',
-      given,
     )
-    .option('--before-run <command>', 'runs before each session of an agent', given)
-    .option('--after-run <command>', 'runs after each session, before the card is completed', given)
-    .option('--cleanup <command>', 'runs before a worktree is removed', given)
-    .option('--preview <command>', 'serves the worktree at $BOARD_PORT while somebody looks at it', given)
-    .option('--subfolder <folder>', 'where agents work, below the project: packages/web', given)
-    .option('--ports <number>', 'how many ports each card has for itself: BOARD_PORT, BOARD_PORT_2, ...', portsOf)
-    .option('--max-time <time>', 'how long each of the commands may take but the preview: 30m', minutesOf)
+    .option('--before-run <command>', 'runs before each session of an agent')
+    .option('--after-run <command>', 'runs after each session, before the card is completed')
+    .option('--cleanup <command>', 'runs before a worktree is removed')
+    .option('--preview <command>', 'serves the worktree at $BOARD_PORT while somebody looks at it')
+    .option('--subfolder <folder>', 'where agents work, below the project: packages/web')
+    .option(
+      '--ports <number>',
+      'how many ports each card has for itself: BOARD_PORT, BOARD_PORT_2, ...',
+      orWord(inherited, portsOf),
+    )
+    .option(
+      '--max-time <time>',
+      'how long each of the commands may take but the preview: 30m',
+      orWord(inherited, minutesOf),
+    )
     .option(
       '--copy <pattern>',
       'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
@@ -128,19 +139,19 @@ const linesOf = (settings: Effective): string[] => [
   ...(settings.subfolder === '' ? [] : [`works in: ${settings.subfolder}`]),
 ]
 
-const changeOf = ({ copy, maxTime, ...rest }: Options): Change => ({
-  ...rest,
-  minutes: maxTime,
+const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
+  ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, given(text)])),
+  ports: wordAsNull(inherited, ports),
+  minutes: wordAsNull(inherited, maxTime),
   copiedFiles: copy?.length === 1 && copy[0] === 'none' ? [] : copy,
 })
 
 /** A command or folder: `none` for none, `board.json` for what that file says. */
-const given = (text: string): string | null => (text === 'board.json' ? null : text === 'none' ? '' : text)
+const given = (text: string): string | null => (text === inherited ? null : text === 'none' ? '' : text)
 
-function portsOf(text: string): number | null {
-  if (text === 'board.json') return null
+function portsOf(text: string): number {
   if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('it must be a number from 0 to 10, or board.json.')
   return Number(text)
 }
 
-const minutesOf = (text: string): number | null => (text === 'board.json' ? null : Math.ceil(durationSecs(text) / 60))
+const minutesOf = (text: string): number => Math.ceil(durationSecs(text) / 60)

@@ -82,3 +82,13 @@ export function offerWords(words: readonly string[], command: Command): Command 
   command.registeredArguments[0]!.argChoices = [...words]
   return command
 }
+
+/** Parses an option that also takes a word, such as `none`. The word stays itself: commander makes an empty text of null. */
+export const orWord =
+  <T, W extends string>(word: W, parse: (text: string) => T) =>
+  (text: string): T | W =>
+    text === word ? word : parse(text)
+
+/** null in the place of the word. */
+export const wordAsNull = <T, W extends string>(word: W, value: T | W | undefined): Exclude<T, W> | null | undefined =>
+  value === word ? null : (value as Exclude<T, W> | undefined)

@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+let server: TestBoard
+let cli: CommandLine
+let id: string
+let folder: string
+
+beforeAll(async () => {
+  server = await startBoard()
+  cli = commandLine({ BOARD_URL: server.url, BOARD_TOKEN: server.token })
+  folder = server.folder('web')
+  id = (await server.client.projects.create({ name: 'web', path: folder })).id
+})
+afterAll(async () => {
+  cli.close()
+  await server.close()
+})
+const project = () => server.client.projects.get({ id })
+
+test('the bounds of the sandbox are set, and taken away by none', async () => {
+  const bounds = ['--max-memory', '--max-processes', '--max-file', '--max-time']
+  const given = (values: string[]) => bounds.flatMap((name, at) => [name, values[at]!])
+  await cli.ok(['projects', 'sandbox', 'web', ...given(['4G', '100', '2G', '2h'])])
+  expect((await project()).sandbox).toMatchObject({ memoryMb: 4096, processes: 100, fileMb: 2048, minutes: 120 })
+  await cli.ok(['projects', 'sandbox', 'web', ...given(['none', 'none', 'none', 'none'])])
+  expect((await project()).sandbox).toMatchObject({ memoryMb: null, processes: null, fileMb: null, minutes: null })
+  for (const wrong of [
+    ['--max-memory', 'much'],
+    ['--max-processes', '0'],
+    ['--max-time', 'often'],
+  ])
+    expect((await cli.board(['projects', 'sandbox', 'web', ...wrong])).code).toBe(2)
+})
+
+test('the settings of worktrees are set, switched off by none, and left to board.json', async () => {
+  const set = (...args: string[]) => cli.ok(['projects', 'worktree', 'web', ...args])
+  await set('--setup', 'npm ci', '--ports', '2', '--max-time', '30m', '--subfolder', 'packages/web', '--copy', '.env')
+  expect((await project()).worktree).toMatchObject({
+    setup: 'npm ci',
+    ports: 2,
+    minutes: 30,
+    subfolder: 'packages/web',
+    copiedFiles: ['.env'],
+  })
+  await set('--setup', 'none', '--ports', 'board.json', '--max-time', 'board.json', '--subfolder', 'board.json')
+  expect((await project()).worktree).toMatchObject({ setup: '', ports: null, minutes: null, subfolder: null })
+  await set('--setup', 'board.json', '--copy', 'none')
+  expect((await project()).worktree).toMatchObject({ setup: null, copiedFiles: [] })
+  for (const wrong of [
+    ['--ports', '99'],
+    ['--ports', 'many'],
+    ['--subfolder', '../out'],
+    ['--max-time', '0'],
+  ])
+    expect((await cli.board(['projects', 'worktree', 'web', ...wrong])).code).toBe(2)
+})
+
+test('board.json is shown before anybody agrees to it, and agreed to by --yes alone where nobody can be asked', async () => {
+  expect((await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])).code).toBe(3)
+  writeFileSync(join(folder, 'board.json'), '{ "setup": "npm ci", "copiedFiles": [".env"] }')
+  const shown = await cli.board(['projects', 'worktree', 'web'])
+  expect(shown.stderr).toContain('nobody has agreed to this version')
+  const unasked = await cli.board(['projects', 'worktree', 'web', '--agree'])
+  expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringMatching(/setup: npm ci\ncopies: \.env\n[^]*--yes/)])
+  await cli.ok(['projects', 'worktree', 'web', '--agree', '--yes'])
+  expect(await cli.json(['projects', 'worktree', 'web'])).toMatchObject({ setup: 'npm ci', copiedFiles: ['.env'] })
+  await cli.ok(['projects', 'worktree', 'web', '--withdraw'])
+  expect(await cli.json(['projects', 'worktree', 'web'])).toMatchObject({ setup: '', copiedFiles: [] })
+  writeFileSync(join(folder, 'board.json'), '{')
+  const broken = await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])
+  expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('it is not JSON')])
+})
