@@ -83,7 +83,17 @@ export default defineConfig({
       },
       { test: { ...every, ...atOnce, name: 'load', include: load, exclude: [...measuring, ...thorough] } },
       // npm run test:browser. A browser and a server want a processor each.
-      { test: { ...every, name: 'browser', include: ['test/browser/*.test.ts'], maxWorkers: 2 } },
+      {
+        test: {
+          ...every,
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          maxWorkers: 2,
+          // A wait that is in vain ends before its test does, and says what for.
+          testTimeout: 3 * hangMs,
+          expect: { poll: { timeout: hangMs } },
+        },
+      },
       // npm run test:agents. Each of these programs wants a processor for itself when it starts.
       {
         test: {

@@ -170,9 +170,10 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
       .as(ada.token)
       .users.create({ email: 'eve@example.org', name: 'Eve', role: 'admin' })
     const { token } = await board.client.auth.login({ email: 'eve@example.org', password })
-    const { page } = await visit({ url: board.url, token }, { at: '#/admin' })
+    const { page, settled } = await visit({ url: board.url, token }, { at: '#/admin' })
     const sections = page.getByRole('navigation', { name: 'Administration' }).getByRole('link')
     await sections.first().waitFor()
+    await settled()
     expect(await sections.allTextContents()).toEqual([
       'Users',
       'Organizations',

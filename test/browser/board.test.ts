@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { canBeDragged, holdBack, noBrowser, visitors } from '../support/browsers/browser.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe.skipIf(noBrowser !== undefined)('the board', () => {
@@ -25,8 +25,13 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await visitor.settled()
     return visitor
   }
+  const tileOf = (page: Page, title: string) => page.locator('.card').filter({ hasText: title })
   const until = async (read: () => Promise<unknown>, wanted: unknown) => {
-    await expect.poll(read, { timeout: 20_000 }).toEqual(wanted)
+    await expect.poll(read).toEqual(wanted)
+  }
+  const stored = async (at: number) => {
+    const cards = await board.client.cards.list({ projectId, columnId: columns[at]!.id, offset: 0 })
+    return cards.map(({ title }) => title)
   }
 
   test('two windows see each other’s moves, and the page has no barriers in both themes', async () => {
@@ -41,6 +46,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await until(() => titles(other.page, 'Backlog'), ['Second'])
     expect(await barriers()).toEqual([])
     expect(await other.barriers()).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
   })
 
   test('a card shows its agent, its attachments as they come, and who made it, by which cards are filtered', async () => {
@@ -84,14 +90,41 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await until(() => page.locator(':focus').innerText(), 'One')
     expect(await barriers()).toEqual([])
     const other = await open({ colorScheme: 'dark' })
-    expect((await other.page.locator('.card').boundingBox())!.height).toBe(await height())
+    const low = await height()
+    await expect.poll(async () => (await other.page.locator('.card').boundingBox())!.height).toBe(low)
     expect(await other.barriers()).toEqual([])
+  })
+
+  test('settings that come late change how cards are drawn, and nothing that is typed', async () => {
+    await add('One')
+    await board.client.settings.setUser({ density: 'compact' })
+    const { page } = await open()
+    const answer = await holdBack(page, '**/api/user/settings')
+    await page.reload()
+    const field = page.getByRole('textbox', { name: 'Title of a new card in Backlog' })
+    await page.getByRole('button', { name: 'Add a card to Backlog' }).click()
+    await field.pressSequentially('Half typ')
+    await card(page, 'One').waitFor()
+    const usual = (await tileOf(page, 'One').boundingBox())!.height
+    answer()
+    await expect.poll(async () => (await tileOf(page, 'One').boundingBox())!.height).toBeLessThan(usual - 20)
+    await page.keyboard.type('ed')
+    await until(() => field.inputValue(), 'Half typed')
+    // The column knows how high its cards are now: the next one stands right below.
+    await field.press('Enter')
+    await until(() => titles(page, 'Backlog'), ['One', 'Half typed'])
+    const between = async () => {
+      const [one, other] = await Promise.all(['One', 'Half typed'].map(title => tileOf(page, title).boundingBox()))
+      return other!.y - one!.y - one!.height
+    }
+    await expect.poll(between).toBe(8)
   })
 
   test('a card is dragged with the mouse to its place in another column', async () => {
     for (const title of ['One', 'Two', 'Three']) await add(title)
     await add('There', 2)
     const { page } = await open()
+    await canBeDragged(page)
     const from = (await card(page, 'Two').boundingBox())!
     const to = (await column(page, 'Done').locator('.card').boundingBox())!
     await page.mouse.move(from.x + 10, from.y + 10)
@@ -101,8 +134,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.mouse.up()
     await until(() => titles(page, 'Done'), ['There', 'Two'])
     await until(() => titles(page, 'Backlog'), ['One', 'Three'])
-    const stored = await board.client.cards.list({ projectId, columnId: columns[2]!.id, offset: 0 })
-    expect(stored.map(({ title }) => title)).toEqual(['There', 'Two'])
+    await until(() => stored(2), ['There', 'Two'])
   })
 
   test('cards move by the keyboard alone, the focus goes with them, and undo brings them back', async () => {
@@ -117,16 +149,13 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.getByText('2 selected', { exact: true }).first().waitFor()
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await until(() => titles(page, 'Done'), ['One', 'Three'])
     await page.keyboard.press('u')
     await until(() => titles(page, 'Backlog'), ['Two', 'One', 'Three'])
     await page.keyboard.press('u')
     await until(() => titles(page, 'Backlog'), ['One', 'Two', 'Three'])
-    await until(
-      async () =>
-        (await board.client.cards.list({ projectId, columnId: columns[0]!.id, offset: 0 })).map(({ title }) => title),
-      ['One', 'Two', 'Three'],
-    )
+    await until(() => stored(0), ['One', 'Two', 'Three'])
   })
 
   test('a move that the server refuses is taken back, with its reason', async () => {
@@ -161,7 +190,8 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.keyboard.press('Escape')
     await until(() => titles(page, 'Backlog'), ['Write the tests', 'Read the tests'])
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('write')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('write')
     await page.getByRole('option', { name: /Write the tests/ }).click()
     await expect.poll(() => page.url()).toContain('/cards/')
   })
@@ -170,7 +200,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     const title = '<img src=x onerror="document.title=1"><script>alert(1)</script> \u202Eevil {{7*7}}'
     await add(title)
     const { page } = await open()
-    expect(await titles(page, 'Backlog')).toEqual([title])
+    await until(() => titles(page, 'Backlog'), [title])
     expect(await page.locator('.column img, .column script').count()).toBe(0)
   })
 
@@ -190,6 +220,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     expect((await column(page, 'Backlog').boundingBox())!.width).toBe(360)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     expect(await barriers()).toEqual([])
+    await canBeDragged(page)
     const touch = await page.context().newCDPSession(page)
     const at = async (title: string) => {
       const { x, y, height } = (await card(page, title).boundingBox())!

@@ -45,12 +45,6 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
     return found.filter(href => href.startsWith('#/'))
   }
 
-  const settled = async (page: Page) => {
-    await page.getByRole('main').waitFor()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    await page.waitForLoadState('networkidle')
-  }
-
   test.each([
     ['in the light', { colorScheme: 'light' }],
     ['in the dark', { colorScheme: 'dark' }],
@@ -58,18 +52,19 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
   ] as const)(
     'has no barriers %s, takes what people wrote for text, and is as wide as the window',
     async (_, options) => {
-      const { page, barriers } = await visit(board, options)
-      await settled(page)
+      const { page, barriers, settled } = await visit(board, options)
+      await page.getByRole('main').waitFor()
+      await settled()
       const seen = new Set<string>()
       const faults: string[] = []
       for (const place of places) {
         await goTo(page, board.url, place)
-        await settled(page)
+        await settled()
         for (const each of [place, ...(await sectionsOf(page))]) {
           if (seen.has(each)) continue
           seen.add(each)
           await goTo(page, board.url, each)
-          await settled(page)
+          await settled()
           faults.push(...(await barriers()).map(barrier => `${each}: ${barrier}`))
           const width = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')
           const [content, window] = width as [number, number]

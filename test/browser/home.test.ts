@@ -28,19 +28,19 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await board.untilStatus(asking.id, 'waiting')
     await page.getByRole('heading', { name: 'Waits for you (3)' }).waitFor()
     const headings = page.getByRole('region', { name: /Waits for you/ }).getByRole('heading', { level: 3 })
-    expect(await headings.allTextContents()).toEqual(['To answer', 'Failed', 'Finished, not looked at'])
+    await expect.poll(() => headings.allTextContents()).toEqual(['To answer', 'Failed', 'Finished, not looked at'])
     for (const [list, title] of [
       ['To answer', 'Asking'],
       ['Failed', 'Broken'],
       ['Finished, not looked at', 'Done'],
     ] as const)
       await page.getByRole('list', { name: list }).getByRole('link', { name: title }).waitFor()
-    expect(await page.title()).toBe('(3) Home · board')
+    await expect.poll(() => page.title()).toBe('(3) Home · board')
     expect(await barriers()).toEqual([])
 
     await page.getByRole('button', { name: 'Mark as looked at: Done' }).click()
     await page.getByRole('heading', { name: 'Waits for you (2)' }).waitFor()
-    expect((await board.card(done.id)).unread).toBe(false)
+    await expect.poll(async () => (await board.card(done.id)).unread).toBe(false)
   })
 
   test('answers a question with the agent’s own words, and the agent goes on', async () => {
@@ -52,6 +52,6 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await item.getByRole('button', { name: 'Allow', exact: true }).click()
     await board.untilStatus(id, 'completed')
     await page.getByRole('list', { name: 'Finished, not looked at' }).getByRole('link', { name: 'Asking' }).waitFor()
-    expect((await board.messages(id)).at(-1)?.content).toBe('Written.')
+    await expect.poll(async () => (await board.messages(id)).at(-1)?.content).toBe('Written.')
   })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { canBeDragged, noBrowser, visitors } from '../support/browsers/browser.ts'
 import { workByKeyboard } from '../support/browsers/workByKeyboard.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { freePort, noProxy, proxyIn } from '../support/servers/proxy.ts'
@@ -33,7 +33,7 @@ describe.skipIf(noBrowser !== undefined || noProxy !== undefined)('below a path 
       await page.getByText('live', { exact: true }).waitFor()
       await board.client.cards.create({ projectId, title: 'Told through the proxy' })
       await page.getByText('Told through the proxy').waitFor()
-      expect(page.url()).toBe(`${proxy.url}/#/projects/${projectId}`)
+      await expect.poll(() => page.url()).toBe(`${proxy.url}/#/projects/${projectId}`)
     } finally {
       await proxy.close()
       await clearAway(board, root)
@@ -57,6 +57,7 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
     const column = (name: string) => page.getByRole('region', { name })
     await column('Backlog').getByRole('button', { name: 'Add a card' }).click()
     await settled()
+    await canBeDragged(page)
     await page.keyboard.type('Half typ')
     const from = (await page.getByText('Dragged').boundingBox())!
     const to = (await column('Done').boundingBox())!
@@ -74,13 +75,13 @@ describe.skipIf(noBrowser !== undefined)('a server that is killed', () => {
     const done = (await board.client.columns.list({ projectId })).find(({ name }) => name === 'Done')!
     await expect.poll(async () => (await board.client.cards.get({ projectId, cardId: id })).columnId).toBe(done.id)
     const typed = page.getByRole('textbox', { name: /card/ })
-    expect(await typed.inputValue()).toBe('Half typ')
+    await expect.poll(() => typed.inputValue()).toBe('Half typ')
     await typed.press('End')
     await typed.pressSequentially('ed')
     await typed.press('Enter')
     await column('Backlog').getByText('Half typed').waitFor()
-    const titles = (await board.client.cards.list({ projectId })).map(({ title }) => title)
-    expect(titles.sort()).toEqual(['Dragged', 'Half typed'])
+    const titles = async () => (await board.client.cards.list({ projectId })).map(({ title }) => title).sort()
+    await expect.poll(titles).toEqual(['Dragged', 'Half typed'])
   })
 })
 

@@ -35,7 +35,7 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
   const shown = (page: Page) => page.evaluate('window.shown.map(({ title }) => title)')
 
   test('notifications of the browser are asked for by the button alone, shown for a hidden tab, and lead to their card', async () => {
-    const { page } = await visit(board, { at: '#/me/notifications', permissions: ['notifications'] })
+    const { page, settled } = await visit(board, { at: '#/me/notifications', permissions: ['notifications'] })
     await page.getByRole('button', { name: /^Account of/ }).waitFor()
     await page.addInitScript(recorder)
     await page.reload()
@@ -46,6 +46,9 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
     await allow.click()
     await page.getByText('This browser shows them.').waitFor()
     expect(await page.evaluate('window.asked')).toBe(1)
+    // What listens to them is loaded after the page.
+    await settled()
+    await page.getByText('live', { exact: true }).waitFor()
 
     const seen = await board.start('works', { title: 'Seen' })
     await page.getByText('Seen: ').waitFor()
@@ -57,13 +60,14 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
     expect(await shown(page)).toEqual(['Unseen'])
     await page.evaluate('window.shown[0].notification.dispatchEvent(new Event("click"))')
     await page.getByRole('heading', { name: 'Unseen' }).waitFor()
-    expect(page.url()).toBe(`${board.url}/#/projects/${board.projectId}/cards/${id}`)
+    await expect.poll(() => page.url()).toBe(`${board.url}/#/projects/${board.projectId}/cards/${id}`)
   })
 
   test('a key that is changed in the settings does on the board what it was given, and the old one nothing', async () => {
     const { projectId } = board
     await board.client.cards.create({ projectId, title: 'First' })
-    const { page } = await visit(board, { at: '#/me/shortcuts' })
+    const { page, settled } = await visit(board, { at: '#/me/shortcuts' })
+    await settled()
     await page.getByRole('button', { name: 'Change the keys: add a card' }).click()
     await page.getByLabel('Press the keys, one or two after each other').press('i')
     await page.getByRole('button', { name: 'Use it alone' }).click()
@@ -72,10 +76,11 @@ describe.skipIf(noBrowser !== undefined)('one’s own settings', () => {
     const projects = page.getByRole('navigation', { name: 'Projects' })
     await projects.getByRole('link', { name: 'Agents' }).click()
     await page.getByRole('link', { name: 'First' }).focus()
+    await settled()
     const field = page.getByRole('textbox', { name: /^Title of a new card/ })
     await page.keyboard.press('n')
     await page.keyboard.press('i')
     await field.waitFor()
-    expect(await field.inputValue()).toBe('')
+    await expect.poll(() => field.inputValue()).toBe('')
   })
 })

@@ -141,8 +141,9 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     const { token } = await registerConfirmed(board, person)
     await board.client.members.add({ id: projectId, email: person.email, role: 'viewer' })
     await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
-    const { page } = await visit({ url: board.url, token }, { at: at('general') })
+    const { page, settled } = await visit({ url: board.url, token }, { at: at('general') })
     await page.getByRole('heading', { name: 'General' }).waitFor()
+    await settled()
     const sections = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
     expect(await sections.allTextContents()).toEqual([
       'General',
@@ -154,6 +155,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     ])
     const offered = async (section: string, content: string) => {
       await page.goto(`${board.url}/${at(section)}`)
+      await settled()
       await page.getByRole('main').getByText(content).first().waitFor()
       return page.locator('.section').getByRole('button').allTextContents()
     }
@@ -179,19 +181,20 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
   ]
   test.each(['light', 'dark'] as const)('has no barriers, nor have the charts (%s)', async colorScheme => {
     await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
-    const { page, barriers } = await visit(board, {
+    const { page, barriers, settled } = await visit(board, {
       at: at('general'),
       colorScheme,
       viewport: { width: 360, height: 780 },
     })
     for (const section of sections) {
       await page.goto(`${board.url}/${at(section)}`)
+      await settled()
       await page.getByRole('heading', { level: 2 }).first().waitFor()
-      await page.getByText('Loading…').waitFor({ state: 'detached' })
       expect({ section, barriers: await barriers() }).toEqual({ section, barriers: [] })
     }
     await page.goto(`${board.url}/#/projects/${projectId}/charts`)
     await page.getByRole('img', { name: 'Cards by day' }).waitFor()
+    await settled()
     for (const table of await page.getByText('as a table').all()) await table.click()
     expect(await barriers()).toEqual([])
   })

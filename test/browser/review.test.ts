@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { git } from '../support/agents/worktrees.ts'
-import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { holdBack, noBrowser, visitors, type Visitor } from '../support/browsers/browser.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 describe.skipIf(noBrowser !== undefined)('reviewing', () => {
@@ -32,9 +32,17 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     return { id, folder }
   }
 
+  /** The changes of a card, drawn to the end: nothing moves below the pointer any more. */
+  async function look(id: string, options = {}): Promise<Visitor> {
+    const visitor = await visit(board, { at: at(id), ...options })
+    await visitor.page.getByRole('checkbox', { name: 'Viewed' }).first().waitFor()
+    await visitor.settled()
+    return visitor
+  }
+
   test('what is said of lines is sent as one review, and the next round shows the answers at the lines', async () => {
     const id = await worked()
-    const { page, barriers } = await visit(board, { at: at(id) })
+    const { page, barriers } = await look(id)
     const file = page.getByRole('region', { name: 'notes.txt' })
     await file.getByRole('button', { name: 'Comment on line 1', exact: true }).hover()
     await page.mouse.down()
@@ -54,19 +62,19 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(sent).toMatchObject({ body: 'Nearly.', comments: [{ startLine: 1, line: 2, text: 'one\ntwo' }] })
     await page.getByLabel('Changes since').selectOption(sent!.id)
     await page.getByText('1 file +1').waitFor()
-    expect(await file.getByText('reviewed', { exact: true }).count()).toBe(1)
+    await expect.poll(() => file.getByText('reviewed', { exact: true }).count()).toBe(1)
     expect(await barriers()).toEqual([])
-    expect(page.url()).toMatch(new RegExp(`/changes/since/${sent!.id}$`))
+    await expect.poll(() => page.url()).toMatch(new RegExp(`/changes/since/${sent!.id}$`))
     await page.reload()
     await page.getByText('1 file +1').waitFor()
     await page.getByLabel('Changes since').selectOption('the card’s beginning')
     await page.getByText('1 file +4').waitFor()
-    expect(page.url()).toMatch(/\/changes$/)
+    await expect.poll(() => page.url()).toMatch(/\/changes$/)
   })
 
   test('a draft survives a reload, with the comment that is being written, and what another window kept is not overwritten', async () => {
     const id = await worked()
-    const { page } = await visit(board, { at: at(id) })
+    const { page } = await look(id)
     await page.getByRole('button', { name: 'Comment on line 1', exact: true }).click()
     await page.getByRole('textbox', { name: 'Comment on line 1' }).fill('First.')
     await page.getByRole('button', { name: 'Add the comment' }).click()
@@ -87,16 +95,32 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     })
   })
 
+  test('a comment that is begun before one’s draft has come stays open, and what the draft has comes beside it', async () => {
+    const id = await worked()
+    const { page } = await look(id)
+    await board.client.reviews.putDraft({ ...ref(id), body: 'From before.', comments: [] })
+    const answer = await holdBack(page, '**/reviews/draft')
+    await page.reload()
+    await page.getByRole('button', { name: 'Comment on line 1', exact: true }).click()
+    answer()
+    await expect.poll(() => page.getByLabel('Summary').inputValue()).toBe('From before.')
+    await page.keyboard.type('Typed on.')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('article', { name: 'Your comment on line 1, not sent' }).getByText('Typed on.').waitFor()
+  })
+
   test('hostile names and contents of files stay text', async () => {
     const { id, folder } = await attached()
     const name = 'a\u202e<img src=x onerror=alert(1)>\u001b[31m.js'
     writeFileSync(join(folder, name), 'const a = "<script>alert(1)</script>\u202e\u001b[2J"\n')
     mkdirSync(join(folder, 'b'))
     writeFileSync(join(folder, 'b', 'diff --git a b'), '-- a/README\n+++ b/README\n@@ -1 +1 @@\n')
-    const { page, barriers } = await visit(board, { at: at(id), colorScheme: 'dark' })
+    const { page, barriers } = await look(id, { colorScheme: 'dark' })
     const file = page.getByRole('region', { name: 'aU+202E<img src=x onerror=alert(1)>U+001B[31m.js' })
     await file.getByText('<script>alert(1)</script>').waitFor()
-    expect(await file.locator('code').textContent()).toBe('const a = "<script>alert(1)</script>U+202EU+001B[2J"')
+    await expect
+      .poll(() => file.locator('code').textContent())
+      .toBe('const a = "<script>alert(1)</script>U+202EU+001B[2J"')
     await page.getByRole('region', { name: 'b/diff --git a b' }).getByText('@@ -1 +1 @@').waitFor()
     expect(await page.locator('.review img, .review script').count()).toBe(0)
     expect(await barriers()).toEqual([])
@@ -107,7 +131,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     writeFileSync(join(folder, 'README'), 'One thing.\nTwo things.\nThree things.\n')
     writeFileSync(join(board.path, 'README'), 'Another thing.\n')
     git(board.path, 'commit', '-q', '-a', '-m', 'Another')
-    const { page } = await visit(board, { at: at(id), viewport: { width: 1280, height: 800 } })
+    const { page } = await look(id, { viewport: { width: 1280, height: 800 } })
     const file = page.getByRole('region', { name: 'README' })
     await file.getByRole('checkbox', { name: 'Viewed' }).focus()
     await page.keyboard.press('Tab')
@@ -144,7 +168,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     const { id, folder } = await attached()
     const head = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
     writeFileSync(join(folder, 'pixel.png'), Buffer.from(head, 'base64'))
-    const { page } = await visit(board, { at: at(id) })
+    const { page } = await look(id)
     await page.getByRole('region', { name: 'pixel.png' }).getByRole('img', { name: 'Now: the picture' }).waitFor()
     await page.getByText('Now, 1 × 1').waitFor()
     expect(await page.getByRole('img', { name: 'Before: the picture' }).count()).toBe(0)
@@ -153,7 +177,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
   test('on a phone a diff is read in one column, and nothing is wider than the window', async () => {
     const { id, folder } = await attached()
     writeFileSync(join(folder, 'long.ts'), `export const long = '${'words and more words '.repeat(40)}'\n`)
-    const { page, barriers } = await visit(board, { at: at(id), viewport: { width: 360, height: 780 }, hasTouch: true })
+    const { page, barriers } = await look(id, { viewport: { width: 360, height: 780 }, hasTouch: true })
     await page.getByRole('region', { name: 'long.ts' }).getByRole('button', { name: 'Comment on line 1' }).tap()
     await page.getByRole('textbox', { name: 'Comment on line 1' }).waitFor()
     expect(await page.evaluate<number>('document.querySelector(".review").scrollWidth')).toBeLessThanOrEqual(360)

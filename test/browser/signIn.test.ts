@@ -37,7 +37,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     await page.getByLabel('Password').fill(person.password)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
-    expect(page.url()).toContain(`#/projects/${project.id}/settings`)
+    await expect.poll(() => page.url()).toContain(`#/projects/${project.id}/settings`)
   })
 
   test('a ticket signs in once, and leaves no trace in the address', async () => {
@@ -46,7 +46,7 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
     const ticket = await ticketOf({ url: board.url, token })
     const first = await visit(board, { isStranger: true, at: `#/ticket/${ticket}/me` })
     await first.page.getByRole('button', { name: 'Account of Ada' }).waitFor()
-    expect(first.page.url()).toBe(`${board.url}/#/me`)
+    await expect.poll(() => first.page.url()).toBe(`${board.url}/#/me`)
     const second = await visit(board, { isStranger: true, at: `#/ticket/${ticket}` })
     await second.page.getByRole('alert').getByText('The link was used already').waitFor()
   })
@@ -80,8 +80,9 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
   test.each(['refused/Call%20Eve%20at%20once', 'refused/%', 'code/abc'])(
     'what a link of somebody else’s claims of a sign-in is not shown: %s',
     async outcome => {
-      const { page } = await visit(board, { isStranger: true, at: `#/${outcome}` })
+      const { page, settled } = await visit(board, { isStranger: true, at: `#/${outcome}` })
       await page.getByText('That sign-in was not begun in this tab.').waitFor()
+      await settled()
       expect(await page.locator('body').innerText()).not.toMatch(/Eve|URI|verifier/)
     },
   )
@@ -135,8 +136,8 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
   test('leads to the provider and back into the page, signed in, with nothing in the address', async () => {
     const page = await signOn('ada')
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
-    expect(page.url()).toBe(`${sso.board.url}/#/`)
-    expect(await page.evaluate('Object.keys(sessionStorage)')).toEqual(['board token /'])
+    await expect.poll(() => page.url()).toBe(`${sso.board.url}/#/`)
+    await expect.poll(() => page.evaluate('Object.keys(sessionStorage)')).toEqual(['board token /'])
   })
 
   test('says why the provider, or the board, refused', async () => {

@@ -20,9 +20,13 @@ export const settings = new Store<UserSettings>({
 /** The keys that the person has chosen; until they are read, the usual ones. */
 export const shortcuts = new Store<Partial<Shortcuts>>({})
 
-/** Reads both. Where that fails the usual ones hold. */
+let changes = 0
+
+/** Reads both. Where that fails the usual ones hold; what is changed meanwhile holds in any case. */
 export async function loadSettings(): Promise<void> {
+  const before = changes
   const [mine, keys] = await Promise.all([client.settings.getUser(), client.settings.getShortcuts()])
+  if (changes !== before) return loadSettings()
   settings.set(mine)
   shortcuts.set(keys)
 }
@@ -30,6 +34,7 @@ export async function loadSettings(): Promise<void> {
 /** Changes some of the settings at once, and on the server; what it refuses is put back. */
 export async function changeSettings(change: Partial<UserSettings>): Promise<void> {
   const before = settings.get()
+  changes++
   settings.set({ ...before, ...change })
   try {
     settings.set(await client.settings.setUser(change))
@@ -37,6 +42,13 @@ export async function changeSettings(change: Partial<UserSettings>): Promise<voi
     settings.set(before)
     complain(error)
   }
+}
+
+/** Changes the keys of some actions. */
+export async function changeShortcuts(change: Partial<Shortcuts>): Promise<void> {
+  const changed = await client.settings.setShortcuts(change)
+  changes++
+  shortcuts.set(changed)
 }
 
 const prefersDark = matchMedia('(prefers-color-scheme: dark)')

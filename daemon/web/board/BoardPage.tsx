@@ -86,7 +86,7 @@ function Columns({ session }: { session: BoardSession }) {
     <>
       <ColumnTabs session={session} columns={columns} />
       <div ref={columns} className={`columns ${density}`}>
-        {ids.split(' ').map(id => id !== '' && <ColumnView key={`${id} ${density}`} session={session} columnId={id} />)}
+        {ids.split(' ').map(id => id !== '' && <ColumnView key={id} session={session} columnId={id} />)}
         {mayChange && (
           <div className="new-column">
             <Button icon="add" onClick={() => boardDialog.set({ kind: 'column' })}>

@@ -44,6 +44,7 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
       virtualizer.scrollToIndex(found.indexOf(wanted), { align: 'auto' })
   }, [wanted, column])
   useLayoutEffect(() => session.cursor.keep())
+  useMeasuredAnew(virtualizer, list)
   useDrop(columnId, root, scroller, list, virtualizer, found)
   if (!column) return null
   return (
@@ -86,6 +87,18 @@ const withCurrent = (indexes: number[], current: number, count: number): number[
 
 type Lists = Virtualizer<HTMLDivElement, Element>
 type Ref<T> = { current: T | null }
+
+/** Where the person wants cards higher or lower, what is known of their heights holds no more. The column itself stays, with what is typed in it. */
+function useMeasuredAnew(virtualizer: Lists, list: Ref<HTMLUListElement>): void {
+  const density = useStore(settings, mine => mine.density)
+  const measured = useRef(density)
+  useLayoutEffect(() => {
+    if (measured.current === density) return
+    measured.current = density
+    virtualizer.measure()
+    for (const item of list.current?.children ?? []) virtualizer.measureElement(item)
+  }, [density, virtualizer, list])
+}
 
 function useDrop(
   columnId: string,

@@ -10,7 +10,7 @@ import { CardTabs, type CardPart } from './CardTabs.tsx'
 import { CardTitle } from './CardTitle.tsx'
 import { AsPage } from './Heading.tsx'
 import { OpenedProvider, useCard, useOpened, useOpenedCard } from './openedCard.ts'
-import { keepLayout, readLayouts } from './panelStates.ts'
+import { keepLayout, readLayouts, useIsRead } from './panelStates.ts'
 
 interface CardViewProps extends CardPart {
   projectId: string
@@ -24,12 +24,13 @@ export function CardView({ projectId, cardId, isPage = false, onClose, ...part }
   const opened = useOpenedCard(projectId, cardId)
   const card = useStore(opened.state, state => state.card)
   const error = useStore(opened.state, state => state.error)
+  const hasLayout = useIsRead(projectId)
   useTitle(card?.title ?? '')
   useEffect(() => {
     void readLayouts(projectId)
     return () => keepLayout(projectId, cardId)
   }, [projectId, cardId])
-  if (!card)
+  if (!card || !hasLayout)
     return (
       <div className="opened-missing">
         {error === undefined ? (

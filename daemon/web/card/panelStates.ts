@@ -10,19 +10,27 @@ interface Layout {
 const saveAfterMs = 800
 const layouts = new Store<Readonly<Record<string, Layout>>>({})
 const reads = new Map<string, Promise<void>>()
+/** The projects whose layouts have come. */
+const known = new Store<ReadonlySet<string>>(new Set())
 const timers = new Map<string, ReturnType<typeof setTimeout>>()
 
 /** Reads the layouts of a project once. Without them the usual ones hold. */
 export function readLayouts(projectId: string): Promise<void> {
-  const known = reads.get(projectId)
-  if (known) return known
-  const read = client.panelStates.get({ projectId }).then(
-    states => layouts.update(now => ({ ...(states as Record<string, Layout>), ...now })),
-    () => undefined,
-  )
+  const before = reads.get(projectId)
+  if (before) return before
+  const read = client.panelStates
+    .get({ projectId })
+    .then(
+      states => layouts.update(now => ({ ...(states as Record<string, Layout>), ...now })),
+      () => undefined,
+    )
+    .then(() => known.update(all => new Set([...all, projectId])))
   reads.set(projectId, read)
   return read
 }
+
+/** Whether the layouts of a project have come: what was shown before would be another tab a moment later. */
+export const useIsRead = (projectId: string): boolean => useStore(known, all => all.has(projectId))
 
 /** Notes a change, and keeps it on the server when no other follows. */
 export function changeLayout(projectId: string, cardId: string, change: Layout): void {

@@ -4,8 +4,7 @@ import { clash, keysIn } from '../../../src/boardModel/keymap.ts'
 import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
 import { announce, say } from '../app/messages.ts'
-import { client } from '../app/session.ts'
-import { shortcuts } from '../app/settings.ts'
+import { changeShortcuts, shortcuts } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
@@ -21,10 +20,6 @@ const said: Record<ShortcutAction, string> = {
   quit: 'close the card',
 }
 
-async function save(change: Partial<Keys>): Promise<void> {
-  shortcuts.set(await client.settings.setShortcuts(change))
-}
-
 /** What the keys of the board do, here and in the terminal, and how one changes them. */
 export function Shortcuts() {
   const keys: Keys = { ...defaultShortcuts, ...useStore(shortcuts) }
@@ -34,7 +29,7 @@ export function Shortcuts() {
       title: 'Reset all shortcuts',
       text: 'Every action gets its usual keys again, here and in the terminal.',
       submit: 'Reset all',
-      run: () => save(defaultShortcuts),
+      run: () => changeShortcuts(defaultShortcuts),
     })
   return (
     <>
@@ -59,7 +54,7 @@ export function Shortcuts() {
                 isPlain
                 icon="undo"
                 label={`Usual keys again: ${said[action]}`}
-                onClick={() => save({ [action]: defaultShortcuts[action] })}
+                onClick={() => changeShortcuts({ [action]: defaultShortcuts[action] })}
               />
             )}
           </li>
@@ -96,7 +91,7 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
         .filter(each => !clash(each, sequence))
         .join(',') || keys[other],
     ])
-    await save({ ...Object.fromEntries(taken), [action]: list.join(',') })
+    await changeShortcuts({ ...Object.fromEntries(taken), [action]: list.join(',') })
     say(`${said[action]}: ${shownKeys(sequence)}`)
     onClose()
   }

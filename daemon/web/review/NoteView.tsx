@@ -104,8 +104,9 @@ function CommentForm({ form }: { form: OpenForm }) {
   const area = useRef<HTMLTextAreaElement>(null)
   const leave = (done: () => void) => {
     const row = area.current?.closest('tr.notes')?.previousElementSibling
+    // At once: a moment later it could be taken from what was pressed next.
+    if (row instanceof HTMLElement) row.focus()
     done()
-    if (row instanceof HTMLElement) requestAnimationFrame(() => row.focus())
   }
   useEffect(() => area.current?.focus(), [])
   return (

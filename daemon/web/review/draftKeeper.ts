@@ -162,7 +162,8 @@ export class DraftKeeper {
     this.#updatedAt = draft.updatedAt
     const text = sessionStorage.getItem(this.#key)
     const here = text === null ? undefined : (JSON.parse(text) as Kept)
-    this.#set({ body: draft.body, comments: draft.comments, form: here?.form })
+    // A form that was opened before the answer came stays.
+    this.#set({ body: draft.body, comments: draft.comments, form: this.state.get().form ?? here?.form })
     if (!here?.isChanged) return
     this.#set({ body: here.body, comments: here.comments, keeping: 'changed' })
     if (here.updatedAt === draft.updatedAt) this.#saveSoon(0)

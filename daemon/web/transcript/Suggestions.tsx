@@ -1,4 +1,5 @@
 import { useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
+import { flushSync } from 'react-dom'
 import { announce } from '../app/messages.ts'
 import { plainText } from '../ui/plainText.ts'
 import { createSuggestions, typedAt, type Suggestion } from './completion.ts'
@@ -35,9 +36,10 @@ export function useCompletion({ projectId, agent, area, onText }: CompletionProp
     const typed = typedAt(text, selectionStart)
     close()
     if (!typed) return
-    onText(text.slice(0, typed.from) + value + text.slice(selectionStart))
     const caret = typed.from + value.length
-    requestAnimationFrame(() => area.current?.setSelectionRange(caret, caret))
+    // The caret is there before the next key.
+    flushSync(() => onText(text.slice(0, typed.from) + value + text.slice(selectionStart)))
+    area.current?.setSelectionRange(caret, caret)
   }
   /** Whether the key was meant for the suggestions. */
   const onKeyDown = (event: KeyboardEvent): boolean => {

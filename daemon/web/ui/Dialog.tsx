@@ -18,6 +18,8 @@ export function Dialog({ title, children, onClose, kind }: DialogProps) {
     const dialog = ref.current!
     const before = document.activeElement
     dialog.showModal()
+    // The browser would give the focus to the cross, which comes first.
+    dialog.querySelector<HTMLElement>('.content :is(input, select, textarea):not(:disabled, [hidden])')?.focus()
     return () => {
       dialog.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()

@@ -8,7 +8,7 @@ export function Toasts() {
   const text = useStore(spoken)
   return (
     <>
-      <div className="visually-hidden" role="status" aria-live="polite">
+      <div className="visually-hidden spoken" role="status" aria-live="polite">
         {text}
       </div>
       <section className="toasts" aria-label="Messages">

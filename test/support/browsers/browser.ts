@@ -26,6 +26,9 @@ interface VisitOptions extends BrowserContextOptions {
   elsewhere?: string
 }
 
+/** What has not come by then does not come: a page of a busy machine has taken more than a minute. */
+const waitMs = 300_000
+
 /** No name is looked up: nothing that a page asks for leaves the machine. */
 const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost']
 
@@ -45,14 +48,16 @@ export function visitors(): (board: Visited, options?: VisitOptions) => Promise<
   afterEach(async () => {
     const visits = open
     open = []
-    for (const { close } of visits) await close()
+    // What is still being loaded breaks off when a window is closed.
     const problems = visits.flatMap(({ visitor }) => visitor.problems)
+    for (const { close } of visits) await close()
     if (problems.length > 0) throw new Error(`The page did what it must not:\n${problems.join('\n')}`)
   })
   afterAll(async () => (await browser)?.close())
   return async (board, { at = '#/', isStranger = false, elsewhere, ...options } = {}) => {
     browser ??= chromium.launch({ executablePath: chromiumPath, args })
     const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...options })
+    context.setDefaultTimeout(waitMs)
     const page = await context.newPage()
     const problems: string[] = []
     watch(page, { own: new URL(board.url).origin, elsewhere: elsewhere && new URL(elsewhere).origin }, problems)
@@ -91,21 +96,52 @@ function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string
   })
 }
 
-/** Two frames after the last answer: React draws what came within the first. */
+/** Holds back what is asked of a route from now on. @returns lets it through */
+export async function holdBack(page: Page, route: string): Promise<() => void> {
+  let answer!: () => void
+  const told = new Promise<void>(resolve => (answer = resolve))
+  await page.route(route, async each => {
+    await told
+    await each.continue()
+  })
+  return answer
+}
+
+/** Waits until cards can be dragged: what knows how browsers drag is loaded after the board is drawn. */
+export const canBeDragged = (page: Page): Promise<void> => page.locator('.card[draggable=true]').first().waitFor()
+
+/** Quiet: no answer is awaited, none came since the last look, two frames were drawn since, and nothing says that it is loading. */
 function settledOf(page: Page): () => Promise<void> {
   const asked = new Set<Request>()
-  page.on('request', request => void asked.add(request))
-  page.on('requestfinished', request => void asked.delete(request))
-  page.on('requestfailed', request => void asked.delete(request))
-  return () =>
-    vi.waitFor(
-      async () => {
-        await page.evaluate('new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
-        if (asked.size > 0) throw new Error(`No answer yet: ${[...asked].map(request => request.url()).join(', ')}`)
-      },
-      { timeout: 20_000, interval: 20 },
-    )
+  let changes = 0
+  page.on('request', request => {
+    changes++
+    asked.add(request)
+  })
+  const end = (request: Request) => {
+    changes++
+    asked.delete(request)
+  }
+  page.on('requestfinished', end)
+  page.on('requestfailed', end)
+  let seen: number | undefined
+  const look = async () => {
+    const isLoading = await page.evaluate<boolean>(drawn)
+    const before = seen
+    seen = changes
+    if (asked.size > 0) throw new Error(`No answer yet: ${[...asked].map(request => request.url()).join(', ')}`)
+    if (isLoading) throw new Error('The page says that it is loading')
+    if (seen !== before) throw new Error('Answers come all the time')
+  }
+  return () => {
+    seen = undefined
+    return vi.waitFor(look, { timeout: waitMs, interval: 20 })
+  }
 }
+
+/** React draws what came within the first frame, and what follows from it within the second. */
+const drawn = `new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => document.body.textContent.includes('Loading…'))`
 
 async function barriersOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)

@@ -31,7 +31,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
     if ((await title.count()) === 0) await page.keyboard.press('n')
     return title.count()
   }
-  await expect.poll(isOpen, { interval: 500, timeout: 20_000 }).toBe(1)
+  await expect.poll(isOpen, { interval: 500 }).toBe(1)
   await tabTo(/^Title of a new card/)
   await page.keyboard.type('Write a file')
   await page.keyboard.press('Enter')
@@ -49,7 +49,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
   await tabTo(/^Card$/)
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('ArrowRight')
-  expect(await focused()).toMatch(/^Changes/)
+  await expect.poll(focused).toMatch(/^Changes/)
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'hello.txt' }).waitFor()
   await tabTo(/^Merge…/)
