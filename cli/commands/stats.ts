@@ -3,7 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { ago } from '../parsing/arguments.ts'
 import { openContext, type Context } from '../context/context.ts'
-import { drawBars, drawBurnUp, type Bar } from '../output/charts.ts'
+import { drawBars, drawBurnUp, drawStatusDays, type Bar } from '../output/charts.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { resolveProject } from '../context/resolve.ts'
@@ -23,17 +23,27 @@ const columns: Column<Row>[] = [
   { name: 'name', style: 'title', value: row => row.name },
   { name: 'count', align: 'right', value: row => row.count },
 ]
-const days: Column<Day>[] = (['day', 'backlog', 'active', 'done', 'archived'] as const).map(name => ({
-  name,
-  value: day => day[name],
-}))
+const days: Column<Day>[] = [
+  ...(['day', 'backlog', 'active', 'done', 'archived'] as const).map(name => ({
+    name,
+    value: (day: Day) => day[name],
+  })),
+  {
+    name: 'byStatus',
+    value: ({ byStatus }) =>
+      byStatus &&
+      Object.entries(byStatus)
+        .map(([name, count]) => `${name} ${count}`)
+        .join(', '),
+  },
+]
 
 export function register(command: Command): void {
   example(
     command
       .argument('[project]', 'the project, by name or id')
       .description(
-        'Show how many cards a project has in each column and status, and how its work grew and was done, day by day.',
+        'Show how many cards a project has in each column and status, how its work grew and was done, and how many cards had each status, day by day.',
       )
       .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', sinceOf)
       .addOption(new Option('--by <what>', 'only this').choices(['column', 'status', 'day'])),
@@ -69,7 +79,8 @@ async function print({ out }: Context, name: string, stats: Stats, history: Day[
   if (by !== 'status' && by !== 'day') parts.push(drawBars(bars(rowsOf(stats, 'column')), out.terminal))
   if (by !== 'column' && by !== 'day' && stats.total > 0)
     parts.push(drawBars(bars(rowsOf(stats, 'status'), true), out.terminal))
-  if (by === undefined || by === 'day') parts.push(await drawBurnUp(history, out.terminal))
+  if (by === undefined || by === 'day')
+    parts.push(await drawBurnUp(history, out.terminal), drawStatusDays(history, out.terminal))
   await out.text(`${parts.join('\n\n')}\n`)
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
-import { Count, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
+import { CardStatus, Count, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
 import { ApprovalPolicy } from './approvalPolicy.ts'
 import { ofProject } from './notFound.ts'
 import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
@@ -34,13 +34,17 @@ export const Stats = v.object({
   byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
 })
-/** How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. */
+/**
+ * How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. `byStatus` counts
+ * those that are not archived, and is null of days from before it was recorded.
+ */
 const Day = v.object({
   day: v.pipe(v.string(), v.isoDate()),
   backlog: Count,
   active: Count,
   done: Count,
   archived: Count,
+  byStatus: v.nullable(v.record(CardStatus, Count)),
 })
 /** What an agent's sessions that began on a day (UTC) have used so far. `costUsd` is null where none of them told its cost. */
 const UsageOfDay = v.object({

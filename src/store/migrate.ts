@@ -23,6 +23,7 @@ import reviews from './migrations/0019-reviews.ts'
 import cardCreators from './migrations/0020-card-creators.ts'
 import sandbox from './migrations/0021-sandbox.ts'
 import worktreeSettings from './migrations/0022-worktree-settings.ts'
+import dayStatuses from './migrations/0023-day-statuses.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -48,6 +49,7 @@ const migrations = [
   cardCreators,
   sandbox,
   worktreeSettings,
+  dayStatuses,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -114,13 +114,25 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
   })
 
   test('charts tell the same as their tables', async () => {
+    const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+    const [today, yesterday] = [dayOf(Date.now()), dayOf(Date.now() - 86_400_000)]
     for (const title of ['One', 'Two']) await board.client.cards.create({ projectId, title })
+    await board.server.app.db.transaction(async tx => {
+      await tx.run("UPDATE cards SET status = 'failed' WHERE title = 'One'")
+      await tx.run('INSERT INTO project_days VALUES (?, ?, 1, 0, 0, 0, NULL)', [Number(projectId), yesterday])
+    })
     const { page } = await visit(board, { at: `#/projects/${projectId}/charts` })
     await page.getByRole('img', { name: 'Cards by day. Last: done 0, active 0, backlog 2, archived 0' }).waitFor()
     await page.getByText('Cards by day as a table').click()
-    const today = new Date().toISOString().slice(0, 10)
     const table = page.getByRole('region', { name: 'Cards by day, table' })
     await table.getByRole('row', { name: `${today} 0 0 2 0` }).waitFor()
+    await page.getByRole('img', { name: 'Cards by status. Last: failed 1, idle 1' }).waitFor()
+    await page.getByText('Cards by status as a table').click()
+    const statuses = page.getByRole('region', { name: 'Cards by status, table' })
+    await statuses.getByRole('row', { name: `${today} 1 1` }).waitFor()
+    // The day before was recorded without statuses: of it nothing is made up.
+    await statuses.getByRole('row', { name: `${yesterday} not recorded` }).waitFor()
+    await page.getByText(`Recorded since ${today}: of days before it nothing is known.`).waitFor()
     await page.getByLabel('Of the last').selectOption('90 days')
     await page.getByText('No agent has run in this time.').waitFor()
   })

@@ -42,8 +42,11 @@ test('statistics are bars on a terminal, lines in a pipe and one object as JSON'
   expect(await cli.ok(['stats', 'web'])).toBe(
     'column\tBacklog\t3\ncolumn\tIn Progress\t0\ncolumn\tDone\t0\nstatus\tidle\t3\n',
   )
-  expect(await cli.ok(['stats', '-P', 'web', '--by', 'day'])).toMatch(/^\d{4}-\d\d-\d\d\t3\t0\t0\t0\n$/)
-  expect(await cli.json(['stats', 'web'])).toMatchObject({ stats: { total: 3 }, days: [{ backlog: 3 }] })
+  expect(await cli.ok(['stats', '-P', 'web', '--by', 'day'])).toMatch(/^\d{4}-\d\d-\d\d\t3\t0\t0\t0\tidle 3\n$/)
+  expect(await cli.json(['stats', 'web'])).toMatchObject({
+    stats: { total: 3 },
+    days: [{ backlog: 3, byStatus: { idle: 3 } }],
+  })
   const drawn = await cli.ok(['stats', 'web'], { env: { BOARD_FORCE_TTY: '60', NO_COLOR: '1' } })
   expect(drawn).toMatch(/^web: 3 cards, 0 tokens in 0 sessions\n\nBacklog {6}█{40,50} 3\n/)
   expect(Math.max(...drawn.split('\n').map(line => [...line].length))).toBeLessThanOrEqual(60)
@@ -53,15 +56,20 @@ test('the burn-up chart has a curve for all cards and one for those that are don
   const { db } = server.server.app
   await db.transaction(async tx => {
     for (let age = 1; age <= 20; age++)
-      await tx.run('INSERT INTO project_days VALUES (?, ?, 10, 0, ?, 0)', [
+      await tx.run('INSERT INTO project_days VALUES (?, ?, 10, 0, ?, 0, ?)', [
         Number(projectId),
         new Date(Date.now() - age * 86_400_000).toISOString().slice(0, 10),
         20 - age,
+        age > 10 ? null : JSON.stringify({ idle: 10, completed: 20 - age }),
       ])
   })
   const drawn = await cli.ok(['stats', 'web', '--by', 'day'], { env: { BOARD_FORCE_TTY: '80', NO_COLOR: '1' } })
   expect(drawn).toContain('all cards and done, ')
   expect(drawn.match(/[┏┓┗┛━]/g)!.length).toBeGreaterThan(40)
+  // Of the first ten days no statuses were recorded; then ten cards became nineteen that are completed.
+  expect(drawn).toMatch(/; · was not recorded, before \d{4}-\d\d-\d\d\n/)
+  expect(drawn).toMatch(/\nidle {7}·{10}▅{10}▂ {2}3\n/)
+  expect(drawn).toMatch(/\ncompleted {2}·{10}[▅▆▇█]{10}  {2}0\n/)
   expect(await cli.json(['stats', 'web', '--by', 'day', '--since', '5d'])).toHaveLength(6)
 })
 

@@ -8,7 +8,15 @@ import { client } from '../app/session.ts'
 import { Choice } from '../ui/Inputs.tsx'
 import { Await, Page } from '../ui/Page.tsx'
 import { Status } from '../ui/Status.tsx'
-import { cardsByDay, finishedByDay, lastDays, usageByDay, type HistoryDay, type UsageOfDay } from './days.ts'
+import {
+  cardsByDay,
+  finishedByDay,
+  lastDays,
+  statusesByDay,
+  usageByDay,
+  type HistoryDay,
+  type UsageOfDay,
+} from './days.ts'
 import { StackedBars } from './StackedBars.tsx'
 
 const ranges = [
@@ -70,6 +78,7 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
         <h2>Cards by day</h2>
         <StackedBars title="Cards by day" {...cardsByDay(history, days)} format={whole.format} />
       </section>
+      <Statuses history={history} days={days} />
       <section className="panel">
         <h2>Finished by day</h2>
         <p className="hint">Cards that were done or archived by a day’s end and were not the day before.</p>
@@ -104,6 +113,27 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
         )}
       </section>
     </>
+  )
+}
+
+/** How many cards had each status. */
+function Statuses({ history, days }: Pick<ChartsProps, 'history' | 'days'>) {
+  const chart = statusesByDay(history, days)
+  const isPartial = chart.points.some(({ values }) => values === undefined)
+  const begins = history.find(({ byStatus }) => byStatus !== null)?.day
+  return (
+    <section className="panel">
+      <h2>Cards by status</h2>
+      <p className="hint">
+        At each day’s end (UTC); archived cards are left out.
+        {isPartial && begins !== undefined && ` Recorded since ${begins}: of days before it nothing is known.`}
+      </p>
+      {chart.series.length === 0 ? (
+        <p>There were no cards in this time.</p>
+      ) : (
+        <StackedBars title="Cards by status" {...chart} format={whole.format} />
+      )}
+    </section>
   )
 }
 

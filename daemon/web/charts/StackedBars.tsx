@@ -13,22 +13,25 @@ const height = 200
 const left = 52
 const below = 22
 const above = 8
-const patternCount = 6
+/** What is said of a day whose values are not known. */
+const unknown = 'not recorded'
 
 /** Bars of days, each of stacked series that differ in colour and in pattern; the same as a table. */
-export function StackedBars({ title, series, points, format, minTop = 2 }: StackedBarsProps) {
+export function StackedBars({ title, series, points, looks, format, minTop = 2 }: StackedBarsProps) {
   const id = useId().replace(/[^\w-]/g, '')
   const [box, width] = useWidth()
-  const totals = points.map(({ values }) => sum(values))
+  const totals = points.map(({ values }) => sum(values ?? []))
   const top = niceTop(Math.max(...totals, minTop))
   const inner = Math.max(40, width - left - 4)
   const step = inner / points.length
   const y = (value: number) => above + (height - above - below) * (1 - value / top)
-  const last = points.at(-1)
-  const summary = `${title}. Last: ${series.map((name, at) => `${name} ${format(last?.values[at] ?? 0)}`).join(', ')}. The table below has every day.`
+  const fills = series.map((_, at) => `url(#${id}-${(looks?.[at] ?? at) % marks.length})`)
+  const words = (values: readonly number[] | undefined) =>
+    values ? series.map((name, at) => `${name} ${format(values[at]!)}`).join(', ') : unknown
+  const summary = `${title}. Last: ${words(points.at(-1)?.values)}. The table below has every day.`
   return (
     <div className="chart" ref={box}>
-      {series.length > 1 && <Legend id={id} series={series} />}
+      {series.length > 1 && <Legend fills={fills} series={series} />}
       <svg role="img" aria-label={summary} width={width} height={height}>
         <Patterns id={id} />
         {[0, top / 2, top].map(value => (
@@ -42,12 +45,12 @@ export function StackedBars({ title, series, points, format, minTop = 2 }: Stack
         {points.map(({ day, values }, at) => (
           <Bar
             key={day}
-            id={id}
+            fills={fills}
             x={left + at * step + (step > 4 ? 1 : 0)}
             width={Math.max(1, step - (step > 4 ? 2 : 0))}
             y={y}
             values={values}
-            title={`${day}: ${series.map((name, index) => `${name} ${format(values[index]!)}`).join(', ')}`}
+            title={`${day}: ${words(values)}`}
           />
         ))}
         {[0, points.length - 1].map(at => (
@@ -80,21 +83,16 @@ function useWidth() {
   return [box, width] as const
 }
 
-function Bar({
-  id,
-  x,
-  width,
-  y,
-  values,
-  title,
-}: {
-  id: string
+interface BarProps {
+  fills: readonly string[]
   x: number
   width: number
   y: (value: number) => number
-  values: readonly number[]
+  values: readonly number[] | undefined
   title: string
-}) {
+}
+
+function Bar({ fills, x, width, y, values = [], title }: BarProps) {
   let under = 0
   return (
     <g>
@@ -105,14 +103,7 @@ function Bar({
         under += value
         return (
           value > 0 && (
-            <rect
-              key={at}
-              x={x}
-              width={width}
-              y={y(under)}
-              height={Math.max(1, y(from) - y(under))}
-              fill={`url(#${id}-${at % patternCount})`}
-            />
+            <rect key={at} x={x} width={width} y={y(under)} height={Math.max(1, y(from) - y(under))} fill={fills[at]} />
           )
         )
       })}
@@ -121,7 +112,16 @@ function Bar({
 }
 
 /** What each pattern has on its ground. */
-const marks = [undefined, 'M0 8 8 0M-2 2 2-2M6 10l4-4', 'M0 4h8', 'M4 0v8', 'M0 0l8 8M-2 6l4 4M6-2l4 4', 'M0 4h8M4 0v8']
+const marks = [
+  undefined,
+  'M0 8 8 0M-2 2 2-2M6 10l4-4',
+  'M0 4h8',
+  'M4 0v8',
+  'M0 0l8 8M-2 6l4 4M6-2l4 4',
+  'M0 4h8M4 0v8',
+  'M0 0l8 8M0 8 8 0',
+  'M4 2v4',
+]
 
 const Patterns = ({ id }: { id: string }) => (
   <defs>
@@ -134,12 +134,12 @@ const Patterns = ({ id }: { id: string }) => (
   </defs>
 )
 
-const Legend = ({ id, series }: { id: string; series: readonly string[] }) => (
+const Legend = ({ fills, series }: { fills: readonly string[]; series: readonly string[] }) => (
   <ul className="legend">
     {series.map((name, at) => (
       <li key={name}>
         <svg width="16" height="16" aria-hidden="true">
-          <rect className="key" width="16" height="16" fill={`url(#${id}-${at % patternCount})`} />
+          <rect className="key" width="16" height="16" fill={fills[at]} />
         </svg>
         {name}
       </li>
@@ -167,9 +167,11 @@ function Table({ title, series, points, format }: StackedBarsProps) {
             {points.toReversed().map(({ day, values }) => (
               <tr key={day}>
                 <th scope="row">{day}</th>
-                {values.map((value, at) => (
-                  <td key={series[at]}>{format(value)}</td>
-                ))}
+                {values ? (
+                  values.map((value, at) => <td key={series[at]}>{format(value)}</td>)
+                ) : (
+                  <td colSpan={series.length}>{unknown}</td>
+                )}
               </tr>
             ))}
           </tbody>

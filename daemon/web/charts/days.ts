@@ -1,17 +1,20 @@
+import type { CardStatus } from '../../../src/contract/fields.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 
 export type HistoryDay = Output<Contract['projects']['history']>[number]
 export type UsageOfDay = Output<Contract['projects']['usage']>[number]
 
-/** A day's values, one for each series. */
+/** A day's values, one for each series; undefined where they are not known. */
 interface Point {
   day: string
-  values: readonly number[]
+  values: readonly number[] | undefined
 }
 export interface Chart {
   series: readonly string[]
   points: readonly Point[]
+  /** Which colour and pattern each series has, where not those of its place. */
+  looks?: readonly number[]
 }
 
 const dayMs = 86_400_000
@@ -23,15 +26,47 @@ export const lastDays = (count: number, now = Date.now()): string[] =>
 
 const kinds = ['done', 'active', 'backlog', 'archived'] as const
 
-/** How many cards there were at each day's end. A day on which no server ran is like the one before. */
-export function cardsByDay(history: readonly HistoryDay[], days: readonly string[]): Chart {
+/** What was recorded of each day. A day on which no server ran is like the one before. */
+function recordedOf(history: readonly HistoryDay[], days: readonly string[]) {
   const known = new Map(history.map(day => [day.day, day]))
   let last = history.findLast(({ day }) => day < days[0]!)
-  const points = days.map(day => {
-    last = known.get(day) ?? last
-    return { day, values: kinds.map(kind => last?.[kind] ?? 0) }
-  })
+  return days.map(day => ({ day, recorded: (last = known.get(day) ?? last) }))
+}
+
+/** How many cards there were at each day's end. */
+export function cardsByDay(history: readonly HistoryDay[], days: readonly string[]) {
+  const points = recordedOf(history, days).map(({ day, recorded }) => ({
+    day,
+    values: kinds.map(kind => recorded?.[kind] ?? 0),
+  }))
   return { series: kinds, points }
+}
+
+/** The statuses as they are stacked, and what colour and pattern each has. */
+const statusLooks = {
+  completed: 0,
+  running: 1,
+  waiting: 3,
+  queued: 4,
+  failed: 5,
+  interrupted: 6,
+  cancelled: 7,
+  idle: 2,
+} as const satisfies Record<CardStatus, number>
+const statuses = Object.keys(statusLooks) as CardStatus[]
+
+/** How many cards had each status at a day's end; of days before that was recorded it is not known. */
+export function statusesByDay(history: readonly HistoryDay[], days: readonly string[]): Chart {
+  const recorded = recordedOf(history, days).map(each => ({
+    day: each.day,
+    counts: each.recorded?.byStatus ?? undefined,
+  }))
+  const series = statuses.filter(status => recorded.some(({ counts }) => (counts?.[status] ?? 0) > 0))
+  return {
+    series,
+    looks: series.map(status => statusLooks[status]),
+    points: recorded.map(({ day, counts }) => ({ day, values: counts && series.map(status => counts[status] ?? 0) })),
+  }
 }
 
 /** How many more cards were done or archived at a day's end than at the end of the day before. */
