@@ -67,11 +67,14 @@ export const defaultSandbox: SandboxSettings = {
   fileMb: null,
   minutes: null,
 }
-/** What is left out stays as it is. */
+export const maxHosts = 200
+const Hosts = v.pipe(v.array(Host), v.maxLength(maxHosts, `must have at most ${maxHosts} entries`))
+/** What is left out stays as it is. `addHosts` go to those that there are, which nobody needs to have read. */
 export const ChangedSandbox = v.strictObject({
   walls: v.optional(Walls),
   network: v.optional(Network),
-  hosts: v.optional(v.pipe(v.array(Host), v.maxLength(200, 'must have at most 200 entries'))),
+  hosts: v.optional(Hosts),
+  addHosts: v.optional(Hosts),
   caches: v.optional(v.pipe(v.array(Cache), v.maxLength(20, 'must have at most 20 entries'))),
   memoryMb: v.optional(limits.memoryMb),
   processes: v.optional(limits.processes),

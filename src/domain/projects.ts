@@ -6,9 +6,9 @@ import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import type { WorktreePlaces } from '../config/worktreePlaces.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
-import { Problem } from '../contract/errors.ts'
-import type { ChangedSandbox } from '../contract/sandbox.ts'
 import type { ChangedWorktree } from '../contract/worktree.ts'
+import { invalid, Problem } from '../contract/errors.ts'
+import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../contract/sandbox.ts'
 import type { ChangedUsageLimits, UsageLimits } from '../contract/usageLimits.ts'
 import { append } from '../events/outbox.ts'
 import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
@@ -83,7 +83,17 @@ export async function create(
   return findVisible(tx, caller, id)
 }
 
-/** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND */
+/** @throws Problem VALIDATION_FAILED where there would be too many hosts */
+function changedSandbox(before: SandboxSettings, change: InferOutput<typeof ChangedSandbox>): SandboxSettings {
+  const { addHosts, ...rest } = change
+  const changed = { ...before, ...rest }
+  if (!addHosts) return changed
+  const hosts = [...new Set([...changed.hosts, ...addHosts])]
+  if (hosts.length > maxHosts) throw invalid('sandbox.addHosts', `would make more than ${maxHosts} hosts`)
+  return { ...changed, hosts }
+}
+
+/** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
 export async function update(
   tx: Transaction,
   caller: Caller,
@@ -104,8 +114,8 @@ export async function update(
         credentialId => readCredentialOfProject(tx, id, credentialId),
       )),
       ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
-      ...(change.sandbox && { sandbox: JSON.stringify({ ...sandboxOf(project), ...change.sandbox }) }),
       ...(change.worktree && storedWorktree(project, change.worktree)),
+      ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),
       ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
     })
     if (change.organizationId !== undefined) await noteRightsChanged(tx)

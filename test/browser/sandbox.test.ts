@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { holdBack, noBrowser, visitors } from '../support/browsers/browser.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
 const asks = 'for host in refused.example.org npm.example.org:8443; do curl -s http://$host/; done; echo done'
@@ -36,12 +36,15 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
     await card.getByRole('tab', { name: 'Transcript' }).click()
     await card.getByText('in a sandbox, network: listed').waitFor()
-    const refused = card.getByRole('listitem').filter({ hasText: 'npm.example.org:8443' })
-    await refused.getByRole('button', { name: 'Allow for this project' }).click()
-    await card.getByText('Allowed npm.example.org:8443').waitFor()
-    expect((await board.client.projects.get({ id: board.projectId })).sandbox.hosts).toEqual([
-      'example.com',
-      'npm.example.org:8443',
-    ])
+    // Two at once: neither is lost.
+    const hosts = ['npm.example.org:8443', 'refused.example.org']
+    const answer = await holdBack(card, `**/api/projects/${board.projectId}`)
+    const allow = (host: string) =>
+      card.getByRole('listitem').filter({ hasText: host }).getByRole('button', { name: 'Allow for this project' })
+    for (const host of hosts) await allow(host).click()
+    answer()
+    for (const host of hosts) await card.getByText(`Allowed ${host}`).waitFor()
+    const { sandbox } = await board.client.projects.get({ id: board.projectId })
+    expect(sandbox.hosts.toSorted()).toEqual(['example.com', ...hosts])
   })
 })

@@ -23,6 +23,23 @@ const create = (name: string, fields: { path?: string; organizationId?: string }
   board.as(token).projects.create({ name, path: board.dataDir, ...fields })
 
 describe('creating a project', () => {
+  it('adds hosts to those that its agents reach, at once and none twice, as far as there is room', async () => {
+    const { id } = await create('Hosts')
+    const { update, get } = board.as(own).projects
+    const added = ['a.example.org', 'b.example.org', 'c.example.org', 'a.example.org']
+    await Promise.all(added.map(host => update({ id, sandbox: { addHosts: [host] } })))
+    expect((await get({ id })).sandbox.hosts.toSorted()).toEqual(added.slice(0, 3))
+    const many = Array.from({ length: 198 }, (_, at) => `h${at}.example.org`)
+    await expect(update({ id, sandbox: { addHosts: many } })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: [{ path: 'sandbox.addHosts', message: 'would make more than 200 hosts' }],
+    })
+    await expect(update({ id, sandbox: { addHosts: ['*'] } })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
+    expect(
+      (await update({ id, sandbox: { hosts: ['d.example.org'], addHosts: ['e.example.org'] } })).sandbox.hosts,
+    ).toEqual(['d.example.org', 'e.example.org'])
+  })
+
   it('makes its default board with the columns of Kanban', async () => {
     const { id, ownerId, createdAt, updatedAt, ...project } = await create('New')
     expect(project).toEqual({

@@ -15,8 +15,7 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
     .filter((entry, at, all) => all.indexOf(entry) === at && !allowed.includes(entry))
   if (refused.length === 0) return null
   const allow = async (entry: string) => {
-    const { sandbox } = await client.projects.get({ id: projectId })
-    await client.projects.update({ id: projectId, sandbox: { hosts: [...sandbox.hosts, entry] } })
+    await client.projects.update({ id: projectId, sandbox: { addHosts: [entry] } })
     say(`Allowed ${entry} for this project. It holds from the next start of an agent on.`)
   }
   return (
