@@ -87,14 +87,18 @@ function requireCompleted(outcomes: readonly Outcome[]): void {
 }
 
 function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Failure {
+  const detail = lastAgentAction?.detail
+  if (status === 'waiting' && statusReason === 'silent')
+    return new Failure('failure', `card ${id} is silent${detail ? `: ${detail}` : ''}`, {
+      hint: `end its turn with: board agents cancel ${id}`,
+      see: `board agents messages ${id}`,
+    })
   if (status === 'waiting')
-    return new Failure(
-      'failure',
-      `card ${id} waits for you${lastAgentAction?.detail ? `: ${lastAgentAction.detail}` : ''}`,
-      { hint: `answer with: board agents approve ${id}`, see: `board agents messages ${id}` },
-    )
-  if (status === 'idle')
-    return new Failure('failure', `card ${id}: ${lastAgentAction?.detail ?? 'its agent was not started'}`)
+    return new Failure('failure', `card ${id} waits for you${detail ? `: ${detail}` : ''}`, {
+      hint: `answer with: board agents approve ${id}`,
+      see: `board agents messages ${id}`,
+    })
+  if (status === 'idle') return new Failure('failure', `card ${id}: ${detail ?? 'its agent was not started'}`)
   return new Failure(
     'failure',
     `card ${id} ${statusReason && statusReason !== status ? `${status}: ${statusReason}` : status}`,

@@ -175,10 +175,7 @@ async function viewed(context: Context, id: string): Promise<void> {
     context.out.done(
       `It waits for its usage limit to end, until ${new Date(session.notBefore).toLocaleString('sv')}. At once: board agents retry ${id}`,
     )
-  if (session.silentSince !== null)
-    context.out.done(
-      `It has said nothing since ${new Date(session.silentSince).toLocaleTimeString('sv')}: it may be waiting for its model.`,
-    )
+  if (session.silentSince !== null) sayWhatSilenceMeans(context, session, id)
   if (session.status === 'waiting')
     for (const question of session.questions) {
       const [title, ...lines] = questionLines(question)
@@ -186,4 +183,11 @@ async function viewed(context: Context, id: string): Promise<void> {
       if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
       context.out.done(`Answer with: board agents approve ${id} --request ${question.requestId}`)
     }
+}
+
+function sayWhatSilenceMeans({ out }: Context, { statusReason, silentSince }: Session, id: string): void {
+  const since = `It has said nothing since ${new Date(silentSince!).toLocaleTimeString('sv')}`
+  if (statusReason !== 'silent') return out.done(`${since}: it may be waiting for its model.`)
+  out.done(`${since}, and its processes do nothing. It may go on by itself.`)
+  out.done(`What it did: board agents messages ${id}. To end its turn: board agents cancel ${id}`)
 }

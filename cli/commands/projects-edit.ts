@@ -7,6 +7,7 @@ import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptio
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { resolveOrganization, resolveProject } from '../context/resolve.ts'
+import { OnSilence } from '../../src/contract/silence.ts'
 import { changedLimits, onLimitOf, type OnLimit } from '../projects/usageLimitOptions.ts'
 
 interface EditOptions extends ChoiceOptions, ApprovalOptions {
@@ -15,6 +16,7 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions {
   org?: string
   onLimit?: OnLimit
   next?: string[]
+  onSilence?: OnSilence
 }
 
 export function registerEdit(projects: Command): void {
@@ -29,21 +31,10 @@ export function registerEdit(projects: Command): void {
     described,
     'the agent that works on its cards, unless a column or card names another; none for none',
   )
-    .addOption(
-      new Option(
-        '--on-limit <what>',
-        'when an agent reaches a usage limit: stop, wait until it ends, or next, which goes on with the first of --next',
-      ).argParser(onLimitOf),
-    )
-    .option(
-      '--next <agent[:profile][:credential]>',
-      'what goes on at a usage limit, in this order (repeat it), each part by name or id, or empty; none for nothing',
-      collect,
-    )
-  addApprovalOptions(edit).action(async (wanted: string | undefined, options: EditOptions) => {
+  addApprovalOptions(addTroubleOptions(edit)).action(async (wanted: string | undefined, options: EditOptions) => {
     if (Object.keys(options).length === 0)
       throw usage('what should change?', {
-        hint: `give --name, --path, --org, --on-limit, --next or one of ${choiceFlags}, ${approvalFlags}`,
+        hint: `give --name, --path, --org, --on-limit, --next, --on-silence or one of ${choiceFlags}, ${approvalFlags}`,
         see: 'board projects edit --help',
       })
     const context = await openUserContext(edit)
@@ -53,6 +44,7 @@ export function registerEdit(projects: Command): void {
       id,
       ...(await changeOf(context, options)),
       usageLimits,
+      onSilence: options.onSilence,
       approvalPolicy: await changedApprovals(context, id, options),
     })
     await context.out.did(edited, `Edited project ${id}.`)
@@ -64,10 +56,32 @@ export function registerEdit(projects: Command): void {
     'board projects edit --agent codex --model gpt-5',
     'board projects edit --agent none --model none',
     'board projects edit --on-limit wait',
+    'board projects edit --on-silence end',
     'board projects edit --approve-default allow_in_worktree --approve-allow "git status" --approve-allow "npm test"',
     'board projects edit --next codex --next "claude::work key"',
   )
 }
+
+/** The options that say what happens where an agent does not get on. */
+const addTroubleOptions = (edit: Command): Command =>
+  edit
+    .addOption(
+      new Option(
+        '--on-limit <what>',
+        'when an agent reaches a usage limit: stop, wait until it ends, or next, which goes on with the first of --next',
+      ).argParser(onLimitOf),
+    )
+    .option(
+      '--next <agent[:profile][:credential]>',
+      'what goes on at a usage limit, in this order (repeat it), each part by name or id, or empty; none for nothing',
+      collect,
+    )
+    .addOption(
+      new Option(
+        '--on-silence <what>',
+        'when an agent shows no sign of life for long (board serve --agent-silence): wait, and people are told once, or end its session',
+      ).choices(OnSilence.options),
+    )
 
 const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({
   name,

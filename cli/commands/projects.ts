@@ -41,6 +41,7 @@ const fields: Column<Project>[] = [
   { name: 'approvalPolicy', header: 'Approvals', value: ({ approvalPolicy }) => approvalsText(approvalPolicy) },
   { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
   { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
+  { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },

@@ -89,6 +89,7 @@ export function badge(
 ): Span {
   const sign =
     status === 'running' ? glyphs.busy[Math.floor(nowMs / 1000) % glyphs.busy.length]! : glyphs.status[status]
-  const reason = status === 'queued' && statusReason ? `: ${statusReason.replaceAll('_', ' ')}` : ''
+  const tells = status === 'queued' || status === 'waiting'
+  const reason = tells && statusReason ? `: ${statusReason.replaceAll('_', ' ')}` : ''
   return span(`${sign} ${status}${reason}`, statusStyle(palette, status))
 }

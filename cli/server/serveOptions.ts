@@ -140,7 +140,7 @@ export function addAgents(command: Command): void {
     .addOption(
       option(
         '--agent-silence <time>',
-        'how long an agent may wait for its model before its turn is ended: 10m; 0 for ever (default: 10m)',
+        'how long an agent may show no sign of life before people are told, or its turn is ended as its project has it; 0 for ever (default: 15m)',
         'BOARD_AGENT_SILENCE',
       ).argParser(durationSecs),
     )

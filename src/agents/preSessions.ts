@@ -72,11 +72,12 @@ export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef
   if (!(await end(tx, agents, session.id, cancelled))) await closePreSession(tx, session, 'cancelled')
 }
 
-/** A completed or interrupted session waits for an answer; an accepted one stays idle. */
+/** A completed or interrupted session waits for an answer; an accepted one stays idle. A silent one is in its turn. */
 export function preSessionView({
   id,
   cardId,
   status,
+  statusReason,
   summary,
   createdAt,
 }: SessionItem): InferOutput<typeof PreSession> {
@@ -90,7 +91,8 @@ export function preSessionView({
     cancelled: 'cancelled',
     interrupted: 'waiting',
   } as const
-  return { sessionId: String(id), cardId: String(cardId), status: shown[status], prompt: summary, createdAt }
+  const known = statusReason === 'silent' && status === 'waiting' ? 'running' : shown[status]
+  return { sessionId: String(id), cardId: String(cardId), status: known, prompt: summary, createdAt }
 }
 
 /** A page of pre-sessions with the cursor of the next one. */

@@ -62,7 +62,7 @@ export interface ServerConfig {
    * when it ends; where the same limit is reached again at once, after `repeatMs`, doubling.
    */
   usageLimitTiming: { firstMs: number; maxMs: number; repeatMs: number }
-  /** How long an agent may wait for its model without a sign of it before its turn is ended; 0 for ever. */
+  /** How long an agent may show no sign of life before people are told so, or its turn is ended as the project has it; 0 for ever. */
   agentSilenceMs: number
   /** How long an agent says nothing before people are told so. */
   agentQuietMs: number
@@ -108,7 +108,7 @@ export const serverDefaults = {
   fetchTimeoutMs: 30_000,
   agentSlots: 2 * availableParallelism(),
   usageLimitTiming: { firstMs: 15 * 60_000, maxMs: 6 * 3_600_000, repeatMs: 60_000 },
-  agentSilenceMs: 10 * 60_000,
+  agentSilenceMs: 15 * 60_000,
   agentQuietMs: 60_000,
   monitorTimeoutMs: 10 * 60_000,
   allowPrivateWebhooks: false,

@@ -22,6 +22,8 @@ export const StatusReason = v.picklist([
   'process_limit',
   'time_limit',
   'file_limit',
+  /** It shows no sign of life: it says nothing, and its processes do nothing. */
+  'silent',
   /** The turn ended well, but what the agent said last looks like an error: a person decides. */
   'unclear',
   'cancelled',
@@ -55,7 +57,10 @@ export const AgentSession = v.object({
   limitEndsAt: v.nullable(Time),
   /** A queued session starts no earlier: it waits for the end of a usage limit. */
   notBefore: v.nullable(Time),
-  /** Since when the agent has said nothing in its turn, though no tool runs and nobody is asked: it may wait for its model. */
+  /**
+   * Since when the agent has said nothing in its turn, though no tool runs and nobody is asked: it may wait for its model. With the status
+   * waiting and the reason silent it has shown no sign of life for long, whatever runs.
+   */
   silentSince: v.nullable(Time),
   /** What the agent says of its own retries, such as `Reconnecting... 2/5`. */
   retrying: v.nullable(v.string()),

@@ -4,6 +4,7 @@ import { CardStatus, Count, Id, Name, Order, refTo, text, Time, ColumnType } fro
 import { ApprovalPolicy } from './approvalPolicy.ts'
 import { ofProject } from './notFound.ts'
 import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
+import { OnSilence } from './silence.ts'
 import { ChangedUsageLimits, UsageLimits } from './usageLimits.ts'
 import { ChangedWorktree, ProjectWorktree, WorktreeSettings } from './worktree.ts'
 import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
@@ -18,6 +19,7 @@ export const Project = v.object({
   ...AgentChoice.entries,
   approvalPolicy: ApprovalPolicy,
   usageLimits: UsageLimits,
+  onSilence: OnSilence,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
   role: v.picklist(['admin', 'member', 'viewer']),
@@ -71,6 +73,7 @@ const UpdateProject = v.strictObject({
   ...ChangedAgentChoice.entries,
   approvalPolicy: v.optional(ApprovalPolicy),
   usageLimits: v.optional(ChangedUsageLimits),
+  onSilence: v.optional(OnSilence),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
 })
@@ -130,6 +133,7 @@ export const projects = {
         'credentialId',
         'approvalPolicy',
         'usageLimits',
+        'onSilence',
         'sandbox',
         'worktree',
       ],

@@ -6,6 +6,7 @@ import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import type { WorktreePlaces } from '../config/worktreePlaces.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
+import type { OnSilence } from '../contract/silence.ts'
 import type { ChangedWorktree } from '../contract/worktree.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../contract/sandbox.ts'
@@ -50,6 +51,7 @@ export interface ProjectChange extends Partial<AgentChoice> {
   organizationId?: number | null
   approvalPolicy?: ApprovalPolicy
   usageLimits?: InferOutput<typeof ChangedUsageLimits>
+  onSilence?: OnSilence
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
 }
@@ -114,6 +116,7 @@ export async function update(
         credentialId => readCredentialOfProject(tx, id, credentialId),
       )),
       ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
+      ...(change.onSilence && { onSilence: change.onSilence }),
       ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),
       ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),

@@ -6,10 +6,10 @@ import type { CardStatus } from '../contract/fields.ts'
  *   begin                                                        reopen: message, retry
  *     │   ┌───────────────────────────────────────────────────────────────┐
  *     ▼   ▼                                                               │
- *   ┌────────┐  slot free   ┌─────────┐  agent asks   ┌─────────┐         │
+ *   ┌────────┐  slot free   ┌─────────┐  asks, silent ┌─────────┐         │
  *   │ queued │─────────────▶│ running │──────────────▶│ waiting │         │
  *   └────────┘◀─────────────└─────────┘◀──────────────└─────────┘         │
- *       │       usage limit      │        answered         │              │
+ *       │       usage limit      │       answered, alive   │              │
  *       └──────────────────┬─────┴─────────────────────────┘              │
  *                          ▼                                              │
  *     ┌───────────┬────────┬───────────┬─────────────┐                    │
@@ -23,6 +23,8 @@ import type { CardStatus } from '../contract/fields.ts'
  * - failed: `statusReason` says what the agent, or the server, could not do.
  * - cancelled: by a person, or by the agent itself.
  * - interrupted: the server stopped.
+ *
+ * waiting: for a person's answer, or, with the reason silent, because the agent shows no sign of life.
  *
  * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end.
  *

@@ -55,14 +55,19 @@ export async function startNow(tx: Transaction, agents: Agents, session: Session
   return announce(tx, session.id, {}, { type: 'queued', detail: session.agent })
 }
 
-/** Records what a running session's agent is waiting for. */
+/**
+ * Records what an agent is waiting for by itself. Without a sign of life its session waits for a person. One whose agent asks something
+ * is left as it is.
+ */
 export async function noteModelWait(
   tx: Transaction,
   session: SessionRow,
-  wait: { silentSince: string | null; retrying: string | null },
+  { isLifeless, ...wait }: { silentSince: string | null; retrying: string | null; isLifeless: boolean },
   detail: string | null,
 ): Promise<void> {
-  if (session.status !== 'running') return
-  await updateSession(tx, session.id, wait)
-  await announce(tx, session.id, {}, { type: 'running', detail })
+  if (session.status === 'waiting' && session.statusReason !== 'silent') return
+  const status = isLifeless ? 'waiting' : 'running'
+  const statusReason = isLifeless ? 'silent' : null
+  if (await changeStatus(tx, session, { status, statusReason, ...wait }))
+    await announce(tx, session.id, {}, { type: status, detail })
 }

@@ -184,7 +184,7 @@ export const markWaiting = (
   id: number,
   waitingFor: string,
   question: string,
-): Promise<SessionRow | undefined> => markOpen(tx, id, { status: 'waiting', waitingFor }, question)
+): Promise<SessionRow | undefined> => markOpen(tx, id, { status: 'waiting', statusReason: null, waitingFor }, question)
 
 async function markOpen(
   tx: Transaction,

@@ -1,5 +1,6 @@
 import type { EventData } from '../contract/events.ts'
 import type { NotificationKind } from '../contract/notifications.ts'
+import { shownTime } from '../domain/shownTime.ts'
 import type { StoredEvent } from '../events/outbox.ts'
 import { readCard } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -56,10 +57,12 @@ async function sessionContent(tx: Transaction, data: Session): Promise<Content |
 }
 
 /** The row may have a newer status than the event: its details count only while the statuses agree. */
-function sessionMessage({ status, statusReason, summary }: Session, row: SessionRow): string {
+function sessionMessage({ status, statusReason, summary, silentSince }: Session, row: SessionRow): string {
   const who = row.purpose === 'terminal' ? 'The command' : 'The agent'
   if (status === 'completed')
     return `${who} has completed its work${row.purpose !== 'terminal' && summary ? `: ${summary}` : '.'}`
+  if (status === 'waiting' && statusReason === 'silent')
+    return `${who} has said nothing${silentSince ? ` since ${shownTime(silentSince)}` : ''}, and its processes do nothing.`
   const more = row.status !== status ? null : status === 'failed' ? row.detail : titleOf(row)
   return status === 'failed'
     ? `${who} has failed: ${more ?? statusReason ?? 'its messages tell why.'}`

@@ -44,6 +44,8 @@ export interface Exit {
 export interface ProcessUsage {
   processes: number
   memoryBytes: number
+  /** The processor time that they have used. It falls where one has ended that nobody waited for. */
+  cpuMs: number
 }
 
 /**
@@ -62,7 +64,7 @@ export interface Child<Stdin extends Writable | null = Writable | null> {
   exited: Promise<Exit>
   /** The description by which processes of the tree are found. */
   tree: Tree
-  /** How many processes it has now, and how much memory they use together, without those that keep a namespace. */
+  /** What its present processes use together, without those that keep a namespace. */
   usage(): Promise<ProcessUsage>
   /** Deletes the run's record. */
   forget(): Promise<void>
@@ -248,5 +250,6 @@ function usageOf(tree: Tree, members: readonly ProcessEntry[]): ProcessUsage {
   return {
     processes: counted.length,
     memoryBytes: counted.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0),
+    cpuMs: counted.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
   }
 }

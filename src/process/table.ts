@@ -13,6 +13,8 @@ export interface ProcessEntry {
   startedAt: string
   /** Its memory in bytes, where the system tells (Linux). */
   memoryBytes?: number
+  /** The processor time that it has used; on Linux with that of the children that it has waited for. */
+  cpuMs: number
 }
 
 /** The marker: an environment variable that every started process and its descendants have. */
@@ -21,6 +23,8 @@ export const marker = 'BOARD_RUN_ID'
 const isLinux = process.platform === 'linux'
 /** What the kernel counts memory in, but on some ARM machines. */
 const pageBytes = 4096
+/** What the kernel counts processor time in. */
+const tickMs = 10
 const maxConcurrent = 200
 const environTimeoutMs = 1000
 const maxAttempts = 4
@@ -59,12 +63,13 @@ function entryOf(pid: number): ProcessEntry | undefined {
         sessionId: Number(sessionId),
         startedAt: rest[15]!,
         memoryBytes: Number(rest[17]) * pageBytes,
+        cpuMs: (Number(rest[7]) + Number(rest[8]) + Number(rest[9]) + Number(rest[10])) * tickMs,
       }
 }
 
 async function listPs(): Promise<ProcessEntry[]> {
   const { execa } = await import('execa')
-  const { exitCode, stdout } = await execa('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart='], {
+  const { exitCode, stdout } = await execa('ps', ['-A', '-o', 'pid=,ppid=,pgid=,stat=,time=,lstart='], {
     lines: true,
     maxBuffer: 64 * 1024 * 1024,
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
@@ -75,7 +80,7 @@ async function listPs(): Promise<ProcessEntry[]> {
 }
 
 function entryOfPs(line: string): ProcessEntry[] {
-  const [pid, parentPid, groupId, state, ...startedAt] = line.trim().split(/\s+/)
+  const [pid, parentPid, groupId, state, time, ...startedAt] = line.trim().split(/\s+/)
   if (!pid || state!.startsWith('Z')) return []
   const group = Number(groupId)
   return [
@@ -85,8 +90,16 @@ function entryOfPs(line: string): ProcessEntry[] {
       groupId: group,
       sessionId: group,
       startedAt: startedAt.join(' '),
+      cpuMs: msOfPs(time!),
     },
   ]
+}
+
+/** A processor time as ps writes it: [[days-]hours:]minutes:seconds[.hundredths]. */
+function msOfPs(time: string): number {
+  const [days, clock] = time.includes('-') ? time.split('-') : ['0', time]
+  const secs = clock!.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
+  return (Number(days) * 86_400 + secs) * 1000
 }
 
 /** When a process started; undefined when it is gone or this is not Linux. */

@@ -24,6 +24,7 @@ import cardCreators from './migrations/0020-card-creators.ts'
 import sandbox from './migrations/0021-sandbox.ts'
 import worktreeSettings from './migrations/0022-worktree-settings.ts'
 import dayStatuses from './migrations/0023-day-statuses.ts'
+import silence from './migrations/0024-silence.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -50,6 +51,7 @@ const migrations = [
   sandbox,
   worktreeSettings,
   dayStatuses,
+  silence,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -1,6 +1,7 @@
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { defaultSandbox, type SandboxSettings } from '../contract/sandbox.ts'
+import type { OnSilence } from '../contract/silence.ts'
 import { defaultUsageLimits, type UsageLimits } from '../contract/usageLimits.ts'
 import { defaultWorktree, type WorktreeSettings } from '../contract/worktree.ts'
 import { agentChoiceFields } from './agentChoiceFields.ts'
@@ -20,6 +21,7 @@ export const projectFields = {
   ...agentChoiceFields,
   approvalPolicy: json<ApprovalPolicy>().initially(JSON.stringify(defaultApprovalPolicy)),
   usageLimits: json<UsageLimits>().initially(JSON.stringify(defaultUsageLimits)),
+  onSilence: text<OnSilence>().initially('wait'),
   /** What differs from the usual. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
   /** What differs from the usual. */
@@ -100,6 +102,15 @@ export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> =>
   db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
 
+/** What the project of a session does about an agent that shows no sign of life. */
+export const readOnSilence = async (db: Reader, sessionId: number): Promise<OnSilence> =>
+  (
+    await db.get<{ onSilence: OnSilence }>(
+      'SELECT p.on_silence AS onSilence FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.id = ?',
+      [sessionId],
+    )
+  )?.onSilence ?? 'wait'
+
 export const readVisibleProject = (db: Reader, userId: number, id: number): Promise<VisibleProject | undefined> =>
   db.get(
     `SELECT ${visibleFields} FROM projects p ${memberships} LEFT JOIN project_visits w ON w.project_id = p.id AND w.user_id = ?1 WHERE p.id = ?2 AND p.hidden = 0`,
@@ -135,6 +146,7 @@ export const updateProject = async (
     | 'copiedFiles'
     | 'approvalPolicy'
     | 'usageLimits'
+    | 'onSilence'
     | 'sandbox'
     | 'worktree'
     | keyof AgentChoice

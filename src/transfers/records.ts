@@ -18,6 +18,7 @@ import {
   ImportedTitle,
 } from '../contract/fields.ts'
 import { Verdict } from '../contract/reviews.ts'
+import { OnSilence } from '../contract/silence.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
@@ -68,6 +69,7 @@ export const Project = v.strictObject({
   ...agentChoice,
   approvalPolicy: v.optional(ApprovalPolicy, defaultApprovalPolicy),
   copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
+  onSilence: v.optional(OnSilence, 'wait'),
   /** What its agents have used, those of cards that are gone included. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
   createdAt: v.optional(Time),

@@ -31,6 +31,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   effort: row.effort,
   approvalPolicy: JSON.parse(row.approvalPolicy),
   usageLimits: JSON.parse(row.usageLimits),
+  onSilence: row.onSilence,
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),
   role,

@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { follow } from '../support/receivers/liveSocket.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-const silenceMs = 1500
+const silenceMs = 2000
 const folder = mkdtempSync(join(tmpdir(), 'board-silence-'))
-const go = join(folder, 'go')
+const flag = (name: string) => join(folder, name)
+const raise = (path: string) => writeFileSync(path, '')
 const waits = (kind: string, more: Record<string, string> = {}) => ({
   fixture: 'waits-for-model',
   env: { FIXTURE_WAIT: kind, ...more },
@@ -23,13 +26,19 @@ beforeAll(async () => {
       codex: waits('codex'),
       copilot: waits('copilot'),
       late: waits('late'),
-      tool: waits('tool', { FIXTURE_MS: String(2 * silenceMs) }),
+      recovers: waits('recovers', { FIXTURE_GO: flag('speak') }),
+      hung: waits('hung', { FIXTURE_GO: flag('tool') }),
+      burns: waits('burns', { FIXTURE_MS: String(4 * silenceMs) }),
       question: waits('question'),
+      command: {
+        protocol: 'command',
+        command: ['sh', '-c', `until [ -e '${flag('command')}' ]; do sleep 0.2; done; echo done; echo {prompt}`],
+      },
     },
-    { agentQuietMs: 200, agentSilenceMs: silenceMs, agentSlots: 10 },
+    { agentQuietMs: 200, agentSilenceMs: silenceMs, agentSlots: 20 },
   )
   patient = await startFolderBoard(
-    { recovers: waits('recovers', { FIXTURE_GO: go }), codex: waits('codex') },
+    { recovers: waits('recovers', { FIXTURE_GO: flag('go') }), codex: waits('codex') },
     { agentQuietMs: 200, agentSilenceMs: 0 },
   )
 })
@@ -39,14 +48,40 @@ afterAll(async () => {
 })
 
 const sessionOf = ({ client, projectId }: AgentBoard, cardId: string) => client.agents.get({ projectId, cardId })
-const failureOf = async (agent: string) => {
-  const { id } = await board.start(agent)
-  const { statusReason, lastAgentAction } = await board.untilStatus(id, 'failed')
-  expect(await sessionOf(board, id)).toMatchObject({ silentSince: null, retrying: null })
-  return [statusReason, lastAgentAction?.detail]
+const untilSilent = (cardId: string) =>
+  board.until(cardId, 'the silence', card => card.status === 'waiting' && card.statusReason === 'silent')
+const cancel = (cardId: string) => board.client.agents.cancel({ projectId: board.projectId, cardId })
+const onSilence = (value: 'wait' | 'end') => board.client.projects.update({ id: board.projectId, onSilence: value })
+const told = (cardId: string) =>
+  board.socket.messages.filter(({ type, data }) => type === 'notification' && data.cardId === cardId)
+/** Waits for the last of how its session has stood, and checks what came before it. */
+async function untilCourse(cardId: string, ...expected: string[]): Promise<void> {
+  const course = () => [
+    ...new Set(
+      board.socket.messages
+        .filter(({ type, data }) => type === 'agent.status' && data.cardId === cardId)
+        .map(({ data }) => [data.status, data.statusReason].filter(Boolean).join(': ')),
+    ),
+  ]
+  await eventually(`${expected.at(-1)} of card ${cardId}`, () => course().at(-1) === expected.at(-1))
+  expect(course()).toEqual(expected)
 }
 
-test('an agent that says nothing is shown to be silent, and speaks again', async () => {
+/** Waits until a silence that was shown has come to an end: the card and its session have said so. */
+const untilSpeaking = ({ socket }: AgentBoard, cardId: string) =>
+  eventually(`the word of card ${cardId}`, () => {
+    const events = socket.messages.filter(({ data }) => (data.cardId ?? data.id) === cardId)
+    const since = events.findIndex(({ type, data }) => type === 'agent.status' && data.silentSince !== null)
+    const later = events.slice(since === -1 ? Infinity : since)
+    return (
+      later.some(({ type, data }) => type === 'agent.status' && data.status === 'running' && !data.silentSince) &&
+      later.some(
+        ({ type, data }) => type === 'card.updated' && data.status === 'running' && !data.lastAgentAction.detail,
+      )
+    )
+  })
+
+test('an agent that waits for its model is shown to, and speaks again', async () => {
   const { id } = await patient.start('recovers')
   const silent = await eventually('the silence', async () => {
     const session = await sessionOf(patient, id)
@@ -57,10 +92,9 @@ test('an agent that says nothing is shown to be silent, and speaks again', async
     type: 'running',
     detail: expect.stringMatching(/^It has said nothing since 20.* UTC: it may be waiting for its model\.$/),
   })
-  writeFileSync(go, '')
-  await eventually('its word', async () => (await sessionOf(patient, id)).silentSince === null)
-  expect(await patient.card(id)).toMatchObject({ status: 'running', lastAgentAction: { detail: null } })
-  writeFileSync(`${go}.end`, '')
+  raise(flag('go'))
+  await untilSpeaking(patient, id)
+  raise(flag('go.end'))
   await patient.untilStatus(id, 'completed')
 })
 
@@ -73,33 +107,164 @@ test('what an agent says of its own retries is shown while it goes on', async ()
   expect(await sessionOf(patient, id)).toMatchObject({ retrying: null, silentSince: null })
 })
 
-test('a turn without a sign of the model ends after the bound, as a usage limit unless the agent has named something else', async () => {
-  const [silent, stderr, codex, copilot, late] = await Promise.all(
-    ['silent', 'stderr', 'codex', 'copilot', 'late'].map(failureOf),
-  )
-  expect(silent).toEqual([
-    'usage_limit',
-    expect.stringMatching(/^The agent has shown no sign of its model for \d+ seconds, so its turn was ended\.$/),
-  ])
-  expect(stderr).toEqual(['usage_limit', expect.stringContaining('It wrote: Attempt 1 failed with status 429.')])
-  expect(codex).toEqual(['usage_limit', expect.stringContaining('It said: Reconnecting... 1/5')])
-  expect(copilot).toEqual(['usage_limit', expect.stringContaining('It said: Info: Request failed')])
-  expect(late).toEqual(['usage_limit', expect.any(String)])
-  await board.untilNoneRuns()
+test('an agent that shows no sign of life waits as silent, is told of once, and goes on when it speaks', async () => {
+  const { id } = await board.start('recovers')
+  const card = await untilSilent(id)
+  expect(card).toMatchObject({
+    hasActiveAgent: true,
+    lastAgentAction: {
+      type: 'waiting',
+      detail: expect.stringMatching(/^It has said nothing since 20.* UTC, and its processes do nothing\. Cancel it/),
+    },
+  })
+  expect(await sessionOf(board, id)).toMatchObject({
+    status: 'waiting',
+    statusReason: 'silent',
+    waitingFor: null,
+    silentSince: expect.any(String),
+    endedAt: null,
+  })
+  await eventually('the notification', () => told(id).length > 0)
+  expect(told(id)[0]!.data).toMatchObject({
+    kind: 'agentWaiting',
+    message: expect.stringMatching(/^The agent has said nothing since 20.* UTC, and its processes do nothing\.$/),
+  })
+  // A second card is told meanwhile: had the first one been told anew, that would have come before.
+  const later = await board.start('silent')
+  await eventually('the other notification', () => told(later.id).length > 0)
+  expect(told(id)).toHaveLength(1)
+  raise(flag('speak'))
+  await untilSpeaking(board, id)
+  await untilSilent(id)
+  await eventually('the second silence', () => told(id).length === 2)
+  raise(flag('speak.end'))
+  await board.untilStatus(id, 'completed')
+  expect(await board.card(id)).toMatchObject({ statusReason: null })
+  await eventually('its end', () => told(id).length === 3)
+  expect(told(id).map(({ data }) => data.kind)).toEqual(['agentWaiting', 'agentWaiting', 'agentCompleted'])
+  await expect(
+    board.client.agents.approvePlan({ projectId: board.projectId, cardId: later.id, approved: true }),
+  ).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  await cancel(later.id)
 })
 
-test('a tool may run, and a question wait, for longer than the bound', async () => {
-  const [tool, question] = [await board.start('tool'), await board.start('question')]
+test('processes that work are a sign of life, a tool that hangs is none', async () => {
+  const [burns, hung] = [await board.start('burns'), await board.start('hung')]
+  expect((await untilSilent(hung.id)).lastAgentAction?.detail).toMatch(/Its tool has not ended: npm test\.$/)
+  await board.untilStatus(burns.id, 'completed')
+  await untilCourse(burns.id, 'queued', 'running', 'completed')
+  raise(flag('tool'))
+  await board.untilStatus(hung.id, 'completed')
+  await untilCourse(hung.id, 'queued', 'running', 'waiting: silent', 'completed')
+})
+
+test('a plain command is silent like any agent, a terminal never', async () => {
+  const terminal = await board.client.cards.create({
+    projectId: board.projectId,
+    title: 'Terminal',
+    kind: 'terminal',
+    command: 'sleep 600',
+    columnId: board.columns.active,
+  })
+  const command = await board.start('command')
+  await untilSilent(command.id)
+  await untilCourse(command.id, 'queued', 'running', 'waiting: silent')
+  raise(flag('command'))
+  await board.untilStatus(command.id, 'completed')
+  expect(await board.card(terminal.id)).toMatchObject({ status: 'running', statusReason: null })
+  await cancel(terminal.id)
+})
+
+test('a question waits for longer than the bound, where silent turns end too', async () => {
+  await onSilence('end')
+  const question = await board.start('question')
   await board.untilStatus(question.id, 'waiting')
-  await board.untilStatus(tool.id, 'completed')
-  expect(await sessionOf(board, question.id)).toMatchObject({ status: 'waiting', silentSince: null })
+  const silent = await board.start('silent')
+  await board.untilStatus(silent.id, 'failed')
+  expect(await sessionOf(board, question.id)).toMatchObject({
+    status: 'waiting',
+    statusReason: null,
+    waitingFor: 'npm test',
+    silentSince: null,
+  })
   await board.client.agents.approvePlan({ projectId: board.projectId, cardId: question.id, approved: true })
   await board.untilStatus(question.id, 'completed')
+  await onSilence('wait')
 })
 
-test('the end of a limit that the bound has found is kept', async () => {
-  const { id } = await board.start('codex')
-  await board.untilStatus(id, 'failed')
-  const { limitEndsAt } = await sessionOf(board, id)
+test('a planning agent that is silent is still in its turn', async () => {
+  const { id: cardId } = await board.start('silent', { deferred: true })
+  const started = await board.client.preSessions.start({ projectId: board.projectId, cardId })
+  await untilCourse(cardId, 'queued', 'running', 'waiting: silent')
+  const ref = { projectId: board.projectId, sessionId: started.sessionId }
+  expect(await board.client.preSessions.get(ref)).toMatchObject({ status: 'running' })
+  await board.client.preSessions.cancel(ref)
+  expect(told(cardId)).toEqual([])
+})
+
+test('a turn whose agent names a known reason for its retries ends with that, whatever the project says of silence', async () => {
+  const [stderr, codex] = await Promise.all(
+    ['stderr', 'codex'].map(async agent => {
+      const { id } = await board.start(agent)
+      return board.untilStatus(id, 'failed')
+    }),
+  )
+  for (const { id } of [stderr!, codex!])
+    expect(await sessionOf(board, id)).toMatchObject({ statusReason: 'usage_limit', silentSince: null, retrying: null })
+  expect(stderr!.lastAgentAction?.detail).toMatch(
+    /^The agent has shown no sign of its model for \d+ seconds, so its turn was ended\. It wrote: Attempt 1 failed with status 429/,
+  )
+  expect(codex!.lastAgentAction?.detail).toContain('It said: Reconnecting... 1/5')
+  const { limitEndsAt } = await sessionOf(board, codex!.id)
   expect((Date.parse(limitEndsAt!) - Date.now()) / 3_600_000).toBeCloseTo(2, 1)
+})
+
+test('a silent turn ends where the project says so, also one that was told before', async () => {
+  const before = await board.start('late')
+  await untilSilent(before.id)
+  await onSilence('end')
+  const after = await Promise.all(['silent', 'copilot'].map(agent => board.start(agent)))
+  for (const { id } of [before, ...after]) {
+    const { statusReason, lastAgentAction } = await board.untilStatus(id, 'failed')
+    expect([statusReason, lastAgentAction?.detail]).toEqual([
+      'silent',
+      expect.stringMatching(
+        /^The agent has said nothing since 20.* UTC, and its processes have done nothing for \d+ seconds, so its turn was ended\. Retry the card, or send/,
+      ),
+    ])
+    expect(await sessionOf(board, id)).toMatchObject({ silentSince: null, retrying: null })
+  }
+  expect((await board.card(after[1]!.id)).lastAgentAction?.detail).toContain('It said: Info: Request failed')
+  await untilCourse(after[0]!.id, 'queued', 'running', 'failed: silent')
+  await board.untilNoneRuns()
+  await onSilence('wait')
+})
+
+test('a silence that was told is not told again after a restart of the server', async () => {
+  const dataDir = join(folder, 'data')
+  const config = { dataDir, agentSilenceMs: silenceMs }
+  const before = await startFolderBoard({ silent: waits('silent') }, config)
+  const { id } = await before.start('silent')
+  await eventually('the notification', () => before.socket.messages.some(({ type }) => type === 'notification'))
+  await before.server.stop()
+  const after = await startBoard(config)
+  const { projectId } = before
+  expect(await after.client.cards.get({ projectId, cardId: id })).toMatchObject({
+    status: 'interrupted',
+    statusReason: 'server_restart',
+  })
+  const socket = await follow(after.url, after.token, projectId)
+  const next = await after.client.cards.create({
+    projectId,
+    title: 'Next',
+    prompt: 'Do it.',
+    columnId: before.columns.active,
+    agent: 'silent',
+  })
+  await eventually('the next notification', () => socket.messages.some(({ type }) => type === 'notification'))
+  const about = socket.messages.filter(({ type }) => type === 'notification').map(({ data }) => data.cardId)
+  expect(about).toEqual([next.id])
+  socket.close()
+  await after.close()
+  await before.close()
 })

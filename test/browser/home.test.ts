@@ -6,14 +6,16 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
   const visit = visitors()
   let board: AgentBoard
   beforeEach(async () => {
-    board = await startAgentBoard({
+    const agents = {
+      silent: { fixture: 'waits-for-model', env: { FIXTURE_WAIT: 'silent' } },
       asks: {
         fixture: 'permission-first',
         env: { FIXTURE_CALL: '{"kind":"execute","rawInput":{"command":"touch allowed.txt"}}' },
       },
       works: { fixture: 'well-behaved' },
       breaks: { fixture: 'crash-in-turn' },
-    })
+    }
+    board = await startAgentBoard(agents, { agentSilenceMs: 1500 })
   })
   afterEach(() => board.close())
 
@@ -41,6 +43,26 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await page.getByRole('button', { name: 'Mark as looked at: Done' }).click()
     await page.getByRole('heading', { name: 'Waits for you (2)' }).waitFor()
     await expect.poll(async () => (await board.card(done.id)).unread).toBe(false)
+  })
+
+  test('lists who shows no sign of life apart from who asks, and ends it', async () => {
+    const { id } = await board.start('silent', { title: 'Silent' })
+    const { page, barriers } = await visit(board)
+    const list = page.getByRole('list', { name: 'Silent' })
+    await list
+      .getByText(/^The agent has said nothing for \d+ s, and its processes do nothing\. Cancel it, or/)
+      .waitFor()
+    await list.getByText('waiting: silent').waitFor()
+    await page.getByRole('heading', { name: 'Waits for you (1)' }).waitFor()
+    expect(await page.getByRole('list', { name: 'To answer' }).count()).toBe(0)
+    expect(await barriers()).toEqual([])
+    await list.getByRole('link', { name: 'Silent' }).click()
+    await page.getByRole('tab', { name: 'Transcript' }).click()
+    await page.getByRole('status').filter({ hasText: 'and its processes do nothing' }).waitFor()
+    await page.goBack()
+    await list.getByRole('button', { name: 'Cancel the agent of Silent' }).click()
+    await page.getByText('Nothing waits for you.').waitFor()
+    expect(await board.card(id)).toMatchObject({ status: 'cancelled' })
   })
 
   test('answers a question with the agent’s own words, and the agent goes on', async () => {

@@ -94,9 +94,13 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
     await page.getByLabel('Agent 1').selectOption({ index: 1 })
     await page.getByRole('button', { name: 'Save the limit' }).click()
     await page.getByText('Saved: what happens at a usage limit.').waitFor()
-    const { approvalPolicy, usageLimits } = await board.client.projects.get({ id: projectId })
+    await page.getByLabel('An agent without a sign of life').selectOption('end')
+    await page.getByRole('button', { name: 'Save what happens' }).click()
+    await page.getByText('Saved: what happens when an agent says nothing.').waitFor()
+    const { approvalPolicy, usageLimits, onSilence } = await board.client.projects.get({ id: projectId })
     expect(approvalPolicy).toEqual({ default: 'refuse', allow: ['git status', 'ls'], refuse: [] })
     expect(usageLimits).toMatchObject({ onLimit: 'next', next: [{ profile: null, credentialId: null }] })
+    expect(onSilence).toBe('end')
   })
 
   test("a template is made of a board's columns, changed and deleted", async () => {

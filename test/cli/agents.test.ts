@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { startAgentBoard, startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -146,6 +146,36 @@ describe('what there is', () => {
     })
     await cli.ok(['cards', 'cancel', id])
     await cli.ok(['projects', 'edit', '--on-limit', 'stop'])
+  })
+
+  test('a silent agent is told of with what can be done about it', async () => {
+    const quiet = await startFolderBoard(
+      { silent: { fixture: 'waits-for-model', env: { FIXTURE_WAIT: 'silent' } } },
+      { agentSilenceMs: 1500 },
+    )
+    const its = commandLine({ BOARD_URL: quiet.url, BOARD_TOKEN: quiet.token, BOARD_PROJECT: quiet.projectId })
+    const { id } = await quiet.start('silent', { columnId: quiet.columns.backlog })
+    expect(await its.board(['cards', 'run', id, '--wait'])).toMatchObject({
+      code: 1,
+      stdout: `${id}\twaiting\tsilent\tWork\n`,
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^board: card ${id} is silent: It has said nothing since .*\\nend its turn with: board agents cancel ${id}\\n`,
+          'm',
+        ),
+      ),
+    })
+    const { stderr } = await its.board(['agents', 'view', id])
+    expect(stderr).toMatch(
+      new RegExp(
+        `^It has said nothing since [\\d:]+, and its processes do nothing\\. It may go on by itself\\.\nWhat it did: .*${id}\\. To end its turn: board agents cancel ${id}\n$`,
+      ),
+    )
+    expect(await its.json(['projects', 'edit', '--on-silence', 'end'])).toMatchObject({ onSilence: 'end' })
+    await quiet.untilStatus(id, 'failed')
+    expect(await its.ok(['projects', 'view'])).toContain('onSilence\tend\n')
+    its.close()
+    await quiet.close()
   })
 
   test('view, sessions and history tell what a session was and what it did', async () => {

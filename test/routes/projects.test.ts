@@ -54,6 +54,7 @@ describe('creating a project', () => {
       effort: null,
       approvalPolicy: { default: 'ask', allow: [], refuse: [] },
       usageLimits: { onLimit: 'stop', next: [] },
+      onSilence: 'wait',
       sandbox: defaultSandbox,
       worktree: { ...defaultWorktree, copiedFiles: [] },
       role: 'admin',

@@ -148,7 +148,7 @@ function cancel(model: Model, cards: readonly Card[]): Update {
 
 /** Opens the question of a waiting card; moves completed cards to their next step. */
 function approve(model: Model, cards: readonly Card[]): Update {
-  const waiting = cards.find(({ status }) => status === 'waiting')
+  const waiting = cards.find(({ status, statusReason }) => status === 'waiting' && statusReason !== 'silent')
   if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
   if (completed.length > 0) return each(withNotice(model, `Approved ${named(completed)}.`), completed, 'advance')

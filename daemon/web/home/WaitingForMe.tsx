@@ -5,6 +5,7 @@ import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
+import { useSilence } from '../transcript/Waiting.tsx'
 import { Questions } from '../transcript/Questions.tsx'
 import { Status } from '../ui/Status.tsx'
 import { Time } from '../ui/Time.tsx'
@@ -31,12 +32,14 @@ function collect<T>(
 }
 
 const longestFirst = (a: Asking, b: Asking): number => (a.startedAt ?? '').localeCompare(b.startedAt ?? '')
+const isSilent = ({ statusReason }: Asking): boolean => statusReason === 'silent'
 const newestFirst = (a: Card, b: Card): number => b.updatedAt.localeCompare(a.updatedAt)
 
-/** Questions and plans first, the one that has waited longest at the top; then what failed, then what nobody has looked at. */
+/** Questions and plans first, the one that has waited longest at the top; then who says nothing, what failed, then what nobody has looked at. */
 export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead: boolean }) {
   const known = useStore(attention)
-  const asking = collect(all, known, ({ asking }) => asking, longestFirst)
+  const asking = collect(all, known, ({ asking }) => asking.filter(each => !isSilent(each)), longestFirst)
+  const silent = collect(all, known, ({ asking }) => asking.filter(isSilent), longestFirst)
   const failed = collect(all, known, ({ failed }) => failed, newestFirst)
   const finished = collect(all, known, ({ finished }) => finished, newestFirst)
   const count = countOf(known)
@@ -46,6 +49,9 @@ export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead:
       {count === 0 && <p className="dim">{isRead ? 'Nothing waits for you.' : 'Loading…'}</p>}
       <Group name="To answer" all={asking}>
         {({ project, item }) => <AskingItem key={item.cardId} project={project} asking={item} />}
+      </Group>
+      <Group name="Silent" all={silent}>
+        {({ project, item }) => <SilentItem key={item.cardId} project={project} silent={item} />}
       </Group>
       <Group name="Failed" all={failed}>
         {({ project, item }) => <FailedItem key={item.id} project={project} card={item} />}
@@ -116,6 +122,25 @@ function AskingItem({ project, asking }: { project: Project; asking: Asking }) {
         mayAnswer={mayWork(project)}
         onAnswered={() => readProject(project.id)}
       />
+    </Item>
+  )
+}
+
+/** An agent that shows no sign of life: it may go on, or somebody ends it. */
+function SilentItem({ project, silent }: { project: Project; silent: Asking }) {
+  const { cardId, title, startedAt } = silent
+  const place = { projectId: project.id, cardId }
+  return (
+    <Item project={project} cardId={cardId} title={title} status="waiting" reason="silent" at={startedAt}>
+      <p>{useSilence(silent)}</p>
+      <div className="tools">
+        {mayWork(project) && (
+          <Button icon="stop" aria-label={`Cancel the agent of ${title}`} onClick={() => client.agents.cancel(place)}>
+            Cancel
+          </Button>
+        )}
+        <Open {...place} title={title} />
+      </div>
     </Item>
   )
 }

@@ -16,7 +16,7 @@ type Stats = Output<Contract['projects']['stats']>
 export interface ProjectAttention {
   projectId: string
   stats: Stats
-  /** Those who wait for an answer. */
+  /** Those who wait for an answer, and those who show no sign of life. */
   asking: readonly Asking[]
   failed: readonly Card[]
   /** Completed, and nobody has looked at them. */

@@ -7,6 +7,7 @@ import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.ts
 import { Await } from '../ui/Page.tsx'
 import type { SectionProps } from './ProjectPage.tsx'
 import { Sandbox } from './Sandbox.tsx'
+import { Silence } from './Silence.tsx'
 
 /** How the project's agents work: which, what they may do unasked, and what happens when a usage limit is reached. */
 export function AgentsSection(props: SectionProps) {
@@ -25,6 +26,7 @@ export function AgentsSection(props: SectionProps) {
           />
           <Approvals {...props} />
           <UsageLimits {...props} known={value} />
+          <Silence {...props} />
           <Sandbox {...props} />
         </>
       )}

@@ -6,11 +6,11 @@ import { dated } from '../ui/Time.tsx'
 /** For what an agent waits, and until when. Nothing is said of one that works. */
 export function Waiting({ session }: { session: Session }) {
   const reason = waitOf(session)
-  const silence = useSilence(session.status === 'running' ? session.silentSince : null)
+  const silence = useSilence(session)
   if (reason === undefined && silence === undefined) return null
   return (
     <p className="notice waits" role="status">
-      {reason ?? `The agent has said nothing for ${silence}; it may wait for its model.`}
+      {reason ?? silence}
     </p>
   )
 }
@@ -26,8 +26,14 @@ function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Sess
   return status === 'running' && retrying !== null ? `The agent tries again: ${plainText(retrying)}` : undefined
 }
 
-/** How long a silence is by now, once it is long enough to be told. */
-function useSilence(since: string | null): string | undefined {
+/** What a silence means, once it is long enough to be told. */
+export function useSilence({
+  status,
+  statusReason,
+  silentSince,
+}: Pick<Session, 'status' | 'statusReason' | 'silentSince'>): string | undefined {
+  const isLifeless = status === 'waiting' && statusReason === 'silent'
+  const since = status === 'running' || isLifeless ? silentSince : null
   const [, setTick] = useState(0)
   useEffect(() => {
     if (since === null) return
@@ -35,6 +41,8 @@ function useSilence(since: string | null): string | undefined {
     return () => clearInterval(timer)
   }, [since])
   const seconds = since === null ? 0 : Math.round((Date.now() - Date.parse(since)) / 1000)
-  if (seconds < 10) return undefined
-  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
+  const length = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
+  if (isLifeless && since !== null)
+    return `The agent has said nothing for ${length}, and its processes do nothing. Cancel it, or let it go on.`
+  return seconds < 10 ? undefined : `The agent has said nothing for ${length}; it may wait for its model.`
 }

@@ -18,6 +18,7 @@ export type FailureReason = Extract<
   | 'process_limit'
   | 'time_limit'
   | 'file_limit'
+  | 'silent'
   | 'unclear'
 >
 

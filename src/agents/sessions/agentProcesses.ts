@@ -9,7 +9,7 @@ import type { Walls } from './walls.ts'
 export interface AgentProcesses {
   /** Starts processes, in walls where there are some. @throws RunStopped once the run is stopped */
   spawner(kind: 'agent' | 'terminal', walls: Walls | null): (command: AgentCommand) => Promise<Child<Writable>>
-  /** How many processes the run has, and how much memory they use together. */
+  /** What the run's processes use together. */
   usage(): Promise<ProcessUsage>
   /** Ends every process tree that was started. Asks first, and kills after `graceMs`. */
   terminate(graceMs?: number): Promise<void>
@@ -44,6 +44,7 @@ export function createAgentProcesses(
       return {
         processes: all.reduce((sum, { processes }) => sum + processes, 0),
         memoryBytes: all.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+        cpuMs: all.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
       }
     },
     async terminate(graceMs) {

@@ -2,6 +2,7 @@ import type { UsageLimits } from '../../contract/usageLimits.ts'
 import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
 import { credentialFor } from '../../domain/credentials.ts'
 import type { ChosenAgent } from '../../domain/sessions.ts'
+import { shownTime } from '../../domain/shownTime.ts'
 import { readProfileNamed, type ProfileRow } from '../../store/agentProfiles.ts'
 import type { CardRow } from '../../store/cards.ts'
 import { readCredential } from '../../store/credentials.ts'
@@ -61,9 +62,6 @@ type ChosenIds = Pick<ChosenAgent, 'agent' | 'profile' | 'credentialId'>
 /** The message for people when an agent replaces another one. */
 export const insteadOf = (next: ChosenIds, before: ChosenIds, limitedUntil: string | null): string =>
   `${nameOf(next)} goes on, because ${nameOf(before)} has reached its usage limit${limitedUntil === null ? '' : `, until ${shownTime(limitedUntil)}`}.`
-
-/** 2026-01-31 14:05 UTC */
-export const shownTime = (time: string): string => `${time.slice(0, 16).replace('T', ' ')} UTC`
 
 const nameOf = ({ agent, profile, credentialId }: ChosenIds): string =>
   `${agent}${profile === null ? '' : ` (${profile})`}${credentialId === null ? '' : ` with credential ${credentialId}`}`

@@ -1,4 +1,5 @@
 import type { SessionSandbox } from '../../contract/sandbox.ts'
+import type { OnSilence } from '../../contract/silence.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../../async/serialQueue.ts'
 import { diffOf } from '../../domain/changes.ts'
@@ -8,7 +9,7 @@ import { append } from '../../events/outbox.ts'
 import { readCard } from '../../store/cards.ts'
 import { addUsage } from '../../store/credentials.ts'
 import type { Transaction } from '../../store/database.ts'
-import { readProject } from '../../store/projects.ts'
+import { readOnSilence, readProject } from '../../store/projects.ts'
 import { writeWithRetry } from '../../store/retry.ts'
 import { addSessionTokens, readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
 import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/waitingMessages.ts'
@@ -25,7 +26,7 @@ import { firstTurnPrompt, givenOf } from './firstTurnPrompt.ts'
 import type { SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunStopped } from './sessionEndings.ts'
-import { describeWait, type ModelWait } from './silenceWatch.ts'
+import { describeWait, type AgentWait } from './agentWait.ts'
 
 const countFilesTimeoutMs = 3000
 
@@ -127,14 +128,20 @@ export class SessionRecord {
   }
 
   /** Writes what the agent waits for by itself, which no turn depends on. */
-  readonly noteModelWait = (wait: ModelWait): void => {
+  noteWait({ lifeless, ...wait }: AgentWait): void {
     const write = async (tx: Transaction) => {
       const row = await this.#ownRow(tx)
-      if (row) await noteModelWait(tx, row, wait, describeWait(wait))
+      if (row)
+        await noteModelWait(tx, row, { ...wait, isLifeless: lifeless !== null }, describeWait({ ...wait, lifeless }))
     }
     void this.#inOrder(() => this.#write(write)).catch(() => {
       /* The session was deleted, or the server stops. */
     })
+  }
+
+  /** What the project does about an agent that shows no sign of life. */
+  onSilence(): Promise<OnSilence> {
+    return readOnSilence(this.#dependencies.db, this.id)
   }
 
   /** Adds a message of the board's to the transcript, after what `before` writes. @throws RunStopped */

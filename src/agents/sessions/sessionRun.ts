@@ -67,7 +67,7 @@ export class SessionRun {
     this.#processes = createAgentProcesses(dependencies, id, this.#stopped.signal)
     this.#commands = new RunCommands(this.#processes)
     this.#walls = new RunWalls(this.#record, dependencies.log)
-    this.#silence = new SilenceWatch(dependencies.config, this.#record.noteModelWait)
+    this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
     this.#questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state)
     this.over = this.#run()
   }
@@ -158,8 +158,10 @@ export class SessionRun {
     // The handoff was requested before the agent was ready.
     if (this.#pending.handoff && !isHandoff) void link.cancel()
     try {
-      // Nothing is known of a plain command while it runs.
-      const silent = link.exited && this.#silence.begin(link.stderrTail)
+      // A plain command tells no steps, and a person's terminal may stand still.
+      const silent =
+        this.purpose !== 'terminal' &&
+        this.#silence.begin({ stderrTail: link.stderrTail, tellsSteps: link.exited !== null })
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
       this.#silence.end()
       await transcript.settle()

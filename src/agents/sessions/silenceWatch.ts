@@ -1,56 +1,79 @@
 import type { ServerConfig } from '../../config/server.ts'
-import { AgentFailure, type RawUpdate } from '../link/agentLink.ts'
-import { reasonIn, toPlainLine } from '../link/failureReasons.ts'
-import { shownTime } from './chooseAgent.ts'
+import type { OnSilence } from '../../contract/silence.ts'
+import type { AgentFailure, RawUpdate } from '../link/agentLink.ts'
+import type { AgentProcesses } from './agentProcesses.ts'
+import {
+  failureNamedIn,
+  isSignOfModel,
+  lifelessAs,
+  noWait,
+  retryIn,
+  silentFailure,
+  type AgentWait,
+} from './agentWait.ts'
+import { ProcessorUse } from './processorUse.ts'
+import type { SessionRecord } from './sessionRecord.ts'
 
 const maxOpenCalls = 1000
-const maxTailLength = 400
-/** What shows that the model has answered. Other updates, and user_message_chunk, come from the agent's own program. */
-const modelKinds = new Set(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'])
-/** Copilot reports its retries as whole messages: "Info: Request failed due to a transient API error. Retrying..." */
-const retryMessage = /^(info|warning): [^\n]{0,200}\bretrying\b[^\n]{0,100}$/i
+/** So many times within the bound is looked at the processes of an agent that says nothing. */
+const looksABound = 20
+const maxMeasureMs = 60_000
+/** The part of the bound in which processes must have been looked at. */
+const minMeasured = 0.75
+const maxTitleLength = 500
 
-/** An agent's visible wait for its model within a turn. */
-export interface ModelWait {
-  /** Since when it has said nothing, as an ISO time; null before that is long. */
-  silentSince: string | null
-  /** Its own report of a retry. */
-  retrying: string | null
-}
 type Config = Pick<ServerConfig, 'agentQuietMs' | 'agentSilenceMs' | 'clock'>
-const noWait: ModelWait = { silentSince: null, retrying: null }
+interface Watched {
+  stderrTail(): string
+  /** Whether it says each step: then people are told when it may be waiting for its model. */
+  tellsSteps: boolean
+}
+type Processes = Pick<AgentProcesses, 'usage'>
+type Told = Pick<SessionRecord, 'noteWait' | 'onSilence'>
 
 /**
- * Watches whether an agent's model answers in a turn: agents retry for minutes, and most without a word. A running tool and a question
- * that waits for a person may take as long as they like.
+ * Watches an agent in a turn. Two things are told of it: that it waits for its model, as agents do that retry without a word, and that
+ * it shows no sign of life: it says nothing, and its processes do not use the processor. A tool that runs is a wait for no model, and
+ * life while it works. A question may wait for a person as long as it likes.
  */
 export class SilenceWatch {
-  readonly #openCalls = new Set<string>()
+  /** Tool calls by their ids, with what they are called. */
+  readonly #openCalls = new Map<string, string>()
   readonly #config: Config
-  readonly #onChange: (wait: ModelWait) => void
+  readonly #record: Told
+  readonly #use: ProcessorUse
   #questions = 0
   #timer: NodeJS.Timeout | undefined
+  /** When the agent last said something, and when something of it last worked. */
   #lastSignMs = 0
-  #told: ModelWait = noWait
-  #turn: { reject(failure: AgentFailure): void; stderrTail(): string } | undefined
+  #lastLifeMs = 0
+  /** Counts the looks, of which one may still read when the next begins. */
+  #looks = 0
+  #told = noWait
+  #turn: (Watched & { reject(failure: AgentFailure): void }) | undefined
 
-  constructor(config: Config, onChange: (wait: ModelWait) => void) {
+  constructor(config: Config, processes: Processes, record: Told) {
     this.#config = config
-    this.#onChange = onChange
+    this.#record = record
+    this.#use = new ProcessorUse(processes, config.agentSilenceMs)
   }
 
-  /** Begins a turn. The promise rejects, with AgentFailure usage_limit unless the agent named something else, when the agent waited for its model too long. */
-  begin(stderrTail: () => string): Promise<never> {
+  /**
+   * Begins a turn. The promise rejects with AgentFailure silent when the agent has shown no sign of life for too long and the project
+   * ends such turns, and with the reason that the agent itself has named when it waited for its model that long.
+   */
+  begin(watched: Watched): Promise<never> {
     return new Promise((_, reject) => {
       this.#openCalls.clear()
-      this.#turn = { reject, stderrTail }
+      this.#turn = { ...watched, reject }
       this.#sign()
-      this.#look()
+      void this.#look()
     })
   }
 
   end(): void {
     this.#turn = undefined
+    this.#looks++
     clearTimeout(this.#timer)
     this.#tell(noWait)
   }
@@ -63,16 +86,16 @@ export class SilenceWatch {
     const wasBusy = this.#isBusy
     noteCall(this.#openCalls, update)
     this.#sign()
-    if (wasBusy && !this.#isBusy) this.#look()
+    if (wasBusy && !this.#isBusy) void this.#look()
   }
 
   /** How many questions wait for a person. */
   setQuestions(open: number): void {
-    const wasBusy = this.#isBusy
+    const hadQuestions = this.#questions > 0
     this.#questions = open
-    if (!this.#turn || wasBusy === this.#isBusy) return
+    if (!this.#turn || hadQuestions === open > 0) return
     this.#sign()
-    this.#look()
+    void this.#look()
   }
 
   get #isBusy(): boolean {
@@ -80,79 +103,107 @@ export class SilenceWatch {
   }
 
   #sign(): void {
-    this.#lastSignMs = performance.now()
+    this.#lastSignMs = this.#lastLifeMs = performance.now()
+    this.#use.reset()
     if (this.#told === noWait) return
     this.#tell(noWait)
-    this.#look()
+    void this.#look()
   }
 
-  /** Reports or ends a wait that is due, and sets the timer for the next check. */
-  #look(): void {
+  /** Reports or ends what is due, and sets the timer for the next look. */
+  async #look(): Promise<void> {
     clearTimeout(this.#timer)
-    if (!this.#turn) return
-    const { agentQuietMs, agentSilenceMs, clock } = this.#config
-    const quietForMs = this.#isBusy ? 0 : performance.now() - this.#lastSignMs
-    if (agentSilenceMs > 0 && quietForMs >= agentSilenceMs)
-      return this.#turn.reject(failureOf(quietForMs, this.#told.retrying, this.#turn.stderrTail()))
-    if (quietForMs >= agentQuietMs && this.#told.silentSince === null)
-      this.#tell({ ...this.#told, silentSince: new Date(clock().getTime() - quietForMs).toISOString() })
-    const next = [this.#told.silentSince === null ? agentQuietMs : 0, agentSilenceMs].filter(ms => ms > 0)
-    if (next.length > 0)
-      this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.min(...next) - quietForMs)).unref()
+    const look = ++this.#looks
+    this.#lookAtModel()
+    await this.#lookForLife(look).catch(() => {
+      /* The next look tries again. */
+    })
+    const pauseMs = this.#looks === look ? this.#pauseMs() : undefined
+    if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#look(), Math.max(1, pauseMs)).unref()
   }
 
-  #tell(wait: ModelWait): void {
-    if (wait.silentSince === this.#told.silentSince && wait.retrying === this.#told.retrying) return
+  /** Until the next look; undefined where nothing becomes due before something happens. */
+  #pauseMs(): number | undefined {
+    const { agentQuietMs, agentSilenceMs } = this.#config
+    const now = performance.now()
+    const due = [
+      ...(this.#awaitsModel && this.#told.silentSince === null ? [this.#lastSignMs + agentQuietMs - now] : []),
+      ...(this.#mayBeLifeless ? [this.#measureMs] : []),
+      ...(this.#mayBeLifeless && !this.#told.lifeless ? [this.#lastLifeMs + agentSilenceMs - now] : []),
+    ]
+    return due.length > 0 ? Math.min(...due) : undefined
+  }
+
+  get #awaitsModel(): boolean {
+    return this.#turn?.tellsSteps === true && !this.#isBusy
+  }
+
+  get #mayBeLifeless(): boolean {
+    return this.#turn !== undefined && this.#config.agentSilenceMs > 0 && this.#questions === 0
+  }
+
+  get #measureMs(): number {
+    return Math.min(this.#config.agentSilenceMs / looksABound, maxMeasureMs)
+  }
+
+  #lookAtModel(): void {
+    if (!this.#turn || !this.#awaitsModel) return
+    const { agentQuietMs, agentSilenceMs } = this.#config
+    const quietForMs = performance.now() - this.#lastSignMs
+    const isOver = agentSilenceMs > 0 && quietForMs >= agentSilenceMs
+    const named = isOver ? failureNamedIn(this.#told.retrying, this.#turn.stderrTail(), quietForMs) : undefined
+    if (named) this.#fail(named)
+    else if (quietForMs >= agentQuietMs) this.#tell({ ...this.#told, silentSince: this.#silentSince() })
+  }
+
+  async #lookForLife(look: number): Promise<void> {
+    const signMs = this.#lastSignMs
+    const isCurrent = () => this.#looks === look && this.#lastSignMs === signMs && this.#mayBeLifeless
+    if (!this.#mayBeLifeless || performance.now() - this.#lastLifeMs < this.#measureMs) return
+    const { haveWorked, forMs } = await this.#use.measure()
+    if (!isCurrent()) return
+    if (haveWorked) {
+      this.#lastLifeMs = performance.now()
+      const silentSince = this.#awaitsModel ? this.#told.silentSince : null
+      return this.#tell({ ...this.#told, silentSince, lifeless: null })
+    }
+    const { agentSilenceMs } = this.#config
+    if (performance.now() - this.#lastLifeMs < agentSilenceMs) return
+    // A server that was itself held up has not seen what they did meanwhile.
+    if (!this.#told.lifeless && forMs < minMeasured * agentSilenceMs) return
+    const onSilence = await this.#record.onSilence()
+    if (isCurrent()) this.#lifeless(onSilence)
+  }
+
+  #lifeless(onSilence: OnSilence): void {
+    const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), this.#turn!.stderrTail())
+    const wait = { silentSince: this.#silentSince(), retrying: this.#told.retrying, lifeless }
+    if (onSilence === 'end') this.#fail(silentFailure(wait, performance.now() - this.#lastLifeMs))
+    else this.#tell(wait)
+  }
+
+  #silentSince(): string {
+    const quietForMs = performance.now() - this.#lastSignMs
+    return this.#told.silentSince ?? new Date(this.#config.clock().getTime() - quietForMs).toISOString()
+  }
+
+  #fail(failure: AgentFailure): void {
+    const turn = this.#turn
+    this.#turn = undefined
+    turn?.reject(failure)
+  }
+
+  #tell(wait: AgentWait): void {
+    const { silentSince, retrying, lifeless } = this.#told
+    if (wait.silentSince === silentSince && wait.retrying === retrying && !wait.lifeless === !lifeless) return
     this.#told = wait
-    this.#onChange(wait)
+    this.#record.noteWait(wait)
   }
 }
 
-function noteCall(open: Set<string>, { sessionUpdate, toolCallId, status }: RawUpdate): void {
+function noteCall(open: Map<string, string>, { sessionUpdate, toolCallId, status, title }: RawUpdate): void {
   if (!sessionUpdate.startsWith('tool_call') || typeof toolCallId !== 'string') return
   if (status === 'completed' || status === 'failed') open.delete(toolCallId)
-  else if (open.size < maxOpenCalls) open.add(toolCallId)
+  else if (open.has(toolCallId) || open.size < maxOpenCalls)
+    open.set(toolCallId, typeof title === 'string' ? title.slice(0, maxTitleLength) : (open.get(toolCallId) ?? ''))
 }
-
-const isSignOfModel = ({ sessionUpdate, used }: RawUpdate): boolean =>
-  modelKinds.has(sessionUpdate) || (sessionUpdate === 'usage_update' && typeof used === 'number' && used > 0)
-
-/** The message for people about a wait; null where there is none. */
-export const describeWait = ({ silentSince, retrying }: ModelWait): string | null =>
-  [
-    retrying && `It tries again by itself: ${retrying}`,
-    silentSince && `It has said nothing since ${shownTime(silentSince)}: it may be waiting for its model.`,
-  ]
-    .filter(Boolean)
-    .join(' ') || null
-
-/** The report of a retry in an update: Codex in its metadata, Copilot as a message. */
-function retryIn({ sessionUpdate, _meta, content }: RawUpdate): string | undefined {
-  const { text } = record(content)
-  if (sessionUpdate === 'agent_message_chunk' && typeof text === 'string')
-    return retryMessage.test(text.trim()) ? toPlainLine(text) : undefined
-  const { message, additionalDetails, willRetry } = record(record(record(_meta).codex).error)
-  if (willRetry !== true || typeof message !== 'string') return undefined
-  return toPlainLine(typeof additionalDetails === 'string' ? `${message} (${additionalDetails})` : message)
-}
-
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-function failureOf(quietForMs: number, retrying: string | null, stderr: string): AgentFailure {
-  const wrote = toPlainLine(stderr.slice(-maxTailLength))
-  return new AgentFailure(
-    // Most agents retry without a word, and what they retry is mostly a limit: the project says whether the card waits for it.
-    reasonIn(retrying ?? stderr) ?? 'usage_limit',
-    [
-      `The agent has shown no sign of its model for ${lengthOf(quietForMs)}, so its turn was ended.`,
-      retrying && `It said: ${retrying}`,
-      wrote && `It wrote: ${wrote}`,
-    ]
-      .filter(Boolean)
-      .join(' '),
-  )
-}
-
-const lengthOf = (ms: number): string =>
-  ms < 90_000 ? `${Math.round(ms / 1000)} seconds` : `${Math.round(ms / 60_000)} minutes`

@@ -70,6 +70,7 @@ export async function startRealBoard(
   await board.start()
   const path = makeRepository(join(root, 'repository'))
   const { id: projectId } = await board.client.projects.create({ name: 'Real', path })
+  await board.client.projects.update({ id: projectId, onSilence: 'end' })
   const [backlog, active, done] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [
     string,
     string,

@@ -146,6 +146,7 @@ export const examples = (seed: Seed): Examples => {
         effort: 'high',
         worktree: { setup: 'npm ci', ports: 2, copiedFiles: ['.env'] },
         approvalPolicy: { default: 'ask', allow: ['git status'], refuse: ['git push'] },
+        onSilence: 'end',
         usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
       },
       delete: { id: projectId },
