@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
@@ -27,6 +29,7 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
     })
     await client.columns.update({ projectId, columnId: card.columnId, name: hostile.slice(0, 60) })
     await client.scripts.create({ projectId, name: hostile.slice(0, 60), command: 'true' })
+    writeFileSync(join(board.path, 'board.json'), JSON.stringify({ setup: hostile, copiedFiles: [hostile] }))
     const at = `#/projects/${projectId}`
     const cardAt = `${at}/cards/${id}`
     places = ['#/', at, `${at}/beside/${id}`, cardAt, `${cardAt}/transcript`, `${cardAt}/changes`, `${at}/assistant`]

@@ -1,3 +1,4 @@
+import { Fragment } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { say } from '../app/messages.ts'
@@ -77,38 +78,40 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
           {commands.map(
             ([name, label]) =>
               settings[name] !== '' && (
-                <div key={name}>
+                <Fragment key={name}>
                   <dt>{label}</dt>
                   <dd>
                     <code>{settings[name]}</code>
                   </dd>
-                </div>
+                </Fragment>
               ),
           )}
           {settings.copiedFiles.length > 0 && (
-            <div>
+            <>
               <dt>Copies</dt>
               <dd>{settings.copiedFiles.join(', ')}</dd>
-            </div>
+            </>
           )}
         </dl>
       )}
-      {mayWork && settings && !agreed && (
-        <Button
-          isMain
-          onClick={() =>
-            confirm({
-              title: 'Agree to board.json?',
-              text: 'Cards of this project run these commands from now on, in the sandbox of the agents.',
-              submit: 'Agree',
-              run: agree,
-            })
-          }
-        >
-          Agree to this version
-        </Button>
-      )}
-      {mayWork && agreed && <Button onClick={withdraw}>Withdraw the agreement</Button>}
+      <div className="buttons">
+        {mayWork && settings && !agreed && (
+          <Button
+            isMain
+            onClick={() =>
+              confirm({
+                title: 'Agree to board.json?',
+                text: 'Cards of this project run these commands from now on, in the sandbox of the agents.',
+                submit: 'Agree',
+                run: agree,
+              })
+            }
+          >
+            Agree to this version
+          </Button>
+        )}
+        {mayWork && agreed && <Button onClick={withdraw}>Withdraw the agreement</Button>}
+      </div>
     </div>
   )
 }
