@@ -20,6 +20,7 @@ import {
   type Shadow,
   type ShadowState,
 } from './shadow.ts'
+import { transferPrefix } from './shadowObjects.ts'
 import { refreshRefs } from './shadowRefs.ts'
 import { inFolder, writeUntrusted } from './untrustedFiles.ts'
 
@@ -27,6 +28,9 @@ import { inFolder, writeUntrusted } from './untrustedFiles.ts'
 const storeName = 'board-objects'
 const maxStores = 16
 const staleLockMs = 60_000
+/** Longer than a transfer takes at most. */
+const staleTransferMs = 60 * 60_000
+const unfinishedEnding = '.unfinished'
 
 /** How an agent sees its folder and Git. `mounts` make the folder writable; they come after those of what lies around it. */
 export interface GitView {
@@ -48,6 +52,7 @@ export async function openGitView(folder: string, branch: string | null): Promis
   if ((await kindOf(join(worktree.commonDir, 'reftable'))) !== 'nothing')
     throw new Problem('CONFLICT', 'The repository keeps its branches as a reftable, which cannot be walled in.')
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
+    await dropUnfinished(worktree.commonDir)
     const shadow = (await shadowOf(worktree)) ?? (await makeShadow(worktree, branch))
     await refresh(shadow, branch)
     return mountsOf(shadow, real)
@@ -75,10 +80,10 @@ async function projectFolder(folder: string): Promise<GitView | LinkedWorktree> 
 
 async function makeShadow(worktree: LinkedWorktree, branch: string | null): Promise<Shadow> {
   const folder = join(shadowsOf(worktree.commonDir), basename(worktree.gitDir))
-  const unfinished = `${folder}.unfinished`
+  const unfinished = folder + unfinishedEnding
   const left = await readState(folder)
   if (left) await bringOut(worktree, folder, left)
-  await Promise.all([removeFolder(folder), removeFolder(unfinished)])
+  await removeFolder(folder)
   const shadow = placeShadow(worktree, unfinished, {
     worktree: worktree.topLevel,
     branch,
@@ -117,7 +122,7 @@ async function refresh(shadow: Shadow, branch: string | null): Promise<void> {
   if (tip !== undefined && (isSwitched || result !== 'refused')) state.tip = tip
   await copyFiles(shadow)
   await refreshRefs(shadow, result !== 'refused' || isSwitched ? tip : undefined)
-  await dropStaleLocks(shadow)
+  await dropStale(shadow)
   await writeState(shadow.folder, state)
 }
 
@@ -139,8 +144,17 @@ async function copyFiles({ commonDir, gitDir, common, admin, state }: Shadow): P
   }
 }
 
-/** Removes what a Git that was killed has left behind. */
-async function dropStaleLocks({ common, admin }: Shadow): Promise<void> {
+/** Removes what a server that was killed has begun. With the repository's lock held nobody else is at it. */
+async function dropUnfinished(commonDir: string): Promise<void> {
+  const names = await readdir(shadowsOf(commonDir)).catch(() => [])
+  for (const name of names.filter(each => each.endsWith(unfinishedEnding)))
+    await removeFolder(join(shadowsOf(commonDir), name))
+}
+
+/** Removes what a Git or a server that was killed has left behind. */
+async function dropStale({ folder: own, common, admin }: Shadow): Promise<void> {
+  for (const name of (await readdir(own)).filter(each => each.startsWith(transferPrefix)))
+    if (Date.now() - (await stat(join(own, name))).mtimeMs > staleTransferMs) await removeFolder(join(own, name))
   for (const folder of ['.', admin])
     await inFolder(common, folder, async at => {
       for (const name of (await readdir(at)).filter(each => each.endsWith('.lock') || each === 'gc.pid')) {

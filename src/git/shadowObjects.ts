@@ -5,6 +5,7 @@ import { writeGitFolder } from './gitFolder.ts'
 import type { Shadow } from './shadow.ts'
 import { copyPlain, inFolder } from './untrustedFiles.ts'
 
+export const transferPrefix = 'transfer-'
 const timeoutMs = 5 * 60_000
 const maxRefsBytes = 64 * 1024 * 1024
 const maxShallowBytes = 64 * 1024 * 1024
@@ -46,7 +47,7 @@ export async function transferFrom<T>(
   id: string,
   work: (transfer: Transfer) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(shadow.folder, 'transfer-'))
+  const folder = await mkdtemp(join(shadow.folder, transferPrefix))
   try {
     const format = id.length === 64 ? 'sha256' : undefined
     const objects = join(shadow.commonDir, 'objects')

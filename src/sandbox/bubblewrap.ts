@@ -39,14 +39,22 @@ export function bubblewrapCommand(
     '--proc',
     '/proc',
     ...kernelControls.flatMap(path => ['--ro-bind-try', path, path]),
-    ...['/tmp', '/var/tmp', '/run/user', policy.home].flatMap(emptyFolder),
+    ...['/tmp', '/var/tmp', '/dev/shm', '/run/user', policy.home].flatMap(emptyFolder),
     ...policy.mounts.flatMap(mountArguments),
+    // These are in memory without a bound, and what only hides something needs no room at all.
+    ...['/', '/dev', ...hidingFolders([...system, ...policy.mounts])].flatMap(target => ['--remount-ro', target]),
     '--chdir',
     cwd,
     '--',
     ...argv,
   ]
 }
+
+/** The empty folders that nothing else was mounted on later. */
+const hidingFolders = (parts: readonly SystemPart[]): string[] =>
+  parts
+    .filter(({ kind, target }, at) => kind === 'tmpfs' && parts.findLastIndex(part => part.target === target) === at)
+    .map(({ target }) => target)
 
 const emptyFolder = (target: string): string[] => ['--size', String(temporaryBytes), '--tmpfs', target]
 

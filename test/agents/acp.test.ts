@@ -200,7 +200,7 @@ describe('a session', () => {
     ['session/resume', { FIXTURE_RESUME: '1' }],
     ['session/load where session/resume is only announced', { FIXTURE_RESUME: 'announced' }],
   ])('goes on by %s, and nothing of its past is told again', async (_, env) => {
-    const sessions = { FIXTURE_SESSIONS: room.cwd, ...env }
+    const sessions = { FIXTURE_STATE: room.cwd, ...env }
     const first = await room.open('resumable', sessions)
     expect(first.capabilities.resume).toBe(true)
     const { sessionId } = await first.start()
@@ -214,7 +214,7 @@ describe('a session', () => {
   })
 
   test('that the agent no longer knows is opened anew', async () => {
-    const link = await room.open('resumable', { FIXTURE_SESSIONS: room.cwd })
+    const link = await room.open('resumable', { FIXTURE_STATE: room.cwd })
     const { sessionId, resumed } = await link.start('gone')
     expect([resumed, sessionId === 'gone']).toEqual([false, false])
     await link.prompt('hello')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
-import { databaseOptions, onLibsqlServer, untilOnDuty } from '../support/servers/testBoard.ts'
+import { databaseOptions, onLibsqlServer, testSandbox, untilOnDuty } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { processesWith } from '../support/processes/trees.ts'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
       '3',
       ...(await databaseOptions(dataDir)),
     ],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root, BOARD_SANDBOX: 'off' } },
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: root, BOARD_SANDBOX: testSandbox } },
   ))
   await eventually('daemon.json', () => existsSync(join(dataDir, 'daemon.json')) || child.exitCode !== null, 20_000)
   const { url, token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
@@ -73,7 +73,7 @@ beforeAll(async () => {
       setsid: { fixture: 'setsid-grandchild' },
       asking: { fixture: 'permission-first' },
       looking: { fixture: 'blocks', env: { FIXTURE_LOADS: '1' } },
-      resumable: { fixture: 'resumable', env: { FIXTURE_SESSIONS: root } },
+      resumable: { fixture: 'resumable' },
     },
     mark,
   )

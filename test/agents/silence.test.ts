@@ -13,6 +13,7 @@ const flag = (name: string) => join(folder, name)
 const raise = (path: string) => writeFileSync(path, '')
 const waits = (kind: string, more: Record<string, string> = {}) => ({
   fixture: 'waits-for-model',
+  state: [folder],
   env: { FIXTURE_WAIT: kind, ...more },
 })
 
@@ -32,6 +33,7 @@ beforeAll(async () => {
       question: waits('question'),
       command: {
         protocol: 'command',
+        state: [folder],
         command: ['sh', '-c', `until [ -e '${flag('command')}' ]; do sleep 0.2; done; echo done; echo {prompt}`],
       },
     },

@@ -11,7 +11,7 @@ const counts = mkdtempSync(join(tmpdir(), 'board-limits-'))
 /** An agent that reaches its limit as often as that. */
 const limited = (saying: string, times = 1, more: Record<string, string> = {}): FixtureAgent => ({
   fixture: 'limited-at-first',
-  env: { FIXTURE_COUNT: join(counts, randomUUID()), FIXTURE_TIMES: String(times), FIXTURE_SAYING: saying, ...more },
+  env: { FIXTURE_COUNT: `count-${randomUUID()}`, FIXTURE_TIMES: String(times), FIXTURE_SAYING: saying, ...more },
   credentials: { anthropic: { key: 'ANTHROPIC_API_KEY' } },
 })
 const timing = { firstMs: 50, maxMs: 200, repeatMs: 1 }

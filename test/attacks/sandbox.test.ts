@@ -15,7 +15,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
-import { slowdown } from '../support/waiting/eventually.ts'
+import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 const secret = 'what nobody may read'
@@ -29,6 +29,11 @@ const needRoot = [
   'mount something',
   'change the root folder',
   'make a device',
+  'trace another process',
+  'make a control group',
+  'push characters into a terminal of others',
+  'fill the folder of devices without a bound',
+  'fill the root folder without a bound',
   "change the machine's name",
   'have any capability',
 ]
@@ -137,6 +142,8 @@ async function keepAlive(worktree: string, results: Record<string, boolean>): Pr
   const until = performance.now() + 500 * slowdown()
   while (performance.now() < until && isAlive().includes(false)) await delay(20)
   for (const [index, alive] of isAlive().entries()) results[names[index]!] = alive
+  // It would go on while the folder is removed.
+  writeFileSync(join(worktree, 'stop'), '')
 }
 
 interface Victims {
@@ -144,6 +151,8 @@ interface Victims {
   victimPid: number
   segment: number
   socket: string
+  /** A terminal of theirs. */
+  terminal: string
   loopbackPort: number
   close(): Promise<void>
 }
@@ -152,6 +161,7 @@ interface Victims {
 async function openVictims(): Promise<Victims> {
   const mark = `mark${process.pid}${Date.now()}`
   const victim: ChildProcess = spawn('/bin/sh', ['-c', 'sleep 1000', `victim-${mark}`], { stdio: 'ignore' })
+  const { terminal, script } = await openTerminal()
   const socket = join(home, `${mark}.sock`)
   const listen = (where: string | number) =>
     new Promise<Server>(done => {
@@ -166,14 +176,30 @@ async function openVictims(): Promise<Victims> {
     victimPid: victim.pid!,
     segment,
     socket,
+    terminal,
     loopbackPort: (servers[2]!.address() as { port: number }).port,
     close: async () => {
       victim.kill('SIGKILL')
+      script.kill('SIGKILL')
       execFileSync('ipcrm', ['-m', String(segment)])
       await Promise.all(servers.map(server => new Promise(done => server.close(done))))
     },
   }
 }
+
+/** A terminal in which somebody works. */
+async function openTerminal(): Promise<{ terminal: string; script: ChildProcess }> {
+  const file = join(home, 'terminal')
+  const script = spawn('script', ['-qc', `tty > '${file}'; exec sleep 1000`, '/dev/null'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const terminal = await eventually('a terminal', () => existsSync(file) && readFileSync(file, 'utf8').trim())
+  return { terminal: String(terminal), script }
+}
+
+/** Where this account may make a control group, if anywhere. */
+const controlGroups =
+  ['/sys/fs/cgroup/unified', '/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find(path => existsSync(path)) ?? '/sys/fs/cgroup'
 
 /** A project with branches, a tag and the attacker's program. */
 function makeTarget(path: string): string {
@@ -237,6 +263,7 @@ async function placeAims(board: AgentBoard, { close: _, ...victims }: Victims) {
     ...victims,
     secret,
     home,
+    controlGroups,
     homeFile: join(home, 'secret'),
     dataDir: board.dataDir,
     besideFile: join(board.dataDir, 'beside'),

@@ -5,11 +5,13 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { configure, fixtureState, makeRepository } from '../support/agents/agentBoard.ts'
 import { onLibsqlServer } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { processesWith } from '../support/processes/trees.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { leftBehind } from '../support/sandbox/leftBehind.ts'
 import { createDice } from './dice.ts'
 
 /** BOARD_TEST_ROUNDS=50 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
@@ -25,10 +27,11 @@ const untimely = ['AGENT_ALREADY_RUNNING', 'AGENT_NOT_RUNNING']
 
 const root = mkdtempSync(join(tmpdir(), 'board-orphans-'))
 const dataDir = join(root, 'data')
-const ledger = join(root, 'ledger')
+const ledger = join(fixtureState(dataDir), 'ledger')
 const mark = randomUUID()
 const dice = createDice(seed)
-const board = boardProcess(dataDir, { HOME: root }, ['--agent-slots', '4'])
+const board = boardProcess(dataDir, { HOME: root, BOARD_SANDBOX: 'auto' }, ['--agent-slots', '4'])
+const repository = join(root, 'repository')
 const restless = (env: Record<string, string>) => ({ fixture: 'restless', env: { FIXTURE_LEDGER: ledger, ...env } })
 const agents = {
   short: restless({ FIXTURE_TURN_MS: '400' }),
@@ -43,8 +46,7 @@ let columns: { backlog: string; active: string }
 beforeAll(async () => {
   configure(dataDir, agents, mark)
   await board.start()
-  projectId = (await board.client.projects.create({ name: 'Orphans', path: makeRepository(join(root, 'repository')) }))
-    .id
+  projectId = (await board.client.projects.create({ name: 'Orphans', path: makeRepository(repository) })).id
   const [backlog, active] = (await board.client.columns.list({ projectId })).map(({ id }) => id) as [string, string]
   columns = { backlog, active }
 })
@@ -54,6 +56,7 @@ afterAll(async () => {
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
+const left = () => leftBehind(dataDir, repository, board.pid)
 const listed = () => board.client.cards.list({ projectId })
 type Step = (client: Client, cardId: string) => Promise<unknown>
 const steps: Record<string, Step> = {
@@ -63,6 +66,18 @@ const steps: Record<string, Step> = {
   retry: (client, cardId) => client.agents.retry({ projectId, cardId }),
   leave: (client, cardId) => client.cards.move({ projectId, cardId, columnId: columns.backlog }),
   enter: (client, cardId) => client.cards.move({ projectId, cardId, columnId: columns.active }),
+}
+
+/** Has what starts from now on run in the sandbox, with one network or the other, or without it. Returns which. */
+async function raiseWalls(): Promise<string> {
+  const sandbox = dice.pick([
+    { walls: 'off', network: 'full' },
+    { walls: 'require', network: 'full' },
+    { walls: 'require', network: 'none' },
+  ] as const)
+  if (!hasBubblewrap) return 'off'
+  await board.client.projects.update({ id: projectId, sandbox })
+  return sandbox.walls === 'off' ? 'off' : `walls ${sandbox.network}`
 }
 
 /** Does a random thing. Returns what it was. */
@@ -153,9 +168,22 @@ test(
   `no agent, tool or change is lost in ${rounds} rounds of random starts, messages, cancels, relaunches and kills (seed ${seed})`,
   async () => {
     const all: string[] = []
+    // However busy the machine is, one has written something.
+    const { id: first } = await board.client.cards.create({
+      projectId,
+      title: 'short',
+      prompt: 'Work.',
+      columnId: columns.active,
+      agent: 'short',
+    })
+    await eventually(
+      'the first lines',
+      async () => (await board.client.cards.get({ projectId, cardId: first })).status === 'completed',
+    )
     for (let round = 1; round <= rounds; round++) {
       const told: string[] = []
       try {
+        told.push(await raiseWalls())
         for (let left = dice.between(3, 8); left > 0; left--) {
           told.push(await step())
           await delay(dice.between(0, 400))
@@ -180,6 +208,9 @@ test(
         ).toEqual([])
         expect(await board.client.agents.active({ projectId })).toEqual([])
         expect(lostLines()).toEqual([])
+        await eventually('nothing left of the sandbox', () => left().length === 0).catch(() =>
+          expect(left()).toEqual([]),
+        )
         all.push(...told)
       } catch (error) {
         throw new Error(

@@ -260,6 +260,18 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     expect(tip('mine/too')).toBe(work)
   })
 
+  test('what a server that was killed has begun is gone once a session opens', async () => {
+    const shadows = join(gitDir(), 'board')
+    const [own] = readdirSync(shadows)
+    const [unfinished, old, young] = ['gone.unfinished', `${own}/transfer-old`, `${own}/transfer-young`].map(name =>
+      join(shadows, name),
+    )
+    for (const folder of [unfinished!, old!, young!]) mkdirSync(folder)
+    utimesSync(old!, new Date(0), new Date(0))
+    await openSession(worktree, branch)
+    expect([unfinished!, old!, young!].map(folder => existsSync(folder))).toEqual([false, false, true])
+  })
+
   test('a lock that was left behind an hour ago is no hindrance', async () => {
     const common = join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
     const locks = [

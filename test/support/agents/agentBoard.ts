@@ -20,6 +20,8 @@ export interface FixtureAgent {
   protocol?: 'acp' | 'command'
   command?: readonly string[]
   credentials?: Record<string, { key: string; model?: string }>
+  /** Folders that a sandbox leaves it, beside its own. */
+  state?: readonly string[]
 }
 
 /** A server whose agents are fixtures, and a project in a Git repository with columns Backlog, In Progress, Done. */
@@ -98,18 +100,25 @@ export async function startAgentBoard(
   }
 }
 
+/** Where fixture agents keep what outlives them: their state, which a sandbox leaves them. */
+export const fixtureState = (dataDir: string): string => `${dataDir}-state`
+
 /** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const configured = Object.entries(agents).map(([id, { fixture: name, env, protocol, command, credentials }]) => [
-    id,
-    {
-      command: command ?? [process.execPath, fixture(name!)],
-      env: { ...env, FIXTURE_MARK: mark },
-      ...(protocol && { protocol }),
-      ...(credentials && { credentials }),
-    },
-  ])
+  const state = fixtureState(dataDir)
+  for (const folder of [dataDir, state]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const configured = Object.entries(agents).map(
+    ([id, { fixture: name, env, protocol, command, credentials, state: shared = [] }]) => [
+      id,
+      {
+        command: command ?? [process.execPath, fixture(name!)],
+        env: { ...env, FIXTURE_MARK: mark, FIXTURE_STATE: state },
+        state: [state, ...shared],
+        ...(protocol && { protocol }),
+        ...(credentials && { credentials }),
+      },
+    ],
+  )
   writeFileSync(
     join(dataDir, 'config.json'),
     JSON.stringify({ agents: { ...withheldAgents, ...Object.fromEntries(configured) } }),

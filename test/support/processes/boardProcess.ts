@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createClient, type Client } from '../../../src/client/index.ts'
-import { databaseOptions, untilOnDuty } from '../servers/testBoard.ts'
+import { databaseOptions, testSandbox, untilOnDuty } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 
 /** The built program as a server: a process of its own, which can be killed and started again on its data folder. */
@@ -55,7 +55,7 @@ export function boardProcess(
           ...args,
           ...(await databaseOptions(dataDir)),
         ],
-        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', BOARD_SANDBOX: 'off', ...env } },
+        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', BOARD_SANDBOX: testSandbox, ...env } },
       ))
       started.stderr!.on('data', (chunk: Buffer) => {
         board.stderr += String(chunk)

@@ -14,6 +14,9 @@ import { eventually } from '../waiting/eventually.ts'
 import { provideDatabase } from './migratedDatabase.ts'
 import { patientClient, patientReply } from './patience.ts'
 
+/** How servers of tests keep agents apart unless a test says so itself: BOARD_TEST_SANDBOX=on has all of them in the sandbox. */
+export const testSandbox = process.env.BOARD_TEST_SANDBOX === 'on' ? 'require' : 'off'
+
 /** A real server on a data folder and a port of its own. */
 export interface TestBoard {
   url: string
@@ -59,8 +62,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const server = await startServer(
     {
       ...serverDefaults,
-      // npm run test:sandbox runs the tests of agents in walls once more.
-      sandbox: process.env.BOARD_TEST_SANDBOX === 'on' ? 'require' : 'off',
+      sandbox: testSandbox,
       port: 0,
       logLevel: 'error',
       allowPrivateWebhooks: true,
