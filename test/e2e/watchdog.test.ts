@@ -27,7 +27,7 @@ const boards: Watched[] = []
 let one: Watched
 
 async function startBoard(): Promise<Watched> {
-  const root = mkdtempSync(join(tmpdir(), 'board-watchdog-'))
+  const root = mkdtempSync(join(tmpdir(), 'board-watched-'))
   const [dataDir, mark] = [join(root, 'data'), randomUUID()]
   const board = boardProcess(dataDir, { HOME: root }, ['--agent-slots', '4', '--log-level', 'warn'])
   configure(dataDir, { setsid: { fixture: 'setsid-grandchild' }, deaf: { fixture: 'ignores-term' } }, mark)
@@ -40,7 +40,8 @@ async function startBoard(): Promise<Watched> {
     board,
     root,
     card: cardId => board.client.cards.get({ projectId, cardId }),
-    processes: () => processesWith(mark).filter(isAlive),
+    // Those of bubblewrap keep a session's namespace.
+    processes: () => processesWith(mark).filter(pid => isAlive(pid) && !commandLine(pid).startsWith('bwrap')),
     watchdog: () => childrenOf(board.pid).find(pid => commandLine(pid).includes(watchdogWord)),
     begin: async agent => {
       const { id } = await board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId, agent })
