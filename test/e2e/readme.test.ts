@@ -13,7 +13,14 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { boardLines, parsed } from '../support/commands/shellLines.ts'
 
 /** The pages whose lines somebody types, in the order in which they are read. */
-const pages = ['README.md', 'docs/operations.md', 'docs/several-machines.md', 'docs/figures.md', 'docs/sandbox.md', 'CONTRIBUTING.md']
+const pages = [
+  'README.md',
+  'docs/operations.md',
+  'docs/several-machines.md',
+  'docs/figures.md',
+  'docs/sandbox.md',
+  'CONTRIBUTING.md',
+]
 /** What no test can run here, and why. */
 const notRun: Record<string, string> = {
   'npm run': 'a measurement takes minutes',

@@ -55,7 +55,10 @@ export function boardProcess(
           ...args,
           ...(await databaseOptions(dataDir)),
         ],
-        { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '', BOARD_SANDBOX: testSandbox, ...env } },
+        {
+          stdio: ['ignore', 'ignore', 'pipe'],
+          env: { PATH: process.env.PATH ?? '', BOARD_SANDBOX: testSandbox, ...env },
+        },
       ))
       started.stderr!.on('data', (chunk: Buffer) => {
         board.stderr += String(chunk)
