@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Count, integer, text, Time } from './fields.ts'
+import { integer, text, Time } from './fields.ts'
 
 /** A shell command; empty: none. */
 const Command = text(0, 4096)
@@ -36,18 +36,19 @@ const fields = {
   minutes: Minutes,
 }
 
+const own = {
+  setup: v.nullable(Command),
+  beforeRun: v.nullable(Command),
+  afterRun: v.nullable(Command),
+  cleanup: v.nullable(Command),
+  preview: v.nullable(Command),
+  subfolder: v.nullable(Subfolder),
+  ports: v.nullable(Ports),
+  minutes: v.nullable(Minutes),
+  copiedFiles: CopiedFiles,
+}
 /** A project's own settings. null: what its `board.json` says; copied files are those of both. */
-export const WorktreeSettings = v.object({
-  setup: v.nullable(v.string()),
-  beforeRun: v.nullable(v.string()),
-  afterRun: v.nullable(v.string()),
-  cleanup: v.nullable(v.string()),
-  preview: v.nullable(v.string()),
-  subfolder: v.nullable(v.string()),
-  ports: v.nullable(Count),
-  minutes: v.nullable(Count),
-  copiedFiles: v.array(v.string()),
-})
+export const WorktreeSettings = v.object(own)
 export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
 export const defaultWorktree: Omit<WorktreeSettings, 'copiedFiles'> = {
   setup: null,
@@ -60,17 +61,7 @@ export const defaultWorktree: Omit<WorktreeSettings, 'copiedFiles'> = {
   minutes: null,
 }
 /** What is left out stays as it is. */
-export const ChangedWorktree = v.strictObject({
-  setup: v.optional(v.nullable(Command)),
-  beforeRun: v.optional(v.nullable(Command)),
-  afterRun: v.optional(v.nullable(Command)),
-  cleanup: v.optional(v.nullable(Command)),
-  preview: v.optional(v.nullable(Command)),
-  subfolder: v.optional(v.nullable(Subfolder)),
-  ports: v.optional(v.nullable(Ports)),
-  minutes: v.optional(v.nullable(Minutes)),
-  copiedFiles: v.optional(CopiedFiles),
-})
+export const ChangedWorktree = v.partial(v.strictObject(own))
 
 /** `board.json` in a project's folder. */
 export const BoardFile = v.strictObject({
