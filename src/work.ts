@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
+import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/worktreeCleanup.ts'
 import { removeLeftCopies } from './agents/sessions/promptFiles.ts'
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
@@ -16,6 +17,7 @@ import { createMonitors, recoverMonitors, type Monitors } from './monitors/monit
 import { createNotifier, type Notifier } from './notifications/notifier.ts'
 import { createGuardedConnect } from './egress/guardedConnect.ts'
 import type { EgressPolicy } from './egress/egressPolicy.ts'
+import { createPreviews, type Previews } from './previews/previews.ts'
 import { endLeftovers } from './process/leftovers.ts'
 import { createProcessTrees } from './process/spawn.ts'
 import { createWatchdog } from './process/watchdog.ts'
@@ -33,7 +35,7 @@ export interface Reach {
   acceptForBoard(socket: Socket): void
 }
 
-/** What runs without a request: agents, monitors, scripts, webhooks and notifications. */
+/** What runs without a request: agents, monitors, scripts, previews, webhooks and notifications. */
 export interface Work {
   catalogue: Catalogue
   /** Keeps agents apart. */
@@ -46,18 +48,24 @@ export interface Work {
   monitors: Monitors
   /** Runs scripts. */
   scripts: ScriptRunner
+  /** Serves worktrees. */
+  previews: Previews
+  /** Runs what projects say is to run before a worktree is removed. */
+  cleanup: WorktreeCleanup
   /** Tells receivers what happens. */
   webhooks: Webhooks
   /** Tells people what they want to hear of. */
   notifier: Notifier
   /**
-   * Takes up agents, monitors and scripts, which reach the server at this address; connections out of a sandbox go to `acceptForBoard`. With a shared database it does so while this
+   * Takes up agents, monitors, scripts and previews, which reach the server at this address; connections out of a sandbox go to `acceptForBoard`. With a shared database it does so while this
    * daemon has the duty; `onRelieved` is called when another one has taken a duty over.
    */
   startWork(reach: Reach, onRelieved: () => void): void
   /** Ends it, with webhooks and notifications. */
   stopWork(): Promise<void>
 }
+
+type Runners = Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'previews' | 'cleanup' | 'webhooks' | 'notifier'>
 
 interface Parts {
   config: ServerConfig
@@ -85,9 +93,12 @@ export async function createWork(parts: Parts): Promise<Work> {
   const agentChecks = createAgentChecks(running)
   const monitors = createMonitors({ db: machineDb, processTrees, outbox, config })
   const scripts = createScriptRunner(machineDb, processTrees)
+  const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, connect })
+  const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, connect })
   const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const notifier = createNotifier({ db: boardDb, outbox, webhooks })
-  const stages = stagesOf({ supervisor, monitors, scripts, webhooks, notifier }, machineDb, config.dataDir, logs)
+  const runners = { supervisor, monitors, scripts, previews, cleanup, webhooks, notifier }
+  const stages = stagesOf(runners, machineDb, config.dataDir, logs)
   if (!db.isShared) {
     await stages.endEarlier()
     // Before the first request, so that no event is committed that its reader does not know of.
@@ -104,24 +115,13 @@ export async function createWork(parts: Parts): Promise<Work> {
     catalogue,
     sandbox,
     agentChecks,
-    supervisor,
-    monitors,
-    scripts,
-    webhooks,
-    notifier,
+    ...runners,
     startWork: (reach, onRelieved) =>
       db.isShared
         ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, from(logs.log, 'daemons'))
         : stages.startRunners(reach),
     stopWork: async () => {
-      await Promise.all([
-        agentChecks.stop(),
-        supervisor.stop(),
-        monitors.stop(),
-        scripts.stop(),
-        notifier.stop(),
-        webhooks.stop(),
-      ])
+      await Promise.all([agentChecks, ...Object.values(runners)].map(each => each.stop()))
       watchdog?.close()
     },
   }
@@ -131,13 +131,7 @@ const openWatchdog = ({ watchdogProgram }: ServerConfig, logs: Logs) =>
   watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, from(logs.log, 'processes'))
 
 const stagesOf = (
-  {
-    supervisor,
-    monitors,
-    scripts,
-    webhooks,
-    notifier,
-  }: Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'webhooks' | 'notifier'>,
+  { supervisor, monitors, scripts, previews, cleanup, webhooks, notifier }: Runners,
   db: Database,
   dataDir: string,
   { log }: Logs,
@@ -154,6 +148,8 @@ const stagesOf = (
     supervisor.start(url, from(log, 'agents'), acceptForBoard)
     monitors.start(url, from(log, 'monitors'))
     scripts.start(url, from(log, 'scripts'))
+    previews.open(url, from(log, 'previews'), acceptForBoard)
+    cleanup.open(url, from(log, 'worktrees'), acceptForBoard)
   },
   startNotifiers: () => {
     webhooks.start(from(log, 'webhooks'))

@@ -12,6 +12,7 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['diff merge approve summary', () => import('./cards-changes.ts')],
   ['review', () => import('./cards-review.ts')],
   ['worktree checkout', () => import('./cards-worktree.ts')],
+  ['preview', () => import('./cards-preview.ts')],
   ['archive unarchive complete delete restore', () => import('./cards-lifecycle.ts')],
   ['pipeline auto', () => import('./cards-pipeline.ts')],
   ['attach attachments download detach', () => import('./cards-attachments.ts')],
@@ -27,6 +28,6 @@ export async function register(command: Command, verb?: string): Promise<void> {
     'Write cards': 'add edit attach attachments download detach',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
-    'Work with their branches': 'diff review merge checkout worktree',
+    'Work with their branches': 'diff review preview merge checkout worktree',
   })
 }

@@ -41,6 +41,7 @@ const commandsByRoute: Record<string, string> = {
   'organizations.listMembers': 'orgs member list, orgs member add, orgs member set',
   'preSessions.get': 'presession list, presession start, presession view',
   'preSessions.messages': 'presession messages, presession send',
+  'previews.get': 'cards preview',
   'projects.get': 'projects list, projects view, projects create, projects edit, projects reorder, auth accept',
   'projects.stats': 'projects stats',
   'reviews.list': 'cards review',

@@ -1,5 +1,5 @@
 import { renderUnicodeCompact } from 'uqr'
-import { isLoopbackHost } from '../../src/config/server.ts'
+import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import type { Out } from '../output/output.ts'
 import { talk } from '../output/streams.ts'
 

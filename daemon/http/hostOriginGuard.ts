@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { isLoopbackHost, type ServerConfig } from '../../src/config/server.ts'
+import type { ServerConfig } from '../../src/config/server.ts'
+import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { Problem } from '../../src/contract/errors.ts'
 
 /** The hosts and origins that a server accepts, made once per server. `accepted` caches Host headers that have passed. */

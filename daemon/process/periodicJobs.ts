@@ -5,7 +5,7 @@ import { purge as purgeDeletedCards } from '../../src/domain/cardRemoval.ts'
 import { removeGone } from '../../src/domain/goneWorktrees.ts'
 import { indexPendingCards } from '../../src/domain/search.ts'
 import { dropDeletedSnapshots } from '../../src/domain/reviewSnapshots.ts'
-import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/worktrees.ts'
+import { removeDeleted as removeDeletedWorktrees } from '../../src/domain/deletedWorktrees.ts'
 import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
 import type { Duty } from '../../src/daemons/membership.ts'
@@ -128,14 +128,19 @@ const machineJobs = (app: App, machine: Database): Job[] => [
     run: async () => {
       const before = new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString()
       await dropDeletedSnapshots(machine, before)
-      await removeDeletedWorktrees(machine, before, app.config.dataDir)
+      await removeDeletedWorktrees(machine, before, app.config.dataDir, app.cleanup.run)
     },
   },
   {
     name: 'remove worktrees of projects and boards that were deleted',
     everySecs: 300,
     duty: 'machine',
-    run: () => removeGone(machine, app.config.dataDir, app.supervisor.isAtWork),
+    run: () =>
+      removeGone(machine, {
+        dataDir: app.config.dataDir,
+        isAtWork: cardId => app.supervisor.isAtWork(cardId) || app.previews.isAtWork(cardId),
+        runCleanup: app.cleanup.run,
+      }),
   },
   {
     name: 'delete what imports of a server that is gone left unfinished',

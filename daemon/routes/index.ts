@@ -26,6 +26,7 @@ import { oidcRoutes } from './oidc.ts'
 import { organizationsRoutes } from './organizations.ts'
 import { panelStatesRoutes } from './panelStates.ts'
 import { preSessionsRoutes } from './preSessions.ts'
+import { previewsRoutes } from './previews.ts'
 import { projectsRoutes } from './projects.ts'
 import { reviewsRoutes } from './reviews.ts'
 import { scriptsRoutes } from './scripts.ts'
@@ -61,6 +62,7 @@ export const handlers = (app: App): { [Resource in keyof Contract]: Handlers<Con
   agents: { ...agentReads(app), ...agentWrites(app) },
   agentProfiles: agentProfilesRoutes(app),
   preSessions: preSessionsRoutes(app),
+  previews: previewsRoutes(app),
   assistant: assistantRoutes(app),
   mcp: mcpRoutes(app),
   backups: backupsRoutes(app),

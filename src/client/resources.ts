@@ -22,6 +22,7 @@ export const resources: { readonly [Name in keyof Contract]: () => Promise<Contr
   settings: async () => (await import('../contract/settings.ts')).settings,
   agents: async () => (await import('../contract/agents.ts')).agents,
   agentProfiles: async () => (await import('../contract/agentProfiles.ts')).agentProfiles,
+  previews: async () => (await import('../contract/previews.ts')).previews,
   preSessions: async () => (await import('../contract/preSessions.ts')).preSessions,
   assistant: async () => (await import('../contract/assistant.ts')).assistant,
   mcp: async () => (await import('../contract/mcp.ts')).mcp,

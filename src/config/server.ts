@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress } from 'node:dns'
 import { availableParallelism, homedir } from 'node:os'
+import { isLoopbackHost } from '../contract/networkHosts.ts'
 import type { OauthClients } from './oauthClients.ts'
 
 /** Finds all addresses of a name, as dns.lookup does. */
@@ -72,6 +73,8 @@ export interface ServerConfig {
   webRoot?: string
   /** How long a run of a monitor may take. */
   monitorTimeoutMs: number
+  /** How long a preview of a card's worktree runs after somebody has looked at it. */
+  previewLeaseMs: number
   /** Whether webhooks, and the base URLs of plain users' credentials, may lead to this machine and into its network. */
   allowPrivateWebhooks: boolean
   /** How long a webhook's receiver has for its answer, and the pauses before a message is sent again. */
@@ -111,6 +114,7 @@ export const serverDefaults = {
   agentSilenceMs: 15 * 60_000,
   agentQuietMs: 60_000,
   monitorTimeoutMs: 10 * 60_000,
+  previewLeaseMs: 2 * 60_000,
   allowPrivateWebhooks: false,
   webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },
   backupKeep: 14,
@@ -128,14 +132,6 @@ export const reachable = (host: string): string =>
 
 /** What the server itself speaks. */
 export const schemeOf = ({ tls }: Pick<ServerConfig, 'tls'>): 'http' | 'https' => (tls ? 'https' : 'http')
-
-/** Whether a name or address means this machine only. */
-export const isLoopbackHost = (host: string): boolean =>
-  host === 'localhost' ||
-  host === '::1' ||
-  host === '[::1]' ||
-  /^127(\.\d{1,3}){3}$/.test(host) ||
-  host.endsWith('.localhost')
 
 /** Whether only this machine can reach the server: it listens on loopback and no proxy stands before it. */
 export const isLocalOnly = (config: ServerConfig): boolean =>

@@ -7,6 +7,7 @@ import { Column } from './columns.ts'
 import { ColumnType, Count, Id, Position, Time } from './fields.ts'
 import { Monitor } from './monitors.ts'
 import { Notification } from './notifications.ts'
+import { PreviewState } from './previews.ts'
 import { AnsweredComment, Review } from './reviews.ts'
 import type { Permission } from './route.ts'
 import { ScriptStatus } from './scripts.ts'
@@ -93,6 +94,7 @@ export const events = {
   'monitor.deleted': event(v.object({ id: Id, cardId: Id }), ['monitors.read']),
   'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
+  'preview.updated': event(PreviewState, ['agents.read'], { card: 'cardId' }),
   notification: event(Notification, ['cards.read']),
   'attachment.created': event(AttachmentCreated, ['cards.read'], { attachment: 'id', card: 'cardId' }),
   'review.submitted': event(Review, ['cards.read'], { review: 'id', card: 'cardId' }),

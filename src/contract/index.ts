@@ -23,6 +23,7 @@ import { oidc } from './oidc.ts'
 import { organizations } from './organizations.ts'
 import { panelStates } from './panelStates.ts'
 import { preSessions } from './preSessions.ts'
+import { previews } from './previews.ts'
 import { projects } from './projects.ts'
 import { reviews } from './reviews.ts'
 import type { Route } from './route.ts'
@@ -61,6 +62,7 @@ export const contract = {
   agents,
   agentProfiles,
   preSessions,
+  previews,
   assistant,
   mcp,
   backups,

@@ -54,3 +54,11 @@ function canonicalHost(name: string): string | undefined {
 }
 
 const isAddress = (host: string) => ipv4.test(host) || host.includes(':')
+
+/** Whether a name or address means this machine only. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' ||
+  host === '::1' ||
+  host === '[::1]' ||
+  /^127(\.\d{1,3}){3}$/.test(host) ||
+  host.endsWith('.localhost')

@@ -15,15 +15,15 @@ const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_,
 export async function portsOf(db: Database, cardId: number, count: number): Promise<number[]> {
   if (count === 0) return []
   const [kept, taken] = [await readFirstPort(db, cardId), new Set(await listPortsInUse(db, cardId))]
-  if (kept !== undefined && !taken.has(kept)) return range(kept, count)
+  if (kept !== undefined && !taken.has(kept)) return portsFrom(kept, count)
   for (const first of firstPorts) {
-    if (taken.has(first) || !(await areFree(range(first, maxPorts)))) continue
+    if (taken.has(first) || !(await areFree(portsFrom(first, maxPorts)))) continue
     const isKept = await db.transaction(async tx => {
       if ((await listPortsInUse(tx, cardId)).includes(first)) return false
       await setFirstPort(tx, cardId, first)
       return true
     })
-    if (isKept) return range(first, count)
+    if (isKept) return portsFrom(first, count)
   }
   throw new Problem('CONFLICT', `No ports are free: all from ${lowest} to ${highest} are taken. Archive cards.`)
 }
@@ -32,9 +32,12 @@ export async function portsOf(db: Database, cardId: number, count: number): Prom
 export const portVariables = (ports: readonly number[]): Record<string, string> =>
   Object.fromEntries(ports.map((port, at) => [at === 0 ? 'BOARD_PORT' : `BOARD_PORT_${at + 1}`, String(port)]))
 
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
+/** A card's ports, by its first one. */
+export const portsFrom = (first: number, count: number): number[] =>
+  Array.from({ length: count }, (_, at) => first + at)
 
-const areFree = async (ports: readonly number[]): Promise<boolean> =>
+/** Whether nothing listens on any of these ports of this machine. */
+export const areFree = async (ports: readonly number[]): Promise<boolean> =>
   (await Promise.all(ports.map(isFree))).every(Boolean)
 
 const isFree = (port: number): Promise<boolean> =>

@@ -8,13 +8,18 @@ import { dropWorktree } from '../git/cardWorktrees.ts'
 import { dropSnapshots } from '../git/snapshotRefs.ts'
 import { listPresentCards, listWithLeftovers, type CardLeftovers } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { readProject } from '../store/projects.ts'
+import { listAgreedVersions } from '../store/boardFileAgreements.ts'
+import { readProject, type ProjectRow } from '../store/projects.ts'
+import { cleanUp, type RunCleanup } from './cleanup.ts'
+import { effectiveBy } from './worktreeSettings.ts'
 import { requireNothingLost } from './worktrees.ts'
 
 /** Worktrees of cards, and snapshots of their reviews, whose rows were deleted. */
 interface Note {
   projectId: number
   projectPath: string
+  /** What the project's cleanup runs by; earlier versions did not note it. */
+  settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & { agreedVersions: string[] }
   cards: Array<Pick<CardLeftovers, 'id' | 'branch'> & Partial<CardLeftovers>>
 }
 
@@ -35,6 +40,12 @@ export async function noteGone(
   const note: Note = {
     projectId: project.id,
     projectPath: project.path,
+    settings: {
+      worktree: project.worktree,
+      copiedFiles: project.copiedFiles,
+      sandbox: project.sandbox,
+      agreedVersions: await listAgreedVersions(tx, project.id),
+    },
     // Where it is not known yet, it may be in the making.
     cards: cards.map(card => ({ ...card, path: card.path ?? newWorktreePath(places, project.id, card.id) })),
   }
@@ -50,20 +61,28 @@ export async function noteGone(
   }
 }
 
+/** Where recorded worktrees are, and what their removal asks of the server. */
+interface RemovalParts {
+  dataDir: string
+  /** Whether processes of an agent or a preview may run there. */
+  isAtWork(cardId: number): boolean
+  runCleanup: RunCleanup
+}
+
 /**
- * Removes the recorded worktrees, each after saving a patch of the work that exists only there; a branch stays unless
+ * Removes the recorded worktrees, each after saving a patch of the work that exists only there, and its project's cleanup; a branch stays unless
  * others hold all its commits. A record stays for the next try where an agent is still being ended or something fails.
  * @throws AggregateError with the failures
  */
-export async function removeGone(db: Database, dataDir: string, isAtWork: (cardId: number) => boolean): Promise<void> {
+export async function removeGone(db: Database, parts: RemovalParts): Promise<void> {
   const failures: unknown[] = []
-  const notes = worktreesFolder(dataDir)
+  const notes = worktreesFolder(parts.dataDir)
   const names = await readdir(notes).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   for (const name of names.filter(each => each.endsWith(ending)))
-    await removeNoted(db, dataDir, join(notes, name), isAtWork).catch(error => failures.push(error))
+    await removeNoted(db, join(notes, name), parts).catch(error => failures.push(error))
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -71,13 +90,11 @@ export async function removeGone(db: Database, dataDir: string, isAtWork: (cardI
     )
 }
 
-async function removeNoted(
-  db: Database,
-  dataDir: string,
-  file: string,
-  isAtWork: (cardId: number) => boolean,
-): Promise<void> {
-  const { projectId, projectPath, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
+async function removeNoted(db: Database, file: string, parts: RemovalParts): Promise<void> {
+  const { dataDir, isAtWork, runCleanup } = parts
+  const { projectId, projectPath, settings, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
+  const project = settings && { ...settings, id: projectId, path: projectPath }
+  const effective = project && (await effectiveBy(project, settings.agreedVersions))
   // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
     await db.transaction(tx =>
@@ -90,10 +107,11 @@ async function removeNoted(
   const gone = cards.filter(({ id }) => !present.has(id))
   if (gone.some(({ id }) => isAtWork(id))) return
   const folders = new Set<string>()
-  for (const { id, branch, snapshots = [], ...card } of gone) {
+  for (const { id, branch, snapshots = [], firstPort = null, ...card } of gone) {
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
     await requireNothingLost({ id, worktreePath: path, gitBranch: branch }, true, dataDir)
+    if (project && effective) await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort })
     await dropWorktree(projectPath, path, branch)
     await dropSnapshots(projectPath, id, snapshots)
   }

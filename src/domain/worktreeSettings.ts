@@ -28,6 +28,16 @@ export async function findWorktreeSettings(db: Reader, project: Project): Promis
   return { settings, boardFile, effective: effectiveOf(settings, usable ?? noWorktreeSettings) }
 }
 
+/** What holds for a project that may be gone, by the versions of its board.json that were agreed to. */
+export async function effectiveBy(
+  project: Pick<Project, 'path' | 'worktree' | 'copiedFiles'>,
+  versions: readonly string[],
+): Promise<EffectiveWorktree> {
+  const file = await readBoardFile(project.path)
+  const isAgreed = file?.problem === null && versions.includes(file.version)
+  return effectiveOf(worktreeOf(project), isAgreed ? file.settings : noWorktreeSettings)
+}
+
 /**
  * Agrees to the version of a project's board.json that the caller has seen.
  * @throws Problem CONFLICT when it is another one by now, or cannot be used

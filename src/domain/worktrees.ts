@@ -5,7 +5,6 @@ import type { ServerConfig } from '../config/server.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import {
-  dropWorktree,
   makeWorktree,
   mergeBase,
   planWorktree,
@@ -17,9 +16,9 @@ import { kindOf } from '../git/changes.ts'
 import { savePatch } from '../git/patch.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
-import { listDeletedWithWorktree, type CardChange, type CardRow } from '../store/cards.ts'
+import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { readProject, type ProjectRow } from '../store/projects.ts'
+import type { ProjectRow } from '../store/projects.ts'
 import { findBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
@@ -92,6 +91,24 @@ async function planFor(
   return { plan, remark }
 }
 
+/**
+ * The folder that a card has to work in now; none is made.
+ * @throws Problem CONFLICT where its agent has not begun yet, or the attached worktree is gone
+ */
+export async function findWorkplace(card: CardRow, project: Pick<ProjectRow, 'path'>): Promise<Workplace> {
+  const { useWorktree, worktreePath, worktreeManaged, baseCommit, gitBranch } = card
+  const checkout = await readCheckoutState(project.path)
+  if (!checkout || useWorktree === 0)
+    return { cwd: project.path, worktreePath: null, branch: checkout?.branch ?? null, baseCommit }
+  if (worktreePath !== null && worktreeManaged === 0) return attachedPlace(card, project, checkout)
+  const isMade =
+    worktreePath !== null &&
+    (await kindOf(worktreePath)) === 'folder' &&
+    (await kindOf(`${worktreePath}.unfinished`)) === 'nothing'
+  if (!isMade) throw new Problem('CONFLICT', 'The card has no worktree yet. It gets one when its agent starts.')
+  return { cwd: join(worktreePath, checkout.subfolder), worktreePath, branch: gitBranch, baseCommit }
+}
+
 /** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */
 async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project: Project, places: WorktreePlaces) {
   if (worktreeManaged === 1 && worktreePath !== null && isBelowRoot(places, worktreePath))
@@ -100,7 +117,11 @@ async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project
   return newWorktreePath(places, project.id, id)
 }
 
-async function attachedPlace(card: CardRow, project: Project, checkout: CheckoutState): Promise<Workplace> {
+async function attachedPlace(
+  card: CardRow,
+  project: Pick<ProjectRow, 'path'>,
+  checkout: CheckoutState,
+): Promise<Workplace> {
   const path = await requireWorktree(card.worktreePath!, project.path).catch(error => {
     throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
       cause: error,
@@ -143,44 +164,10 @@ async function settle(db: Database, card: CardRow, place: Workplace): Promise<Wo
 const keepPlan = (db: Database, card: CardRow, { path, branch, baseCommit }: WorktreePlan) =>
   keep(db, card, { worktreePath: path, worktreeManaged: 1, gitBranch: branch, baseCommit })
 
-async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
+/** Stores what has changed of a card that is still there. */
+export async function keep(db: Database, card: CardRow, change: CardChange): Promise<void> {
   const isChanged = Object.entries(change).some(([field, value]) => card[field as keyof CardRow] !== value)
   if (isChanged) await db.transaction(tx => changeCardIfThere(tx, card, change))
-}
-
-/**
- * Removes a card's managed worktree after saving a patch of the work that exists only there; its branch stays unless
- * others hold all its commits. Ignores an attached one. No agent may be at work there.
- * @throws Problem CONFLICT, DISK_FULL
- */
-async function removeWorktree(
-  db: Database,
-  card: CardRow,
-  project: Pick<ProjectRow, 'path'>,
-  dataDir: string,
-): Promise<void> {
-  if (card.worktreePath === null || card.worktreeManaged === 0) return
-  await requireNothingLost(card, true, dataDir)
-  const hasBranch = await dropWorktree(project.path, card.worktreePath, card.gitBranch)
-  await keep(db, card, {
-    worktreePath: null,
-    ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }),
-  })
-}
-
-/**
- * Removes the worktrees of cards that were deleted before the time, each after saving a patch of the work that exists
- * only there. Continues after a failure.
- * @throws AggregateError with the failures
- */
-export async function removeDeleted(db: Database, before: string, dataDir: string): Promise<void> {
-  const failures: unknown[] = []
-  for (const card of await listDeletedWithWorktree(db, before)) {
-    const project = await readProject(db, card.projectId)
-    if (project) await removeWorktree(db, card, project, dataDir).catch(error => failures.push(error))
-  }
-  if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)
 }
 
 /**

@@ -1,4 +1,5 @@
-import { isLocalOnly, isLoopbackHost, type ServerConfig } from '../config/server.ts'
+import { isLocalOnly, type ServerConfig } from '../config/server.ts'
+import { isLoopbackHost } from '../contract/networkHosts.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { noteRightsChanged } from '../store/rights.ts'

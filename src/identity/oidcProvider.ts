@@ -7,7 +7,7 @@ import type {
   TokenEndpointResponseHelpers,
   UserInfoResponse,
 } from 'openid-client'
-import { isLoopbackHost } from '../config/server.ts'
+import { isLoopbackHost } from '../contract/networkHosts.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
 import type { OidcSettings } from './oidcSettings.ts'

@@ -245,6 +245,9 @@ function signalOf(code: number): Exit | undefined {
   return signal === undefined ? undefined : { code: null, signal: signal as NodeJS.Signals }
 }
 
+/** The exit code that a shell reports, also of a program that was ended by a signal. */
+export const exitCodeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ? constants.signals[signal] : 0)
+
 function usageOf(tree: Tree, members: readonly ProcessEntry[]): ProcessUsage {
   const counted = members.filter(member => !isKeeper(tree, member))
   return {

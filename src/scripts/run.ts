@@ -1,4 +1,3 @@
-import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { retry } from '../async/retry.ts'
 import type { SerialQueue } from '../async/serialQueue.ts'
@@ -8,7 +7,7 @@ import { finish } from '../domain/scripts.ts'
 import { commandEnvironment } from '../process/environment.ts'
 import { readPaced } from '../process/pacedReading.ts'
 import { shellCommand } from '../process/shellCommand.ts'
-import { LaunchFailed, type Child, type Exit, type ProcessTrees } from '../process/spawn.ts'
+import { exitCodeOf, LaunchFailed, type Child, type Exit, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail, type TextTail } from '../process/textTail.ts'
 import type { Database } from '../store/database.ts'
 import { writeWithRetry } from '../store/retry.ts'
@@ -113,7 +112,7 @@ async function perform(parts: RunParts, run: OpenRun, state: State): Promise<End
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
   if (!isGone) parts.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
-  return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: codeOf(exit) }
+  return reason === null ? endingOf(exit) : { ...cancelled(reason), exitCode: exitCodeOf(exit) }
 }
 
 const launch = ({ processTrees, url }: RunParts, { projectId, command, path }: OpenRun): Promise<Child> =>
@@ -164,13 +163,10 @@ function keepOutput({ db }: RunParts, { scriptId }: OpenRun, { tail }: State, pi
 const cancelled = (error: string): Ending => ({ status: 'cancelled', exitCode: null, error })
 
 function endingOf(exit: Exit): Ending {
-  const exitCode = codeOf(exit)
+  const exitCode = exitCodeOf(exit)
   return {
     status: exitCode === 0 ? 'succeeded' : 'failed',
     exitCode,
     error: exit.signal ? `It was ended by ${exit.signal}.` : null,
   }
 }
-
-/** The exit code that a shell reports, also of a program that was ended by a signal. */
-const codeOf = ({ code, signal }: Exit): number => code ?? 128 + (signal ? constants.signals[signal] : 0)

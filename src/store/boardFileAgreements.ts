@@ -14,6 +14,15 @@ export const readAgreement = (db: Reader, projectId: number, version: string): P
     [projectId, version],
   )
 
+/** The versions that a member has agreed to. */
+export const listAgreedVersions = async (db: Reader, projectId: number): Promise<string[]> =>
+  (
+    await db.all<{ version: string }>(
+      'SELECT version FROM board_file_agreements WHERE project_id = ? ORDER BY version',
+      [projectId],
+    )
+  ).map(({ version }) => version)
+
 /** The first agreement to a version stays. */
 export const insertAgreement = async (
   tx: Transaction,

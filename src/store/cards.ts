@@ -182,6 +182,7 @@ export interface CardLeftovers {
   id: number
   path: string | null
   branch: string | null
+  firstPort: number | null
   snapshots: string[]
 }
 /**
@@ -195,6 +196,7 @@ export const listWithLeftovers = async (
   (
     await db.all<Omit<CardLeftovers, 'snapshots'> & { snapshots: string }>(
       `SELECT c.id, iif(c.worktree_managed, c.worktree_path, NULL) AS path, iif(c.worktree_managed, c.git_branch, NULL) AS branch,
+        (SELECT p.first_port FROM card_ports p WHERE p.card_id = c.id) AS firstPort,
         (SELECT json_group_array(DISTINCT r.snapshot) FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) AS snapshots
       FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
       AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)

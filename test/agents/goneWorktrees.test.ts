@@ -143,3 +143,33 @@ test('a note that cannot be read keeps no other from being done, and stays; with
   rmSync(broken)
   await clearUp()
 })
+
+test('before a worktree goes, its project cleans up there by what was agreed on, and a failure keeps nothing', async () => {
+  const { path, projectId, start, worktree } = await newProject('Cleaned')
+  writeFileSync(
+    join(path, 'board.json'),
+    JSON.stringify({ cleanup: 'env > ../env-$BOARD_CARD_ID; pwd; exit 3', ports: 1 }),
+  )
+  const { boardFile } = await board.client.projects.getWorktree({ id: projectId })
+  await board.client.projects.agreeToBoardFile({ id: projectId, version: boardFile!.version! })
+  const cardId = await start('good')
+  await board.client.projects.delete({ id: projectId })
+  await untilCleared()
+  expect(existsSync(worktree(cardId))).toBe(false)
+  const env = readFileSync(join(worktrees(), projectId, `env-${cardId}`), 'utf8')
+  expect(env).toMatch(/^BOARD_PORT=2\d{4}$/m)
+  expect(env).not.toContain('BOARD_TOKEN')
+  const entries = await board.client.logs.list({ search: 'cleanup of a worktree failed' })
+  expect(JSON.stringify(entries)).toContain('exit code 3')
+})
+
+test('what nobody has agreed to cleans up nothing, nor does a project without its folder keep worktrees', async () => {
+  const { path, projectId, start, worktree } = await newProject('Changed')
+  const cardId = await start('good')
+  await board.client.projects.update({ id: projectId, worktree: { ports: 1 } })
+  writeFileSync(join(path, 'board.json'), JSON.stringify({ cleanup: 'touch ../cleaned' }))
+  await board.client.projects.delete({ id: projectId })
+  await untilCleared()
+  expect(existsSync(worktree(cardId))).toBe(false)
+  expect(existsSync(join(worktrees(), projectId, 'cleaned'))).toBe(false)
+})

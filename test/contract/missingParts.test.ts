@@ -36,6 +36,7 @@ const withoutGit = {
   'reviews.changedFile': 'CONFLICT',
   'agents.merge': 'CONFLICT',
   'reviews.create': 'CONFLICT',
+  'previews.start': 'CONFLICT',
 }
 /** Every row about a project or a folder. */
 const concerned = rows.filter(

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { diffOf, merge } from '../../src/domain/changes.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
-import { ensureWorktree, removeDeleted, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
+import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
+import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
 import { insertColumn } from '../../src/store/columns.ts'
@@ -147,7 +148,7 @@ export async function openProjects(): Promise<{
         remove: async (force = false) => {
           await requireNothingLost(await cardRow(), force, dataDir)
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: '2026-01-01' }))
-          await removeDeleted(db, '2026-02-01', dataDir)
+          await removeDeleted(db, '2026-02-01', dataDir, async () => {})
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: null }))
         },
       }

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/git/cardWorktrees.ts'
-import { removeDeleted } from '../../src/domain/worktrees.ts'
+import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { listDeletedWithWorktree, purgeCards } from '../../src/store/cards.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
@@ -369,7 +369,7 @@ test('the worktree of a card that was deleted long ago goes with a patch, and th
   const path = (await listDeletedWithWorktree(db, '2026-02-01')).find(({ id }) => id === stuck.id)!.worktreePath!
   rmSync(path, { recursive: true })
   writeFileSync(path, 'no folder')
-  await expect(removeDeleted(db, '2026-02-01', project.dataDir)).rejects.toThrow(AggregateError)
+  await expect(removeDeleted(db, '2026-02-01', project.dataDir, async () => {})).rejects.toThrow(AggregateError)
   expect(existsSync(worktreePath!)).toBe(false)
   expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
   expect(await db.transaction(tx => purgeCards(tx, '2026-02-01', 100))).toBe(1)

@@ -92,6 +92,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'agent.plan': messages,
     'agent.permission': messages,
     'agent.usage': agent,
+    'preview.updated': [(at: Seed) => `${project(at)}/cards/${at.cardId}/preview`],
     'monitor.created': monitors,
     'monitor.updated': monitors,
     'monitor.deleted': monitors,

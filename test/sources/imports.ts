@@ -32,6 +32,7 @@ export const floors: Record<string, number> = {
   'src/scripts': 4,
   'src/notifications': 4,
   'src/monitors': 4,
+  'src/previews': 4,
   'src/transfers': 4,
   'src/backups': 4,
   'src/logs': 4,

@@ -6,6 +6,7 @@ import { LabelEditor } from './LabelEditor.tsx'
 import { Locks, Monitors } from './Monitors.tsx'
 import { useCard } from './openedCard.ts'
 import { PipelineEditor } from './Pipeline.tsx'
+import { Preview } from './Preview.tsx'
 import { PreSessionTalk } from './PreSessionTalk.tsx'
 import { Prompt } from './Prompt.tsx'
 import { Sessions } from './Sessions.tsx'
@@ -28,6 +29,7 @@ export function CardTab() {
       <Attachments />
       {card.kind === 'kanban' && <AgentChoice />}
       <Worktree />
+      <Preview />
       {card.kind === 'kanban' && <PipelineEditor />}
       <Sessions />
       <Monitors />

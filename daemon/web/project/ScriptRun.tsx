@@ -1,9 +1,9 @@
-import { useEffect, useLayoutEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { announce } from '../app/messages.ts'
 import { client } from '../app/session.ts'
-import { plainText } from '../ui/plainText.ts'
+import { Printed } from '../ui/Printed.tsx'
 import { Time } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
 
@@ -73,29 +73,4 @@ function joined(before: Run, next: Run, since: number): Run {
   const output = before.output + next.output
   const cut = Math.max(0, output.length - maxShown)
   return { ...next, output: output.slice(cut), outputStart: before.outputStart + cut }
-}
-
-function Printed({ label, output, isCut }: { label: string; output: string; isCut: boolean }) {
-  const box = useRef<HTMLPreElement>(null)
-  const isAtEnd = useRef(true)
-  useLayoutEffect(() => {
-    const { current } = box
-    if (current && isAtEnd.current) current.scrollTop = current.scrollHeight
-  }, [output])
-  if (output === '') return null
-  return (
-    <pre
-      ref={box}
-      className="printed"
-      role="region"
-      aria-label={label}
-      tabIndex={0}
-      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 4
-      }}
-    >
-      {isCut && '…\n'}
-      {plainText(output)}
-    </pre>
-  )
 }

@@ -28,6 +28,7 @@ const sent: Record<Sent, true> = {
   'agent.plan': true,
   'agent.permission': true,
   'agent.usage': true,
+  'preview.updated': true,
   'review.submitted': true,
   'review.answered': true,
   'monitor.created': true,

@@ -12,8 +12,15 @@ export interface LimitWatch {
   stop(): void
 }
 
-/** Ends a session's processes at once when they go over a limit of the project. */
-export function watchLimits(limits: SandboxLimits, processes: Pick<AgentProcesses, 'usage' | 'terminate'>): LimitWatch {
+/**
+ * Ends a session's processes at once when they go over a limit of the project.
+ * @param what begins the sentences that tell so
+ */
+export function watchLimits(
+  limits: SandboxLimits,
+  processes: Pick<AgentProcesses, 'usage'> & { terminate(graceMs: number): Promise<unknown> },
+  what = 'The session',
+): LimitWatch {
   const { memoryMb, processes: maxProcesses, minutes } = limits
   let failure: AgentFailure | undefined
   let timer: NodeJS.Timeout | undefined
@@ -26,9 +33,9 @@ export function watchLimits(limits: SandboxLimits, processes: Pick<AgentProcesse
   const measure = async () => {
     const used = await processes.usage()
     if (memoryMb !== null && used.memoryBytes > memoryMb * mebibyte)
-      fail(new AgentFailure('memory_limit', `The session used more than ${memoryMb} MB of memory.`))
+      fail(new AgentFailure('memory_limit', `${what} used more than ${memoryMb} MB of memory.`))
     else if (maxProcesses !== null && used.processes > maxProcesses)
-      fail(new AgentFailure('process_limit', `The session started more than ${maxProcesses} processes.`))
+      fail(new AgentFailure('process_limit', `${what} started more than ${maxProcesses} processes.`))
   }
   const repeat = () => {
     timer = setTimeout(
@@ -44,7 +51,7 @@ export function watchLimits(limits: SandboxLimits, processes: Pick<AgentProcesse
     minutes === null
       ? undefined
       : setTimeout(
-          () => fail(new AgentFailure('time_limit', `The session took longer than ${minutes} minutes.`)),
+          () => fail(new AgentFailure('time_limit', `${what} took longer than ${minutes} minutes.`)),
           minutes * 60_000,
         ).unref()
   return {

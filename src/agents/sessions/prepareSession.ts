@@ -27,10 +27,11 @@ import { modelHosts } from '../providers/modelHosts.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { SessionRecord } from './sessionRecord.ts'
-import { asLaunchFailure, openGitAt, prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
+import { prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
+import { asLaunchFailure, networkParts, openGitAt } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
-import { raiseWalls, type NetworkParts, type WalledPlace, type Walls } from './walls.ts'
+import { raiseWalls, type WalledPlace, type Walls } from './walls.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {
@@ -157,19 +158,6 @@ function modelsOf(
 }
 
 const hostOf = (url: string): string[] => (URL.canParse(url) ? [new URL(url).host] : [])
-
-/** What a restricted network asks of this server. */
-const networkParts = (
-  { connect, acceptForBoard, url }: Pick<RunDependencies, 'connect' | 'acceptForBoard' | 'url'>,
-  projectId: number,
-  onAsked?: (asked: AskedHost) => void,
-): NetworkParts => ({
-  connect,
-  acceptForBoard,
-  boardUrl: url,
-  howToAllow: entry => `To allow it: board projects sandbox ${projectId} --allow ${entry}`,
-  onAsked,
-})
 
 /** What of the account's home an agent without a home of its own may change, and the folders that its variables lead to. */
 export async function stateOf(

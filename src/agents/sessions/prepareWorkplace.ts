@@ -1,15 +1,13 @@
-import { Problem } from '../../contract/errors.ts'
 import type { EffectiveWorktree } from '../../contract/worktree.ts'
 import { portsOf, portVariables } from '../../domain/cardPorts.ts'
 import { ensureWorktree, requireSubfolder, type Workplace } from '../../domain/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from '../../domain/worktreeSettings.ts'
 import { setUpMark } from '../../git/cardWorktrees.ts'
-import { openGitView } from '../../git/sandboxView.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
-import { AgentFailure } from '../link/agentLink.ts'
-import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
+import type { LaunchRequest } from '../providers/prepareLaunch.ts'
+import { asLaunchFailure, commandLaunch } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
@@ -66,25 +64,6 @@ export async function prepareCommands(
   { settings, ports, setUpMark: mark }: PreparedWorkplace,
   walls: Walls | null,
 ): Promise<SessionCommands> {
-  const prepared = await prepareLaunch({
-    ...common,
-    board: { ...common.board, token: null },
-    provider: null,
-    profile: null,
-    choice: { model: null, mode: null, effort: null },
-    credential: null,
-    mode: 'work',
-  })
-  const launch = { ...prepared, env: { ...prepared.env, ...ports } }
+  const launch = await commandLaunch(common, ports)
   return { launch: walls?.inside(launch) ?? launch, settings, setUpMark: mark }
 }
-
-/** What the agent sees of Git. @throws AgentFailure launch_failed */
-export const openGitAt = ({ worktreePath, branch }: Workplace, { path }: ProjectRow) =>
-  openGitView(worktreePath ?? path, branch).catch(error => {
-    throw asLaunchFailure(error)
-  })
-
-/** A refusal that a person can mend fails the launch with its own message. */
-export const asLaunchFailure = (error: unknown): unknown =>
-  error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

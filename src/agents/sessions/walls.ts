@@ -45,7 +45,7 @@ export interface WalledPlace {
 /** What a restricted network of a session needs of the server. */
 export type NetworkParts = Pick<
   SandboxNetworkOptions,
-  'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked'
+  'connect' | 'acceptForBoard' | 'boardUrl' | 'howToAllow' | 'onAsked' | 'served'
 >
 
 /** The walls around one session. */
@@ -54,6 +54,8 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   inside(launch: AgentLaunch): AgentLaunch
   /** Takes over what listens inside for the server. Undefined with the machine's own network. */
   attach: SandboxNetwork['attach'] | undefined
+  /** Connects to a port inside that is served. Undefined with the machine's own network, where whoever likes does. */
+  connectInside: SandboxNetwork['connectInside'] | undefined
   asked(): SessionSandbox['asked']
   /** Takes over what the agent has committed on its own branch. */
   takeCommits(): Promise<BranchSync>
@@ -115,6 +117,7 @@ export async function raiseWalls(
     },
     inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
     attach: network?.attach,
+    connectInside: network?.connectInside,
     takeCommits: git?.sync ?? (async () => ({ state: 'none' })),
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
   }

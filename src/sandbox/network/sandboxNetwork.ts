@@ -1,16 +1,18 @@
 import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
-import { isLoopbackHost } from '../../config/server.ts'
+import { isLoopbackHost } from '../../contract/networkHosts.ts'
 import type { GuardedConnect, Target } from '../../egress/guardedConnect.ts'
 import { createAskedHosts, type AskedHost } from './askedHosts.ts'
 import { createForwardProxy, type ForwardProxyOptions } from './forwardProxy.ts'
 import { createHostRule } from './hostRules.ts'
+import { createInboundRelay, relayBeside, type InboundRelay } from './inboundRelay.ts'
 import { listenBefore, type ListenAt } from './listener.ts'
 
 /** npm opens 15 at once. */
 const maxProxyConnections = 128
 const maxBoardConnections = 64
-const proxyPorts = [3128, 3129] as const
+/** Where the proxy is, and then the relay; the board itself may have one of them. */
+const ownPorts = [3128, 3129, 3130] as const
 /** Those below need a capability that nobody has inside. */
 const firstFreePort = 1024
 const movedPorts = 40_000
@@ -31,6 +33,8 @@ export interface SandboxNetworkOptions {
   howToAllow(entry: string): string
   /** Told of each host when it is asked for the first time. */
   onAsked?(asked: AskedHost): void
+  /** Ports inside to which the server connects: what is served there is for people. */
+  served?: readonly number[]
   timeouts?: ForwardProxyOptions['timeouts']
 }
 
@@ -46,19 +50,24 @@ export interface SandboxNetwork {
   attach(child: ChildProcess): void
   /** What has been asked for so far. */
   asked(): AskedHost[]
+  /** Connects to one of the served ports, by its place among them. */
+  connectInside: InboundRelay['connect']
 }
 
 export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwork {
-  const { network, acceptForBoard, connect, howToAllow, onAsked = () => {}, timeouts } = options
+  const { network, acceptForBoard, connect, howToAllow, onAsked = () => {}, served = [], timeouts } = options
   const { url, listenAt, target } = insideUrl(options.boardUrl)
   const asked = createAskedHosts(onAsked)
   const rule = network === 'none' ? () => 'refused' as const : createHostRule(options.allowed, options.trusted)
-  const proxyPort = proxyPorts.find(port => port !== listenAt.port)!
+  const [proxyPort, relayPort] = ownPorts.filter(port => port !== listenAt.port) as [number, number]
   const board = { target, accept: acceptForBoard }
+  const relay = createInboundRelay()
+  const isServed = served.length > 0
+  const places = [listenAt, ...[proxyPort, ...(isServed ? [relayPort] : [])].map(port => ({ host: '127.0.0.1', port }))]
   return {
     boardUrl: url,
     env: environmentOf(`http://127.0.0.1:${proxyPort}`),
-    wrap: argv => listenBefore([listenAt, { host: '127.0.0.1', port: proxyPort }], argv),
+    wrap: argv => listenBefore(places, isServed ? relayBeside(relayPort, served, argv) : argv),
     attach: child =>
       takeListeners(child, [
         listener => {
@@ -71,8 +80,17 @@ export function openSandboxNetwork(options: SandboxNetworkOptions): SandboxNetwo
           proxy.maxConnections = maxProxyConnections
           return proxy.listen(listener)
         },
+        ...(isServed
+          ? [
+              (listener: Server & HalfOpen) => {
+                listener.allowHalfOpen = true
+                return relay.attach(listener)
+              },
+            ]
+          : []),
       ]),
     asked: asked.list,
+    connectInside: relay.connect,
   }
 }
 

@@ -65,6 +65,7 @@ const whole: Record<string, (named: Named) => string[]> = {
   'cards credential': ({ cardId }) => [cardId, 'none'],
   'cards delete': ({ cardId }) => [cardId, '--force', '--yes'],
   'cards download': ({ attachmentId, folder }) => [attachmentId, '-o', `${folder}/attachment-${attachmentId}`],
+  'cards preview': ({ cardId }) => [cardId, '--status'],
   'cards restore': ({ deletedCardId }) => [deletedCardId],
   'cards unarchive': ({ archivedCardId }) => [archivedCardId],
   'cards worktree': ({ cardId, worktree }) => [cardId, '--attach', worktree],

@@ -206,6 +206,8 @@ export const landings: Record<string, ErrorCode> = {
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
   'agents.approveAuto': 'NOTHING_TO_APPROVE',
   'agents.merge': 'CONFLICT',
+  // The project has no preview command.
+  'previews.start': 'CONFLICT',
   // No agent is installed where these tests run.
   'agents.send': 'AGENT_UNAVAILABLE',
   'agents.retry': 'AGENT_UNAVAILABLE',

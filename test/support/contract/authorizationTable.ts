@@ -161,7 +161,7 @@ export const sections: Section[] = [
         'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, reviews.list',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'projects.usage, agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, previews.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },
@@ -204,7 +204,8 @@ export const sections: Section[] = [
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
       'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
-      'scripts.run': 'scripts.run, scripts.cancel, projects.agreeToBoardFile, projects.withdrawAgreement',
+      'scripts.run':
+        'scripts.run, scripts.cancel, projects.agreeToBoardFile, projects.withdrawAgreement, previews.start, previews.stop',
       'agents.cancel': 'agents.cancel',
       'agents.run':
         'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',

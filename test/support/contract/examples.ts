@@ -333,6 +333,7 @@ export const examples = (seed: Seed): Examples => {
       },
       delete: { id: profileId },
     },
+    previews: { get: { projectId, cardId }, start: { projectId, cardId }, stop: { projectId, cardId } },
     preSessions: {
       list: { projectId, limit: 10, cursor: 999_999 },
       start: { projectId, cardId },

@@ -5,6 +5,11 @@ import { invitedElsewhere, monitored, type Seed } from './seed.ts'
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) =>
   on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
 
+const servable = async (on: TestBoard, fresh: Seed, preview: string) => {
+  await attachWorktree(on, fresh)
+  await on.client.projects.update({ id: fresh.projectId, worktree: { preview } })
+}
+
 const makeBackup = async (on: TestBoard, fresh: Seed) => {
   fresh.backup = (await on.client.backups.create()).filename
 }
@@ -13,6 +18,11 @@ const makeBackup = async (on: TestBoard, fresh: Seed) => {
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree,
   'agents.merge': attachWorktree,
+  'previews.start': (on, fresh) => servable(on, fresh, 'true'),
+  'previews.stop': async (on, fresh) => {
+    await servable(on, fresh, 'sleep 60')
+    await on.client.previews.start(fresh)
+  },
   'invitations.accept': async (on, fresh) => {
     fresh.invitationToken = await invitedElsewhere(on)
   },

@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
+import { openBrowser } from '../browser/openBrowser.ts'
+import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { exitOf, Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+import { harmless } from '../output/text.ts'
+
+type Preview = Output<Contract['previews']['get']>
+interface Options {
+  open?: boolean
+  status?: boolean
+  stop?: boolean
+}
+
+const pollMs = 1000
+/** A quarter of the time after which the server ends a preview that nobody asks for. */
+const renewMs = 30_000
+/** When it is said that nothing listens yet. */
+const slowMs = 15_000
+
+const fields: Column<Preview>[] = [
+  { name: 'cardId', header: 'Card', style: 'id', value: ({ cardId }) => cardId },
+  { name: 'status', style: 'status', value: ({ status }) => status },
+  { name: 'url', header: 'Address', value: ({ url }) => url },
+  { name: 'port', value: ({ port }) => port },
+  { name: 'startedAt', header: 'Started', style: 'time', value: ({ startedAt }) => startedAt },
+  { name: 'endsAt', header: 'Ends', style: 'time', value: ({ endsAt }) => endsAt },
+  { name: 'exitCode', header: 'Exit code', value: ({ exitCode }) => exitCode },
+  { name: 'reason', style: 'text', value: ({ reason }) => reason },
+  { name: 'output', hidden: true, value: ({ output }) => output },
+]
+
+export function registerVerbs(cards: Command): void {
+  const preview = cards
+    .command('preview <card>')
+    .summary("Serve a card's worktree while you look at it")
+    .description(
+      "Run the project's preview command in a card's worktree, print its address once it takes connections, and keep it running until Ctrl-C. It runs in the sandbox of the project's agents. The address is on the server's machine; from another one, the way there is told.",
+    )
+    .option('--open', 'open it in the browser')
+    .addOption(new Option('--status', 'show whether it runs, where, and the end of what it printed').conflicts('open'))
+    .addOption(new Option('--stop', 'end it').conflicts(['open', 'status']))
+    .action(async (id: string, { open, status, stop }: Options) => {
+      const context = await openContext(preview)
+      const { previews } = context.client
+      await inItsProject(context, id, async place => {
+        if (status) {
+          const found = await previews.get(place)
+          return context.out.record(found, fields, { body: found.output })
+        }
+        if (stop) {
+          await previews.stop(place)
+          return context.out.did({ cardId: place.cardId }, `Ended the preview of card ${place.cardId}.`)
+        }
+        await served(context, place, open === true)
+      })
+    })
+  example(
+    preview,
+    'board cards preview 12',
+    'board cards preview 12 --open',
+    'board cards preview 12 --status',
+    'board cards preview 12 --stop',
+    'board cards preview 12 --status --jq .url',
+  )
+}
+
+/** Serves a card until Ctrl-C, or until the preview has ended. */
+async function served(context: Context, place: CardPlace, isOpened: boolean): Promise<void> {
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
+  try {
+    const begun = await context.client.previews.start(place)
+    context.out.done(`Starting the preview of card ${place.cardId}. Ctrl-C ends it.`)
+    const last = await watched(context, place, begun, { isOpened, signal: interrupted.signal })
+    if (last?.status === 'failed') throw failed(context, place, last)
+    if (!last) await context.client.previews.stop(place)
+    context.out.done(`The preview of card ${place.cardId} has ended.`)
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt)
+  }
+}
+
+/** @returns how it ended; undefined after Ctrl-C */
+async function watched(
+  context: Context,
+  place: CardPlace,
+  begun: Preview,
+  { isOpened, signal }: { isOpened: boolean; signal: AbortSignal },
+): Promise<Preview | undefined> {
+  const { previews } = context.client
+  const beganMs = performance.now()
+  let [renewedMs, isTold, isSlow, isAway] = [beganMs, false, false, false]
+  for (let now = begun; !signal.aborted;) {
+    if (now.startedAt !== begun.startedAt || now.status === 'off' || now.status === 'failed') return now
+    if (now.status === 'running' && !isTold) {
+      isTold = true
+      await tell(context, now, isOpened)
+    }
+    if (now.status === 'starting' && !isSlow && performance.now() - beganMs > slowMs) {
+      isSlow = true
+      context.out.done(`Nothing listens on port ${now.port} yet. The command has to use $BOARD_PORT.`)
+    }
+    await delay(pollMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) break
+    try {
+      now = await previews.get(place)
+      const isDue = now.startedAt === begun.startedAt && performance.now() - renewedMs > renewMs
+      if (isDue && (now.status === 'starting' || now.status === 'running')) {
+        now = await previews.start(place)
+        renewedMs = performance.now()
+      }
+      isAway = false
+    } catch (error) {
+      if (exitOf(error) !== 'unreachable') throw error
+      if (!isAway) context.out.done('The server does not answer; trying again ...')
+      isAway = true
+    }
+  }
+  return undefined
+}
+
+/** Prints the address, and how one gets there from another machine. */
+async function tell({ out, connection }: Context, preview: Preview, isOpened: boolean): Promise<void> {
+  const { url, port } = preview
+  if (out.json) await out.record(preview, fields)
+  else out.line(url!)
+  const { hostname } = new URL(connection.url)
+  if (!isLoopbackHost(hostname)) {
+    const inside = new URL(url!).hostname
+    out.done(
+      `That address is on the server. To see it here: ssh -L ${port}:${inside}:${port} ${harmless(hostname)}, then open http://127.0.0.1:${port}`,
+    )
+  } else if (isOpened && !(await openBrowser(url!)))
+    out.done('There is no browser to open. Open that address yourself, or name a browser in BROWSER.')
+}
+
+function failed({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {
+  if (output !== '' && !out.quiet) out.done(harmless(output.trimEnd(), true))
+  return new Failure('failure', `the preview of card ${cardId} failed: ${harmless(reason ?? '')}`, {
+    see: `board cards preview ${cardId} --status`,
+  })
+}

@@ -1,0 +1,69 @@
+import { isLoopbackHost } from '../../../src/contract/networkHosts.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { plainText } from '../ui/plainText.ts'
+import { Printed } from '../ui/Printed.tsx'
+import { useCanWork } from './canWork.ts'
+import { Heading } from './Heading.tsx'
+import { useCard, useOpened } from './openedCard.ts'
+import { usePreview, type OpenedPreview } from './openedPreview.ts'
+
+const statusClass = { off: 'idle', starting: 'queued', running: 'running', failed: 'failed' }
+
+/** Serves the card's worktree by its project's preview command, where it has one. */
+export function Preview() {
+  const { projectId } = useOpened()
+  const { archivedAt } = useCard()
+  const worktree = useLoad(() => client.projects.getWorktree({ id: projectId }), [projectId])
+  return archivedAt === null && worktree.value && worktree.value.effective.preview !== '' ? <Panel /> : null
+}
+
+function Panel() {
+  const opened = usePreview()
+  const { preview, isLive, start, stop } = opened
+  const canWork = useCanWork(useOpened().projectId)
+  if (!preview) return null
+  const { status, reason, output } = preview
+  return (
+    <section>
+      <Heading>Preview</Heading>
+      <p>
+        <span className={`status ${statusClass[status]}`}>{status}</span> <Address {...opened} />
+      </p>
+      {reason !== null && <p className="error">{plainText(reason)}</p>}
+      {canWork && (
+        <div className="tools">
+          {isLive ? (
+            <Button onClick={stop}>Stop the preview</Button>
+          ) : (
+            <Button onClick={start}>Start the preview</Button>
+          )}
+        </div>
+      )}
+      <Printed label="Output of the preview" output={output} isCut={false} />
+    </section>
+  )
+}
+
+/** Where it is, and how one gets there from another machine. */
+function Address({ preview, noteOpened }: OpenedPreview) {
+  const { url = null, port = null } = preview ?? {}
+  if (url === null) return null
+  const { hostname } = new URL(url)
+  const here = location.hostname
+  return (
+    <>
+      <a href={url} target="_blank" rel="noopener noreferrer" onClick={noteOpened}>
+        {url}
+      </a>
+      {!isLoopbackHost(here) && (
+        <span className="hint">
+          {' '}
+          That address is on the server’s machine. To see it on this one:{' '}
+          <code>{`ssh -L ${port}:${hostname}:${port} ${here}`}</code>, then open http://127.0.0.1:{port}
+        </span>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,82 @@
+import { useEffect, useRef, useState } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { announce, complain } from '../app/messages.ts'
+import { follow } from '../app/live.ts'
+import { client } from '../app/session.ts'
+import { usePoll } from '../ui/usePoll.ts'
+import { useCanWork } from './canWork.ts'
+import { useOpened } from './openedCard.ts'
+
+type Preview = Output<Contract['previews']['get']>
+
+/** A quarter of the time after which the server ends a preview. A hidden page's timers come once a minute. */
+const renewMs = 30_000
+const readMs = 2000
+
+/** A card's preview as the server tells of it, and what can be done with it. */
+export interface OpenedPreview {
+  preview: Preview | undefined
+  isLive: boolean
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Told when its address is opened elsewhere: it is kept while this page is hidden, too. */
+  noteOpened(): void
+}
+
+/**
+ * Follows a card's preview while the component is shown. Whoever may run it keeps it by looking; one that was started here ends when
+ * the component goes.
+ */
+export function usePreview(): OpenedPreview {
+  const { projectId, cardId } = useOpened()
+  const canWork = useCanWork(projectId)
+  const [preview, setPreview] = useState<Preview>()
+  const [isStartedHere, isOpened] = [useRef(false), useRef(false)]
+  const place = { projectId, cardId }
+  const read = async () => setPreview(await client.previews.get(place))
+  const isLive = preview?.status === 'starting' || preview?.status === 'running'
+  useEffect(
+    () =>
+      follow(
+        projectId,
+        events => {
+          const mine = events.filter(({ type, data }) => type === 'preview.updated' && isOf(data, cardId))
+          if (mine.length > 0) void read().catch(() => undefined)
+        },
+        () => void read().catch(() => undefined),
+      ),
+    [projectId, cardId],
+  )
+  useEffect(() => {
+    if (preview) announce(`Preview: ${preview.status}`)
+  }, [preview?.status])
+  usePoll(isLive, readMs, async () => document.hidden || read())
+  usePoll(isLive && canWork, renewMs, async () => {
+    if (!document.hidden || isOpened.current) setPreview(await client.previews.start(place))
+  })
+  useEffect(
+    () => () => {
+      if (isStartedHere.current) void client.previews.stop(place).catch(complain)
+    },
+    [projectId, cardId],
+  )
+  return {
+    preview,
+    isLive,
+    start: async () => {
+      isStartedHere.current = true
+      setPreview(await client.previews.start(place))
+    },
+    stop: async () => {
+      isStartedHere.current = false
+      await client.previews.stop(place)
+      await read()
+    },
+    noteOpened: () => {
+      isOpened.current = true
+    },
+  }
+}
+
+const isOf = (data: unknown, cardId: string): boolean => (data as { cardId?: string }).cardId === cardId

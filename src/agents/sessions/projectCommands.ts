@@ -1,0 +1,108 @@
+import { foreignRoots } from '../../config/worktreePlaces.ts'
+import type { ServerConfig } from '../../config/server.ts'
+import { Problem } from '../../contract/errors.ts'
+import { portVariables } from '../../domain/cardPorts.ts'
+import type { Workplace } from '../../domain/worktrees.ts'
+import { openGitView } from '../../git/sandboxView.ts'
+import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
+import { sandboxOf, type ProjectRow } from '../../store/projects.ts'
+import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
+import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
+import type { RunDependencies } from './runDependencies.ts'
+import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
+
+/** What a command of a project needs of the board beside its place. */
+export type CommandDependencies = Pick<RunDependencies, 'sandbox' | 'connect' | 'acceptForBoard' | 'url'> & {
+  config: Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>
+}
+/** Where a command runs, and for whom. */
+export interface CommandSite {
+  project: Pick<ProjectRow, 'id' | 'path' | 'sandbox'>
+  cardId: number
+  place: Workplace
+  ports: readonly number[]
+  /** Whether people reach the ports where the command has a network of its own. */
+  isServed: boolean
+}
+export interface WalledCommand {
+  launch: AgentLaunch
+  walls: Walls | null
+}
+
+/**
+ * Prepares a command of a project that runs without a session, in the walls of the project's agents.
+ * @throws AgentFailure launch_failed
+ */
+export async function prepareCommand(
+  dependencies: CommandDependencies,
+  { project, cardId, place, ports, isServed }: CommandSite,
+): Promise<WalledCommand> {
+  const { config, url, sandbox } = dependencies
+  const launch = await commandLaunch(
+    {
+      cwd: place.cwd,
+      dataDir: config.dataDir,
+      board: { url, token: null, projectId: project.id, cardId },
+      author: null,
+    },
+    portVariables(ports),
+  )
+  const walls = await raiseWalls(
+    sandbox,
+    sandboxOf(project),
+    launch,
+    {
+      dataDir: config.dataDir,
+      worktreeRoots: foreignRoots(config),
+      projectPath: project.path,
+      worktreePath: place.worktreePath,
+      openGit: () => openGitAt(place, project),
+      state: [],
+      walled: undefined,
+      isReadOnly: false,
+      models: { hosts: [], endpoints: [] },
+    },
+    { ...networkParts(dependencies, project.id), ...(isServed && { served: ports }) },
+  )
+  return { launch: walls?.inside(launch) ?? launch, walls }
+}
+
+/** What a project's commands are started with: neither the agent's credential nor its token. */
+export async function commandLaunch(
+  common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
+  ports: Record<string, string>,
+): Promise<AgentLaunch> {
+  const prepared = await prepareLaunch({
+    ...common,
+    board: { ...common.board, token: null },
+    provider: null,
+    profile: null,
+    choice: { model: null, mode: null, effort: null },
+    credential: null,
+    mode: 'work',
+  })
+  return { ...prepared, env: { ...prepared.env, ...ports } }
+}
+
+/** What the agent sees of Git. @throws AgentFailure launch_failed */
+export const openGitAt = ({ worktreePath, branch }: Workplace, { path }: Pick<ProjectRow, 'path'>) =>
+  openGitView(worktreePath ?? path, branch).catch(error => {
+    throw asLaunchFailure(error)
+  })
+
+/** What a restricted network asks of this server. */
+export const networkParts = (
+  { connect, acceptForBoard, url }: Pick<RunDependencies, 'connect' | 'acceptForBoard' | 'url'>,
+  projectId: number,
+  onAsked?: (asked: AskedHost) => void,
+): NetworkParts => ({
+  connect,
+  acceptForBoard,
+  boardUrl: url,
+  howToAllow: entry => `To allow it: board projects sandbox ${projectId} --allow ${entry}`,
+  onAsked,
+})
+
+/** A refusal that a person can mend fails the launch with its own message. */
+export const asLaunchFailure = (error: unknown): unknown =>
+  error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

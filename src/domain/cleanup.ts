@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import type { EffectiveWorktree } from '../contract/worktree.ts'
+import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { kindOf } from '../git/changes.ts'
+import type { ProjectRow } from '../store/projects.ts'
+import { portsFrom } from './cardPorts.ts'
+import { requireSubfolder, type Workplace } from './worktrees.ts'
+
+/** A project's cleanup command, and where it runs. */
+export interface Cleanup {
+  cardId: number
+  project: Pick<ProjectRow, 'id' | 'path' | 'sandbox'>
+  place: Workplace
+  settings: EffectiveWorktree
+  ports: readonly number[]
+}
+/** Runs a cleanup to its end. Its failure is in the log: the worktree goes all the same. Never rejects. */
+export type RunCleanup = (cleanup: Cleanup) => Promise<void>
+
+/** Runs what a project says is to run before a worktree of the board's own is removed. */
+export async function cleanUp(
+  run: RunCleanup,
+  project: Cleanup['project'],
+  settings: EffectiveWorktree,
+  card: { id: number; path: string; branch: string | null; firstPort: number | null },
+): Promise<void> {
+  const { id, path, branch, firstPort } = card
+  const isThere = (await kindOf(path)) === 'folder' && (await kindOf(`${path}.unfinished`)) === 'nothing'
+  if (settings.cleanup === '' || !isThere) return
+  const top = join(path, (await readCheckoutState(project.path))?.subfolder ?? '')
+  await run({
+    cardId: id,
+    project,
+    // The agent may have removed the subfolder, and then there is still something to clean up.
+    place: {
+      cwd: await requireSubfolder(top, settings.subfolder).catch(() => path),
+      worktreePath: path,
+      branch,
+      baseCommit: null,
+    },
+    settings,
+    ports: firstPort === null ? [] : portsFrom(firstPort, settings.ports),
+  })
+}

@@ -1,0 +1,42 @@
+import { Problem } from '../contract/errors.ts'
+import type { Database } from '../store/database.ts'
+import type { CardRow } from '../store/cards.ts'
+import type { ProjectRow } from '../store/projects.ts'
+import { find as findCard, type CardRef } from './cards.ts'
+import { portsOf } from './cardPorts.ts'
+import { find as findProject } from './projects.ts'
+import { findWorkplace, requireSubfolder, type Workplace } from './worktrees.ts'
+import { findWorktreeSettings, whyUnused } from './worktreeSettings.ts'
+
+/** What serves a card's worktree, and where. */
+export interface PreviewPlan {
+  card: CardRow
+  project: ProjectRow
+  command: string
+  place: Workplace
+  /** The first is the one that people are sent to. */
+  ports: readonly [number, ...number[]]
+}
+
+/**
+ * Finds out how a card's worktree is served.
+ * @throws Problem CARD_NOT_FOUND; CONFLICT where the project has no preview command, the card is archived or has no folder yet, or
+ *   all ports are taken
+ */
+export async function planPreview(db: Database, ref: CardRef): Promise<PreviewPlan> {
+  const [card, project] = await Promise.all([findCard(db, ref), findProject(db, ref.projectId)])
+  const { effective, boardFile } = await findWorktreeSettings(db, project)
+  if (effective.preview === '')
+    throw new Problem(
+      'CONFLICT',
+      ['The project has no preview command.', whyUnused(project.id, boardFile) ?? howToSet(project.id)].join(' '),
+    )
+  if (card.archivedAt !== null) throw new Problem('CONFLICT', 'The card is archived.')
+  const found = await findWorkplace(card, project)
+  const place = { ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }
+  const [first, ...others] = await portsOf(db, card.id, effective.ports)
+  return { card, project, command: effective.preview, place, ports: [first!, ...others] }
+}
+
+const howToSet = (projectId: number): string =>
+  `To set one: board projects worktree ${projectId} --preview "npm run dev -- --port $BOARD_PORT"`

@@ -1,0 +1,228 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AgentFailure } from '../agents/link/agentLink.ts'
+import { describeExit } from '../agents/link/exitFailures.ts'
+import { createRedactor } from '../agents/link/redactSecrets.ts'
+import { watchLimits, type LimitWatch } from '../agents/sessions/limitWatch.ts'
+import { prepareCommand, type CommandDependencies } from '../agents/sessions/projectCommands.ts'
+import { logFailure, type Log } from '../config/log.ts'
+import type { ServerConfig } from '../config/server.ts'
+import type { PreviewStatus } from '../contract/previews.ts'
+import { areFree } from '../domain/cardPorts.ts'
+import type { PreviewPlan } from '../domain/previews.ts'
+import { redact } from '../logs/redact.ts'
+import { readPaced } from '../process/pacedReading.ts'
+import { shellCommand } from '../process/shellCommand.ts'
+import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
+import { createTextTail } from '../process/textTail.ts'
+import { sandboxOf } from '../store/projects.ts'
+import { directPorts, forwardedPorts, type PreviewPorts } from './previewPort.ts'
+
+const maxOutputBytes = 8192
+/** More is kept, so that a secret of which the beginning was cut off is not among what is shown. */
+const keptBytes = 2 * maxOutputBytes
+const probeMs = { first: 100, last: 2000, for: 120_000 }
+const termMs = 3000
+/** The last words of what has ended. */
+const lastWordsMs = 500
+
+export interface RunParts extends CommandDependencies {
+  processTrees: ProcessTrees
+  log: Log
+  config: CommandDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
+  /** Told each time that its status has changed. */
+  onStatus(): void
+}
+
+/** A preview that runs, or has failed. */
+export class PreviewRun {
+  readonly plan: PreviewPlan
+  readonly startedAt: string
+  status: Exclude<PreviewStatus, 'off'> = 'starting'
+  endsAt: string
+  /** The host at which it takes connections; null until it does. */
+  host: string | null = null
+  exitCode: number | null = null
+  reason: string | null = null
+  /** Resolves when no process of it is left. Never rejects. */
+  readonly over: Promise<void>
+  isOver = false
+
+  readonly #parts: RunParts
+  readonly #tail = createTextTail(keptBytes)
+  readonly #stopped = new AbortController()
+  #redact = (text: string): string => text
+  #lease: NodeJS.Timeout | undefined
+  #isProbing = false
+  #child: Child | undefined
+  #ports: PreviewPorts | undefined
+  #limits: LimitWatch | undefined
+
+  constructor(parts: RunParts, plan: PreviewPlan) {
+    this.plan = plan
+    this.#parts = parts
+    this.startedAt = parts.config.clock().toISOString()
+    this.endsAt = this.#extend()
+    this.over = this.#run().finally(() => (this.isOver = true))
+  }
+
+  get isStopping(): boolean {
+    return this.#stopped.signal.aborted
+  }
+
+  /** Puts its end off. */
+  renew(): void {
+    this.endsAt = this.#extend()
+    this.#probe(0)
+  }
+
+  /** Ends it with all that it has started; it is not a failure. Takes at most 6 s. */
+  stop(): Promise<void> {
+    this.#stopped.abort()
+    clearTimeout(this.#lease)
+    void this.#child?.stop({ graceMs: 0, termMs })
+    return this.over
+  }
+
+  /** The end of what it printed, without secrets and without what steers a terminal. */
+  output(): string {
+    const plain = this.#redact(this.#tail.read().output)
+    const bytes = Buffer.from(plain)
+    return bytes.length <= maxOutputBytes ? plain : lastOf(bytes)
+  }
+
+  #extend(): string {
+    clearTimeout(this.#lease)
+    const { clock, previewLeaseMs } = this.#parts.config
+    this.#lease = setTimeout(() => void this.stop(), previewLeaseMs).unref()
+    return new Date(clock().getTime() + previewLeaseMs).toISOString()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#serve()
+    } catch (error) {
+      this.#fail(reasonOf(error) ?? 'The server could not run it; see its log.')
+      if (reasonOf(error) === undefined) this.#logFailure(error)
+    } finally {
+      clearTimeout(this.#lease)
+      this.#limits?.stop()
+      this.#ports?.close()
+      await this.#end()
+    }
+  }
+
+  async #serve(): Promise<void> {
+    const {
+      plan,
+      plan: { project, card, place, ports, command },
+    } = this
+    const { launch, walls } = await prepareCommand(this.#parts, {
+      project,
+      cardId: card.id,
+      place,
+      ports,
+      isServed: true,
+    })
+    const { text } = createRedactor(launch.secrets)
+    this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
+    if (this.isStopping) return
+    this.#ports = await (walls?.connectInside ? forwardedPorts(ports, walls.connectInside) : this.#ownPorts())
+    const argv = shellCommand(command)
+    const { cwd, env } = launch
+    const child = await this.#parts.processTrees.spawn({
+      command: walls ? await walls.wrap({ argv, cwd, env }) : argv,
+      cwd,
+      env,
+      stdin: 'ignore',
+      kind: 'preview',
+      hasNamespace: walls?.hasNamespace ?? false,
+      withChannel: walls?.attach,
+    })
+    this.#child = child
+    const told = Promise.all([child.stdout, child.stderr].map(stream => readPaced(stream, this.#tail.add)))
+    this.#limits = watchLimits(
+      sandboxOf(plan.project),
+      { usage: child.usage, terminate: graceMs => child.stop({ graceMs, termMs: graceMs }) },
+      'The preview',
+    )
+    if (this.isStopping) void child.stop({ graceMs: 0, termMs })
+    this.#probe(probeMs.for)
+    const exit = await child.exited
+    await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
+    if (this.isStopping) return
+    this.exitCode = exitCodeOf(exit)
+    throw this.#limits.explain(new AgentFailure('crashed', `The preview command ${describeExit(exit)}.`), this.output())
+  }
+
+  /** @throws AgentFailure where something listens at the port, for that would be taken for the preview. */
+  async #ownPorts(): Promise<PreviewPorts> {
+    const [port] = this.plan.ports
+    if (!(await areFree([port]))) throw taken(port)
+    return directPorts(port)
+  }
+
+  /** Looks whether something takes connections, for a time, and at least once. */
+  #probe(forMs: number): void {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    void this.#untilRunning(forMs).finally(() => (this.#isProbing = false))
+  }
+
+  async #untilRunning(forMs: number): Promise<void> {
+    const until = performance.now() + forMs
+    for (let pauseMs = probeMs.first; this.status === 'starting' && this.#child && !this.isStopping; pauseMs *= 1.5) {
+      const host = await this.#ports?.probe().catch(() => undefined)
+      if (host !== undefined && this.status === 'starting' && !this.isStopping) {
+        this.status = 'running'
+        this.host = host
+        return this.#parts.onStatus()
+      }
+      if (performance.now() > until) return
+      await delay(Math.min(pauseMs, probeMs.last), undefined, { ref: false })
+    }
+  }
+
+  #fail(reason: string): void {
+    if (this.isStopping) return
+    this.status = 'failed'
+    this.host = null
+    this.reason = reason
+    this.#parts.onStatus()
+  }
+
+  /** What it left running is ended, too. */
+  async #end(): Promise<void> {
+    const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
+    for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
+    if (isGone === false)
+      this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })
+  }
+
+  #logFailure(error: unknown): void {
+    logFailure(this.#parts.log, 'A preview could not be run.', error, { cardId: this.plan.card.id })
+  }
+}
+
+const taken = (port: number): AgentFailure =>
+  new AgentFailure(
+    'launch_failed',
+    `Port ${port} is taken by another program, perhaps one that the card's agent has started. End it, and start the preview again.`,
+  )
+
+/** Why it failed, for people; undefined for a fault of the server. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof AgentFailure || error instanceof LaunchFailed) return error.message
+  const { code, port } = error as NodeJS.ErrnoException & { port?: number }
+  return code === 'EADDRINUSE' && port !== undefined ? taken(port).message : undefined
+}
+
+/** Sequences that choose colours and styles of a terminal, or move its cursor and erase. */
+const styles = /\u001b(?:\[[\d;:?]*[A-HJKSTfhlmnsu]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g
+
+const withoutStyles = (text: string): string => text.replace(styles, '').replaceAll('\r\n', '\n')
+
+function lastOf(bytes: Buffer): string {
+  let from = bytes.length - maxOutputBytes
+  while ((bytes[from]! & 0xc0) === 0x80) from++
+  return bytes.toString('utf8', from)
+}

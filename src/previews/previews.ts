@@ -1,0 +1,187 @@
+import type { Socket } from 'node:net'
+import { throttle } from '../async/throttle.ts'
+import { logFailure, type Log } from '../config/log.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { Problem } from '../contract/errors.ts'
+import { maxPreviews, type Preview, type PreviewState } from '../contract/previews.ts'
+import type { CardRef } from '../domain/cards.ts'
+import { planPreview, type PreviewPlan } from '../domain/previews.ts'
+import { append, type Outbox } from '../events/outbox.ts'
+import { createReconciler, withinStop } from '../process/reconciler.ts'
+import type { ProcessTrees } from '../process/spawn.ts'
+import { readCard } from '../store/cards.ts'
+import type { Database } from '../store/database.ts'
+import { retryWhileBusy } from '../store/retry.ts'
+import type { CommandDependencies } from '../agents/sessions/projectCommands.ts'
+import { PreviewRun } from './previewRun.ts'
+
+const debounceMs = 50
+/** How many previews that have failed are remembered with what they printed. */
+const maxFailed = 100
+
+/** Serves worktrees of cards while somebody looks at them, one preview a card. */
+export interface Previews {
+  read(cardId: number): Preview
+  /**
+   * Starts a card's preview, or puts the end of the one that runs off.
+   * @throws Problem CARD_NOT_FOUND; CONFLICT where there is nothing to serve, or 20 run
+   */
+  start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }>
+  /** Ends a card's preview. Resolves when no process of it is left, or after 9 seconds. */
+  end(cardId: number): Promise<void>
+  /** Whether processes of a preview may run in the card's folder. */
+  isAtWork(cardId: number): boolean
+  /** Begins: commands reach the server at this address, and out of a sandbox by `acceptForBoard`. */
+  open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
+  /** Ends all. Takes at most 9 s. */
+  stop(): Promise<void>
+}
+
+interface Dependencies extends Pick<CommandDependencies, 'sandbox' | 'connect'> {
+  config: ServerConfig
+  db: Database
+  processTrees: ProcessTrees
+  outbox: Outbox
+}
+
+export const createPreviews = (dependencies: Dependencies): Previews => new CardPreviews(dependencies)
+
+class CardPreviews implements Previews {
+  readonly #dependencies: Dependencies
+  readonly #runs = new Map<number, PreviewRun>()
+  readonly #reconciler = createReconciler('Previews', async () => {
+    for (const run of this.#live()) if (!(await isWanted(this.#dependencies.db, run))) void run.stop()
+  })
+  #acceptForBoard = (socket: Socket): void => void socket.destroy()
+  #unsubscribe = (): void => {}
+  #told: Promise<unknown> = Promise.resolve()
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  read(cardId: number): Preview {
+    const run = this.#runs.get(cardId)
+    return { ...stateOf(cardId, run), output: run?.output() ?? '' }
+  }
+
+  isAtWork(cardId: number): boolean {
+    return this.#runs.get(cardId)?.isOver === false
+  }
+
+  async start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }> {
+    const { cardId } = ref
+    const plan = await retryWhileBusy(() => planPreview(this.#dependencies.db, ref))
+    const before = this.#runs.get(cardId)
+    if (before && (before.isStopping || !isLive(before))) await before.over
+    const running = this.#runs.get(cardId)
+    const isNew = !running || !isLive(running)
+    if (isNew) this.#launch(plan)
+    else running.renew()
+    const preview = this.read(cardId)
+    await this.#told
+    return { preview, isNew }
+  }
+
+  async end(cardId: number): Promise<void> {
+    const run = this.#runs.get(cardId)
+    if (!run) return
+    await withinStop(run.stop())
+    if (!isLive(run) && this.#runs.get(cardId) === run) this.#forget(run)
+    await this.#told
+  }
+
+  open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
+    this.#acceptForBoard = acceptForBoard
+    this.#unsubscribe = this.#dependencies.outbox.onAppended(
+      throttle(() => this.#live().length > 0 && this.#reconciler.wake(), debounceMs),
+    )
+    this.#reconciler.start(url, log)
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe()
+    await withinStop(Promise.all([this.#reconciler.end(), ...[...this.#runs.values()].map(run => run.stop())]))
+  }
+
+  #launch(plan: PreviewPlan): void {
+    const { at, isOver } = this.#reconciler
+    if (!at || isOver) throw new Problem('SHUTTING_DOWN')
+    if (this.#live().length >= maxPreviews)
+      throw new Problem('CONFLICT', `${maxPreviews} previews run on this server; end one of them.`)
+    const { config, processTrees, sandbox, connect } = this.#dependencies
+    const cardId = plan.card.id
+    const parts = { config, processTrees, sandbox, connect, acceptForBoard: this.#acceptForBoard, ...at }
+    const run = new PreviewRun({ ...parts, onStatus: () => this.#tell(plan) }, plan)
+    // What failed before it goes to the end of the line.
+    this.#runs.delete(cardId)
+    this.#runs.set(cardId, run)
+    this.#tell(plan)
+    void run.over.then(() => {
+      if (isLive(run)) this.#forget(run)
+      const failed = [...this.#runs.values()].filter(each => !isLive(each))
+      for (const each of failed.slice(0, Math.max(0, failed.length - maxFailed))) this.#runs.delete(each.plan.card.id)
+    })
+  }
+
+  #forget({ plan }: PreviewRun): void {
+    this.#runs.delete(plan.card.id)
+    this.#tell(plan)
+  }
+
+  #live(): PreviewRun[] {
+    return [...this.#runs.values()].filter(isLive)
+  }
+
+  /** Tells of states in their order. One that cannot be told is left out: whoever asks is told it. */
+  #tell({ card, project }: PreviewPlan): void {
+    const state = stateOf(card.id, this.#runs.get(card.id))
+    const { db } = this.#dependencies
+    const write = () => retryWhileBusy(() => db.transaction(tx => append(tx, 'preview.updated', project.id, state)))
+    if (this.#reconciler.isOver) return
+    this.#told = this.#told.then(write).catch((error: unknown) => {
+      const { at } = this.#reconciler
+      if (at) logFailure(at.log, 'The state of a preview could not be told.', error)
+    })
+  }
+}
+
+/** A preview that has failed may still have processes that are being ended. */
+const isLive = ({ status }: PreviewRun): boolean => status !== 'failed'
+
+/** Whether the card is still there, and has the folder that is served. */
+async function isWanted(db: Database, { plan: { card, place } }: PreviewRun): Promise<boolean> {
+  const now = await readCard(db, card.projectId, card.id)
+  return (
+    now !== undefined &&
+    now.archivedAt === null &&
+    (place.worktreePath === null || now.worktreePath === place.worktreePath)
+  )
+}
+
+function stateOf(cardId: number, run: PreviewRun | undefined): PreviewState {
+  const id = String(cardId)
+  if (!run)
+    return {
+      cardId: id,
+      status: 'off',
+      url: null,
+      port: null,
+      startedAt: null,
+      endsAt: null,
+      exitCode: null,
+      reason: null,
+    }
+  const { status, host, startedAt, endsAt, exitCode, reason, plan } = run
+  const [port] = plan.ports
+  return {
+    cardId: id,
+    status,
+    url: host === null ? null : `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    startedAt,
+    endsAt: status === 'failed' ? null : endsAt,
+    exitCode,
+    reason,
+  }
+}

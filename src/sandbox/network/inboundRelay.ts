@@ -1,0 +1,131 @@
+import type { Server, Socket } from 'node:net'
+
+const maxChannels = 128
+const answerTimeoutMs = 10_000
+/** What the program inside answers where it has reached the port. */
+const reached = 1
+
+/**
+ * Runs inside, beside the command: keeps some connections to the server waiting. The first byte on one names a port of the list; it
+ * is answered once that port takes a connection, and from then on both are one. It can do no more than the command itself.
+ */
+const program = `
+  const { connect } = require('node:net')
+  const [server, ...ports] = process.argv.slice(1).map(Number)
+  const ignore = () => {}
+  const join = (channel, port, hosts) => {
+    if (hosts.length === 0) return channel.destroy()
+    const local = connect({ host: hosts[0], port, allowHalfOpen: true })
+    local.once('error', () => join(channel, port, hosts.slice(1)))
+    local.once('connect', () => {
+      local.on('error', () => channel.destroy())
+      channel.on('close', () => local.destroy())
+      local.on('close', () => channel.destroy())
+      channel.write(Buffer.from([${reached}]))
+      channel.pipe(local).pipe(channel)
+    })
+  }
+  const wait = () => {
+    let isTaken = false
+    const channel = connect({ host: '127.0.0.1', port: server, allowHalfOpen: true })
+    channel.on('error', ignore)
+    channel.once('data', bytes => {
+      isTaken = true
+      wait()
+      channel.pause()
+      if (bytes.length > 1) channel.unshift(bytes.subarray(1))
+      join(channel, ports[bytes[0]], ['127.0.0.1', '::1'])
+    })
+    channel.once('end', () => isTaken || channel.destroy())
+    channel.once('close', () => isTaken || setTimeout(wait, 200))
+  }
+  for (let count = 0; count < 8; count++) wait()`
+
+/** The command with the program beside it, which connects to the server at the first port and inside to the others. */
+export const relayBeside = (serverPort: number, ports: readonly number[], argv: readonly string[]): string[] => [
+  '/bin/sh',
+  '-c',
+  '/usr/bin/env -i "$1" -e "$2" $3 </dev/null >/dev/null 2>&1 & shift 3; exec "$@"',
+  'board-relay',
+  process.execPath,
+  program,
+  [serverPort, ...ports].join(' '),
+  ...argv,
+]
+
+/** Leads connections of the server into a sandbox, to the ports that its program was given. Nothing comes out this way. */
+export interface InboundRelay {
+  /** Takes the connections of the program inside. Whoever else connects in there gets what the command would get. */
+  attach(listener: Server): Server
+  /** A connection to the port at this place of the list. @throws Error where nothing takes it within 10 seconds */
+  connect(index: number): Promise<Socket>
+}
+
+export function createInboundRelay(): InboundRelay {
+  /** Each with what ends it if it speaks before it is asked. */
+  const waiting = new Map<Socket, () => void>()
+  const wanted = new Set<(channel: Socket) => void>()
+  const add = (channel: Socket) => {
+    channel.on('error', () => channel.destroy())
+    const [next] = wanted
+    if (next) return next(channel)
+    const refuse = () => channel.destroy()
+    channel.once('data', refuse).once('end', refuse)
+    channel.once('close', () => waiting.delete(channel))
+    waiting.set(channel, refuse)
+  }
+  const take = async (): Promise<Socket> => {
+    const [first] = waiting
+    if (!first) return nextOf(wanted)
+    const [channel, refuse] = first
+    waiting.delete(channel)
+    return channel.off('data', refuse).off('end', refuse)
+  }
+  return {
+    attach: listener => {
+      listener.maxConnections = maxChannels
+      return listener.on('connection', add)
+    },
+    connect: async index => {
+      const channel = await take()
+      channel.write(Buffer.from([index]))
+      await answered(channel)
+      return channel
+    },
+  }
+}
+
+const nextOf = (wanted: Set<(channel: Socket) => void>): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      wanted.delete(take)
+      reject(new Error('Nothing inside takes connections.'))
+    }, answerTimeoutMs).unref()
+    const take = (channel: Socket) => {
+      clearTimeout(late)
+      wanted.delete(take)
+      resolve(channel)
+    }
+    wanted.add(take)
+  })
+
+/** Waits for the first byte of the program, and leaves what follows it to be read. */
+const answered = (channel: Socket): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = (error?: Error) => {
+      channel.off('data', read).off('close', fail).off('end', fail).setTimeout(0)
+      if (!error) return resolve()
+      channel.destroy()
+      reject(error)
+    }
+    const fail = () => end(new Error('Nothing takes connections at this port.'))
+    const read = (bytes: Buffer) => {
+      channel.pause()
+      if (bytes[0] !== reached) return fail()
+      if (bytes.length > 1) channel.unshift(bytes.subarray(1))
+      end()
+    }
+    channel.on('data', read).once('close', fail).once('end', fail)
+    channel.setTimeout(answerTimeoutMs, fail)
+    channel.resume()
+  })
