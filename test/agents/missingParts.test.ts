@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { insertMonitor } from '../../src/store/monitors.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
@@ -33,7 +34,7 @@ function withoutFolder(): void {
 /** Leaves the server a path on which everything is found that fixtures need, but not Git. */
 function withoutGit(): void {
   const [bin, { PATH }] = [board.folder('bin'), process.env]
-  for (const program of ['sh', 'cat', 'sleep', 'true'])
+  for (const program of ['sh', 'cat', 'sleep', 'true', ...(hasBubblewrap ? ['bwrap'] : [])])
     if (!existsSync(join(bin, program)))
       symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program))
   process.env.PATH = bin

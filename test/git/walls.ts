@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { openGitView, type GitView } from '../../src/git/sandboxView.ts'
 import type { Mount } from '../../src/sandbox/mount.ts'
 import { environment } from './cards.ts'
@@ -47,7 +47,10 @@ export async function openSession(folder: string, branch: string | null): Promis
 /** Everything below a folder but what an agent has to itself. */
 export function fingerprint(folder: string, without: RegExp): Record<string, string> {
   const entries: Record<string, string> = {}
-  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(each => !without.test(each))) {
+  // With types it follows no link.
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const paths = found.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+  for (const path of paths.filter(each => !without.test(each))) {
     const stats = lstatSync(join(folder, path))
     const content = stats.isFile()
       ? createHash('sha1')

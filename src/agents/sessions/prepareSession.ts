@@ -28,7 +28,7 @@ import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts
 import type { RunDependencies } from './runDependencies.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 import { prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
-import { asLaunchFailure, networkParts, openGitAt } from './projectCommands.ts'
+import { refusalAsLaunchFailure, networkParts, openGitAt } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
 import { raiseWalls, type WalledPlace, type Walls } from './walls.ts'
@@ -211,7 +211,7 @@ async function readChosen(
       choice: await resolveChoice(db, await levelsOf(db, session, card), session.agent),
     }
   } catch (error) {
-    throw asLaunchFailure(error)
+    throw refusalAsLaunchFailure(error)
   }
 }
 
@@ -237,7 +237,7 @@ async function readCredential(
   if (!provider.credentials[row.provider])
     throw new AgentFailure('launch_failed', doesNotTake(provider, row.provider, entries))
   const credential = await openCredential(deviceGrants, seal, row).catch(error => {
-    throw asLaunchFailure(error)
+    throw refusalAsLaunchFailure(error)
   })
   const problem = credentialProblem(provider, credential)
   if (problem) throw new AgentFailure('launch_failed', problem)

@@ -7,7 +7,7 @@ import type { CardRow } from '../../store/cards.ts'
 import type { ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { LaunchRequest } from '../providers/prepareLaunch.ts'
-import { asLaunchFailure, commandLaunch } from './projectCommands.ts'
+import { refusalAsLaunchFailure, commandLaunch } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
@@ -42,7 +42,7 @@ export async function prepareWorkplace(
   const place = await ensureWorktree(db, card, copied, config)
     .then(async found => ({ ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }))
     .catch(error => {
-      throw asLaunchFailure(error)
+      throw refusalAsLaunchFailure(error)
     })
   const { cwd, worktreePath, branch, baseCommit } = place
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))

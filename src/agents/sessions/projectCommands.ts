@@ -87,7 +87,9 @@ export async function commandLaunch(
 /** What the agent sees of Git. @throws AgentFailure launch_failed */
 export const openGitAt = ({ worktreePath, branch }: Workplace, { path }: Pick<ProjectRow, 'path'>) =>
   openGitView(worktreePath ?? path, branch).catch(error => {
-    throw asLaunchFailure(error)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new AgentFailure('launch_failed', 'The folder to work in does not exist.', error)
+    throw refusalAsLaunchFailure(error)
   })
 
 /** What a restricted network asks of this server. */
@@ -104,5 +106,5 @@ export const networkParts = (
 })
 
 /** A refusal that a person can mend fails the launch with its own message. */
-export const asLaunchFailure = (error: unknown): unknown =>
+export const refusalAsLaunchFailure = (error: unknown): unknown =>
   error instanceof Problem && error.status < 500 ? new AgentFailure('launch_failed', error.message, error) : error

@@ -106,7 +106,8 @@ export const fixtureState = (dataDir: string): string => `${dataDir}-state`
 /** Writes the configuration of fixture agents; what they start carries the mark in its environment. */
 export function configure(dataDir: string, agents: Record<string, FixtureAgent>, mark: string): void {
   const state = fixtureState(dataDir)
-  for (const folder of [dataDir, state]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const folders = Object.keys(agents).length > 0 ? [dataDir, state] : [dataDir]
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
   const configured = Object.entries(agents).map(
     ([id, { fixture: name, env, protocol, command, credentials, state: shared = [] }]) => [
       id,
