@@ -160,7 +160,9 @@ interface Victims {
 /** Another program of the same account, with sockets and shared memory of its own. */
 async function openVictims(): Promise<Victims> {
   const mark = `mark${process.pid}${Date.now()}`
-  const victim: ChildProcess = spawn('/bin/sh', ['-c', 'sleep 1000', `victim-${mark}`], { stdio: 'ignore' })
+  const victim: ChildProcess = spawn('/bin/sh', ['-c', 'read line', `victim-${mark}`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   const { terminal, script } = await openTerminal()
   const socket = join(home, `${mark}.sock`)
   const listen = (where: string | number) =>
