@@ -26,7 +26,7 @@ export interface OpenedCard {
   isDiffComing: boolean
 }
 
-export const messagesAtOnce = 200
+export const messagesAtOnce = 100
 
 export const unreadCard = (cardId: string): OpenedCard => ({
   cardId,
