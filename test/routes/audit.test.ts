@@ -35,7 +35,7 @@ const unaudited: Record<string, string[]> = {
     'preSessions.accept, panelStates.set, panelStates.delete, templates.create, templates.update, organizations.update',
   ],
   'They end work, or ask what goes on already.': [
-    'agents.cancel, external.cancelAgent, preSessions.cancel, scripts.cancel, agents.summary',
+    'agents.cancel, external.cancelAgent, preSessions.cancel, scripts.cancel, agents.summary, previews.stop',
   ],
   'They try what is set already, and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',
