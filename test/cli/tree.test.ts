@@ -83,7 +83,7 @@ function otherFields({ name, stdout }: Result): { name: string; printed: string[
 }
 
 /** What asks only where more than one agent would start, or a second project would come of it. */
-const askingSometimes = new Set(['cards move', 'cards approve', 'import'])
+const askingSometimes = new Set(['cards move', 'cards approve', 'import', 'projects worktree'])
 
 describe('every command', () => {
   test('says that no server runs, and ends with 7', async () => {

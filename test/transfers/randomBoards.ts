@@ -144,6 +144,7 @@ const card = fc.record({
 const project = fc.record({
   name: plain(30),
   ...choice,
+  onSilence: fc.constantFrom('wait', 'end'),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
   // A file allows nothing.
   approvalPolicy: fc.record({
