@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /**
@@ -8,22 +9,13 @@ import { once } from 'node:events'
 export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
   const [file, ...args] = opener(url, env)
   if (file === undefined) return false
-  const { execa } = await import('execa')
-  const browser = execa(file, args, {
-    stdio: 'ignore',
-    detached: true,
-    cleanup: false,
-    env,
-    extendEnv: false,
-    reject: false,
-  })
-  return once(browser, 'spawn').then(
-    () => {
-      browser.unref()
-      return true
-    },
+  const browser = spawn(file, args, { stdio: 'ignore', detached: true, env })
+  const isStarted = once(browser, 'spawn').then(
+    () => true,
     () => false,
   )
+  browser.unref()
+  return isStarted
 }
 
 function opener(url: string, env: NodeJS.ProcessEnv): string[] {
