@@ -1,7 +1,8 @@
-import { lazy, Suspense, useEffect, type ComponentType } from 'react'
+import { useEffect } from 'react'
 import { BoardPage } from '../board/BoardPage.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Confirmation } from '../ui/confirm.tsx'
+import { Boundary, lazyPart } from '../ui/lazyPart.tsx'
 import { Page } from '../ui/Page.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
 import { complain } from './messages.ts'
@@ -13,22 +14,21 @@ import { applyTheme, loadSettings } from './settings.ts'
 import { Shell } from './Shell.tsx'
 import { useStore } from './store.ts'
 
-/** A page that is loaded when it is opened. */
-const lazily = <P extends object, N extends string>(load: () => Promise<Record<N, ComponentType<P>>>, name: N) =>
-  lazy(async () => ({ default: (await load())[name] }))
-
-const HomePage = lazily(() => import('../home/HomePage.tsx'), 'HomePage')
-const CardPage = lazily(() => import('../card/CardPage.tsx'), 'CardPage')
-const AssistantPage = lazily(() => import('../assistant/AssistantPage.tsx'), 'AssistantPage')
-const ProjectPage = lazily(() => import('../project/ProjectPage.tsx'), 'ProjectPage')
-const ChartsPage = lazily(() => import('../charts/ChartsPage.tsx'), 'ChartsPage')
-const AdminPage = lazily(() => import('../admin/AdminPage.tsx'), 'AdminPage')
-const MePage = lazily(() => import('../me/MePage.tsx'), 'MePage')
-const Attention = lazily(() => import('../home/Attention.tsx'), 'Attention')
-const SignIn = lazily(() => import('../signIn/SignIn.tsx'), 'SignIn')
-const SignInAgain = lazily<object, 'SignInAgain'>(() => import('../signIn/SignIn.tsx'), 'SignInAgain')
-const OtherAccount = lazily(() => import('../signIn/OtherAccount.tsx'), 'OtherAccount')
-const InvitationPage = lazily(() => import('../signIn/InvitationPage.tsx'), 'InvitationPage')
+const opening = { fallback: <Page title="Loading…">{null}</Page> }
+const HomePage = lazyPart(() => import('../home/HomePage.tsx'), 'HomePage', opening)
+const CardPage = lazyPart(() => import('../card/CardPage.tsx'), 'CardPage', opening)
+const AssistantPage = lazyPart(() => import('../assistant/AssistantPage.tsx'), 'AssistantPage', opening)
+const ProjectPage = lazyPart(() => import('../project/ProjectPage.tsx'), 'ProjectPage', opening)
+const ChartsPage = lazyPart(() => import('../charts/ChartsPage.tsx'), 'ChartsPage', opening)
+const AdminPage = lazyPart(() => import('../admin/AdminPage.tsx'), 'AdminPage', opening)
+const MePage = lazyPart(() => import('../me/MePage.tsx'), 'MePage', opening)
+const Attention = lazyPart(() => import('../home/Attention.tsx'), 'Attention', { isDialog: true })
+const SignIn = lazyPart(() => import('../signIn/SignIn.tsx'), 'SignIn')
+const SignInAgain = lazyPart<object, 'SignInAgain'>(() => import('../signIn/SignIn.tsx'), 'SignInAgain', {
+  isDialog: true,
+})
+const OtherAccount = lazyPart(() => import('../signIn/OtherAccount.tsx'), 'OtherAccount')
+const InvitationPage = lazyPart(() => import('../signIn/InvitationPage.tsx'), 'InvitationPage', opening)
 
 applyTheme()
 startOverOnArrival()
@@ -40,16 +40,8 @@ export function App() {
   return (
     <>
       {now.name === 'in' && <SignedIn me={now.me} hasEnded={now.hasEnded} />}
-      {now.name === 'out' && (
-        <Suspense>
-          <SignIn status={now.status} reason={now.reason} />
-        </Suspense>
-      )}
-      {now.name === 'choosing' && (
-        <Suspense>
-          <OtherAccount me={now.me} other={now.other} />
-        </Suspense>
-      )}
+      {now.name === 'out' && <SignIn status={now.status} reason={now.reason} />}
+      {now.name === 'choosing' && <OtherAccount me={now.me} other={now.other} />}
       {now.name === 'unreachable' && (
         <div className="entry">
           <main>
@@ -77,18 +69,12 @@ function SignedIn({ me, hasEnded }: { me: Me; hasEnded: boolean }) {
   return (
     <>
       <Shell me={me}>
-        <Suspense fallback={<Page title="Loading…">{null}</Page>}>
+        <Boundary key={route.name}>
           <Routed route={route} />
-        </Suspense>
+        </Boundary>
       </Shell>
-      <Suspense>
-        <Attention />
-      </Suspense>
-      {hasEnded && (
-        <Suspense>
-          <SignInAgain />
-        </Suspense>
-      )}
+      <Attention />
+      {hasEnded && <SignInAgain />}
     </>
   )
 }

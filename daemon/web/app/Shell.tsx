@@ -1,6 +1,7 @@
-import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { Button } from '../ui/Button.tsx'
 import { Icon, type IconName } from '../ui/Icon.tsx'
+import { lazyPart } from '../ui/lazyPart.tsx'
 import { Menu } from '../ui/Menu.tsx'
 import { hearPaletteKey, palette } from '../palette/commands.ts'
 import { followMine, liveState } from './live.ts'
@@ -10,8 +11,8 @@ import { leave, type Me } from './session.ts'
 import { changeSettings, settings } from './settings.ts'
 import { useStore } from './store.ts'
 
-const NewProjectDialog = lazy(async () => ({ default: (await import('../project/NewProject.tsx')).NewProjectDialog }))
-const Palette = lazy(async () => ({ default: (await import('../palette/Palette.tsx')).Palette }))
+const NewProjectDialog = lazyPart(() => import('../project/NewProject.tsx'), 'NewProjectDialog', { isDialog: true })
+const Palette = lazyPart(() => import('../palette/Palette.tsx'), 'Palette', { isDialog: true })
 
 /** What is around every page: the bar above, and the projects beside it. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
@@ -54,17 +55,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Account me={me} />
       </header>
       <Sidebar me={me} route={route} isFolded={!isShown} onNew={() => setMaking(true)} />
-      {isMaking && (
-        <Suspense>
-          <NewProjectDialog onClose={() => setMaking(false)} />
-        </Suspense>
-      )}
+      {isMaking && <NewProjectDialog onClose={() => setMaking(false)} />}
       <div className="view">{children}</div>
-      {isPaletteOpen && (
-        <Suspense>
-          <Palette />
-        </Suspense>
-      )}
+      {isPaletteOpen && <Palette />}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
@@ -10,6 +10,7 @@ import { settings, shortcuts } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { useCommands, type Command } from '../palette/commands.ts'
 import { Button } from '../ui/Button.tsx'
+import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
 import { actionOf, adding, boardDialog, canChange, useCanChange } from './actions.ts'
 import { BoardHead } from './BoardHead.tsx'
@@ -20,8 +21,10 @@ import { loadDragging } from './dragging.ts'
 import { hearKeys } from './keys.ts'
 import { SelectionBar } from './SelectionBar.tsx'
 
-const BoardDialogs = lazy(async () => ({ default: (await import('./BoardDialogs.tsx')).BoardDialogs }))
-const CardPanel = lazy(async () => ({ default: (await import('../card/CardPanel.tsx')).CardPanel }))
+const BoardDialogs = lazyPart(() => import('./BoardDialogs.tsx'), 'BoardDialogs', { isDialog: true })
+const CardPanel = lazyPart(() => import('../card/CardPanel.tsx'), 'CardPanel', {
+  fallback: <p className="loading">Loading…</p>,
+})
 
 interface BoardProps {
   projectId: string
@@ -56,11 +59,7 @@ function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
         <Columns session={session} />
         <SelectionBar session={session} />
       </main>
-      {cardId !== undefined && (
-        <Suspense fallback={<p className="loading">Loading…</p>}>
-          <CardPanel projectId={projectId} cardId={cardId} onClose={close} />
-        </Suspense>
-      )}
+      {cardId !== undefined && <CardPanel projectId={projectId} cardId={cardId} onClose={close} />}
       <OpenDialog session={session} />
     </div>
   )
@@ -103,12 +102,7 @@ const idsOf = (columns: readonly { id: string }[]): string => columns.map(({ id 
 
 function OpenDialog({ session }: { session: BoardSession }) {
   const open = useStore(boardDialog)
-  if (!open) return null
-  return (
-    <Suspense>
-      <BoardDialogs session={session} open={open} />
-    </Suspense>
-  )
+  return open && <BoardDialogs session={session} open={open} />
 }
 
 /** Knows whether a card has the focus, so that it is given back where the card is drawn anew. */

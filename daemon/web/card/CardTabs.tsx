@@ -1,13 +1,13 @@
-import { lazy, Suspense, useEffect, useId, useState, type KeyboardEvent } from 'react'
+import { useEffect, useId, useState, type KeyboardEvent } from 'react'
 import { useStore } from '../app/store.ts'
+import { lazyPart } from '../ui/lazyPart.tsx'
 import { CardTab } from './CardTab.tsx'
 import type { OpenedCardStore } from './openedCard.ts'
 import { changeLayout, useLayout } from './panelStates.ts'
 
-const ReviewView = lazy(async () => ({ default: (await import('../review/ReviewView.tsx')).ReviewView }))
-const CardTranscript = lazy(async () => ({
-  default: (await import('../transcript/CardTranscript.tsx')).CardTranscript,
-}))
+const opening = { fallback: <p className="loading">Loading…</p> }
+const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewView', opening)
+const CardTranscript = lazyPart(() => import('../transcript/CardTranscript.tsx'), 'CardTranscript', opening)
 
 const tabs = [
   { id: 'card', label: 'Card' },
@@ -60,11 +60,9 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
         id={`${id}-panel`}
         aria-labelledby={`${id}-${shown}`}
       >
-        <Suspense fallback={<p className="loading">Loading…</p>}>
-          {shown === 'card' && <CardTab />}
-          {shown === 'transcript' && <CardTranscript />}
-          {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
-        </Suspense>
+        {shown === 'card' && <CardTab />}
+        {shown === 'transcript' && <CardTranscript />}
+        {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
       </div>
     </>
   )

@@ -1,10 +1,11 @@
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import type { Message } from '../../../src/boardModel/openedCard.ts'
+import { lazyPart } from '../ui/lazyPart.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Clock } from './Clock.tsx'
 import { toolParts, type ToolParts } from './toolParts.ts'
 
-const TextDiff = lazy(async () => ({ default: (await import('./TextDiff.tsx')).TextDiff }))
+const TextDiff = lazyPart(() => import('./TextDiff.tsx'), 'TextDiff', { fallback: <p className="dim">Loading…</p> })
 
 type Tool = NonNullable<Message['tool']>
 const signs = { pending: '○', in_progress: '▸', completed: '✓', failed: '✗' } as const
@@ -37,9 +38,7 @@ function ToolBody({ parts: { input, diffs, output, files } }: { parts: ToolParts
       {files.length > 0 && <p className="dim">{files.join(', ')}</p>}
       {input !== '' && <Block label="Input" text={input} />}
       {diffs.map((diff, at) => (
-        <Suspense key={at} fallback={<p className="dim">Loading…</p>}>
-          <TextDiff {...diff} />
-        </Suspense>
+        <TextDiff key={at} {...diff} />
       ))}
       {output !== '' && <Block label="Output" text={output} />}
       {input === '' && output === '' && diffs.length === 0 && <p className="dim">Nothing was told of it.</p>}

@@ -1,7 +1,7 @@
-import { lazy, Suspense } from 'react'
 import { Store, useStore } from '../app/store.ts'
+import { lazyPart } from './lazyPart.tsx'
 
-const ConfirmDialog = lazy(async () => ({ default: (await import('./ConfirmDialog.tsx')).ConfirmDialog }))
+const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'), 'ConfirmDialog', { isDialog: true })
 
 /** What is asked before something is done. */
 export interface Question {
@@ -25,9 +25,5 @@ export const confirm = (asked: Question): void => question.set(asked)
 export function Confirmation() {
   const asked = useStore(question)
   if (!asked) return null
-  return (
-    <Suspense>
-      <ConfirmDialog key={asked.title} {...asked} onClose={() => question.set(undefined)} />
-    </Suspense>
-  )
+  return <ConfirmDialog key={asked.title} {...asked} onClose={() => question.set(undefined)} />
 }

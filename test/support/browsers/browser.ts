@@ -79,7 +79,7 @@ export async function ticketOf({ url, token }: Visited): Promise<string> {
 }
 
 /** A refused request, or a server that is down, is said on the page, and by Chromium on the console. */
-const expected = /^Failed to load resource|^WebSocket connection to/
+const expected = /^Failed to load resource|^WebSocket connection to|This part of the page could not be loaded/
 
 function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string }, problems: string[]): void {
   page.on('console', message => {

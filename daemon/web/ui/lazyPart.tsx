@@ -1,0 +1,79 @@
+import { Component, lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
+import { Button } from './Button.tsx'
+import { Failure } from './Page.tsx'
+
+interface LazyOptions {
+  /** What stands in the part's place until it is there. */
+  fallback?: ReactNode
+  /** It is drawn above the page, and so is what went wrong with it. */
+  isDialog?: boolean
+}
+
+/**
+ * A part of the page whose code is loaded when it is first drawn. Where that fails, the part says so and can be tried
+ * again; the rest of the page, and what is typed in it, stays.
+ * @param name - what the module calls the part
+ */
+export function lazyPart<P extends object, N extends string>(
+  load: () => Promise<Record<N, ComponentType<P>>>,
+  name: N,
+  { fallback, isDialog }: LazyOptions = {},
+): ComponentType<P> {
+  const loading = (): ComponentType<P> =>
+    lazy<ComponentType<P>>(async () => {
+      const module = await load().catch((cause: unknown) => {
+        throw new Error('This part of the page could not be loaded: no answer, or the server has a newer page.', {
+          cause,
+        })
+      })
+      return { default: module[name] }
+    })
+  let Loaded = loading()
+  return function LazyPart(props: P) {
+    // What failed to load stays failed: another try needs another component.
+    const [, setTries] = useState(0)
+    const onRetry = () => {
+      Loaded = loading()
+      setTries(tries => tries + 1)
+    }
+    return (
+      <Boundary onRetry={onRetry} isDialog={isDialog}>
+        <Suspense fallback={fallback}>
+          <Loaded {...props} />
+        </Suspense>
+      </Boundary>
+    )
+  }
+}
+
+interface BoundaryProps {
+  children: ReactNode
+  /** Does what another try needs before the part is drawn again. */
+  onRetry?: () => void
+  isDialog?: boolean
+}
+
+/** Draws a part of the page; where that fails, why, in its place. */
+export class Boundary extends Component<BoundaryProps, { failure?: { error: unknown } }> {
+  override state: { failure?: { error: unknown } } = {}
+
+  static getDerivedStateFromError(error: unknown) {
+    return { failure: { error } }
+  }
+
+  override render() {
+    const { failure } = this.state
+    if (!failure) return this.props.children
+    const onRetry = () => {
+      this.props.onRetry?.()
+      this.setState({ failure: undefined })
+    }
+    return (
+      <div className={this.props.isDialog ? 'failed-part above' : 'failed-part'}>
+        <Failure error={failure.error} onRetry={onRetry}>
+          <Button onClick={() => location.reload()}>Reload the page</Button>
+        </Failure>
+      </div>
+    )
+  }
+}
