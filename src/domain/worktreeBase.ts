@@ -1,5 +1,6 @@
 import { isAncestor, type CheckoutState } from '../git/cardWorktrees.ts'
 import { fetchUpstream, upstreamOf } from '../git/fetchUpstream.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
 
 /** The commit that a card's work starts at, null before the first one, and what there is to be told of it. */
 export interface Base {
@@ -11,10 +12,10 @@ export interface Base {
  * The commit that new work starts at: that of the upstream of the checked-out branch, which is fetched, where the branch has nothing
  * that the upstream lacks; else the branch's own. The branch and its files stay as they are.
  */
-export async function findBase({ repository, branch, commit }: CheckoutState, timeoutMs: number): Promise<Base> {
+export async function findBase({ repository, branch, commit }: CheckoutState, reach: RemoteReach): Promise<Base> {
   const upstream = branch === null || commit === null ? undefined : await upstreamOf(repository, branch)
   if (branch === null || commit === null || !upstream) return { commit }
-  const fetched = await fetchUpstream(repository, upstream, timeoutMs)
+  const fetched = await fetchUpstream(repository, upstream, reach)
   if ('reason' in fetched)
     return {
       commit,

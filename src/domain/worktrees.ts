@@ -1,7 +1,6 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import type { ServerConfig } from '../config/server.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import {
@@ -14,6 +13,7 @@ import {
 } from '../git/cardWorktrees.ts'
 import { kindOf } from '../git/changes.ts'
 import { savePatch } from '../git/patch.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
@@ -48,7 +48,8 @@ export async function ensureWorktree(
   db: Database,
   card: CardRow,
   project: Project,
-  server: WorktreePlaces & Pick<ServerConfig, 'fetchTimeoutMs'>,
+  places: WorktreePlaces,
+  reach: RemoteReach,
 ): Promise<Workplace> {
   const checkout = await readCheckoutState(project.path)
   if (!checkout || card.useWorktree === 0)
@@ -60,8 +61,8 @@ export async function ensureWorktree(
     })
   if (card.worktreePath !== null && card.worktreeManaged === 0)
     return settle(db, card, await attachedPlace(card, project, checkout))
-  const path = await folderFor(card, project, server)
-  const { plan, remark } = await planFor(card, project, checkout, path, server.fetchTimeoutMs)
+  const path = await folderFor(card, project, places)
+  const { plan, remark } = await planFor(card, project, checkout, path, reach)
   await keepPlan(db, card, plan)
   const made = await makeWorktree(
     project.path,
@@ -82,11 +83,11 @@ async function planFor(
   project: Project,
   checkout: CheckoutState,
   path: string,
-  fetchTimeoutMs: number,
+  reach: RemoteReach,
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (card.worktreeManaged === 1 && card.gitBranch !== null)
     return { plan: { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' } }
-  const { commit, remark } = await findBase(checkout, fetchTimeoutMs)
+  const { commit, remark } = await findBase(checkout, reach)
   const plan = await planWorktree(project.path, { ...checkout, commit }, path, card.id, card.title)
   return { plan, remark }
 }

@@ -5,7 +5,7 @@ import { coalesce } from '../async/coalesce.ts'
 import { commitOf } from './cardWorktrees.ts'
 import { git, GitFailed, nulSeparated } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
-import { remoteGit } from './remoteGit.ts'
+import { remoteGit, type RemoteReach } from './remoteGit.ts'
 import type { Repository } from './repository.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
@@ -43,11 +43,11 @@ export async function upstreamOf({ topLevel }: Repository, branch: string): Prom
  * repository's configuration only the address is read: how it is reached, by which programs and with which credentials, is up to the
  * account's own. Nobody is asked anything. Does not hold the repository's lock.
  */
-export function fetchUpstream(repository: Repository, upstream: Upstream, timeoutMs: number): Promise<Fetched> {
-  const key = [repository.commonDir, timeoutMs, ...Object.values(upstream)].join('\0')
+export function fetchUpstream(repository: Repository, upstream: Upstream, reach: RemoteReach): Promise<Fetched> {
+  const key = [repository.commonDir, reach.timeoutMs, ...Object.values(upstream)].join('\0')
   const fetch = shared.get(key) ?? {
     calls: 0,
-    run: coalesce(() => fetchOnce(repository, upstream, timeoutMs)),
+    run: coalesce(() => fetchOnce(repository, upstream, reach)),
   }
   shared.set(key, fetch)
   fetch.calls++
@@ -57,13 +57,13 @@ export function fetchUpstream(repository: Repository, upstream: Upstream, timeou
 }
 const shared = new Map<string, { calls: number; run: () => Promise<Fetched> }>()
 
-async function fetchOnce(repository: Repository, upstream: Upstream, timeoutMs: number): Promise<Fetched> {
+async function fetchOnce(repository: Repository, upstream: Upstream, reach: RemoteReach): Promise<Fetched> {
   const { topLevel } = repository
   const folder = await mkdtemp(join(tmpdir(), 'board-fetch-'))
   try {
     await prepareFolder(folder, repository, upstream)
     const { exitCode, stderr } = await remoteGit(topLevel, fetchArguments(upstream), {
-      timeoutMs,
+      ...reach,
       env: {
         GIT_DIR: folder,
         GIT_OBJECT_DIRECTORY: join(repository.commonDir, 'objects'),
@@ -84,7 +84,7 @@ async function fetchOnce(repository: Repository, upstream: Upstream, timeoutMs: 
     return refused === 0 ? { commit } : { reason: `${upstream.tracking} could not be moved` }
   } catch (error) {
     if (!(error instanceof GitFailed)) throw error
-    return { reason: error.reason === 'timeout' ? `no answer within ${timeoutMs / 1000} s` : error.message }
+    return { reason: error.reason === 'timeout' ? `no answer within ${reach.timeoutMs / 1000} s` : error.message }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,13 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createSemaphore } from '../async/semaphore.ts'
+import { tailOf } from '../process/output.ts'
+import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import { environment, GitFailed, withoutPrograms } from './git.ts'
 
 const maxConcurrent = 4
-const killAfterMs = 1000
+const termMs = 1000
+const lastWordsMs = 500
 const maxSaidBytes = 64 * 1024
+
+/** How Git may reach another machine: by processes that end with this server, however it does, and for how long. */
+export interface RemoteReach {
+  processTrees: ProcessTrees
+  timeoutMs: number
+}
 
 /** What a run of Git that reaches another machine came to. */
 export interface RemoteResult {
-  exitCode: number | undefined
+  exitCode: number
   stderr: string
 }
 
@@ -17,63 +27,55 @@ const withSlot = createSemaphore(maxConcurrent)
 /**
  * Runs git so that it reaches other repositories by the account's own means, its SSH command and credential helpers among them. In a
  * session of its own nothing that it starts finds a terminal to ask on, and all of it ends with the time.
- * @throws GitFailed
+ * @throws GitFailed; what `ProcessTrees.spawn` throws of the store
  */
 export const remoteGit = (
   cwd: string,
   args: readonly string[],
-  { env, timeoutMs }: { env: Record<string, string>; timeoutMs: number },
+  { processTrees, timeoutMs, env }: RemoteReach & { env: Record<string, string> },
 ): Promise<RemoteResult> =>
   withSlot(async () => {
-    const { execa } = await import('execa')
-    const child = execa('git', ['--no-pager', ...withoutPrograms, ...args], {
-      cwd,
-      env: environment({ ...unattended, ...env }),
-      extendEnv: false,
-      reject: false,
-      stdin: 'ignore',
-      stdout: 'ignore',
-      detached: true,
-      maxBuffer: maxSaidBytes,
-    })
-    const { pid } = child
-    let isLate = false
-    const end = (signal: NodeJS.Signals) => {
-      if (pid !== undefined) endGroup(pid, signal)
-    }
-    const endAtExit = () => end('SIGKILL')
-    process.once('exit', endAtExit)
-    const timer = setTimeout(() => {
-      isLate = true
-      end('SIGTERM')
-    }, timeoutMs)
-    let killer: NodeJS.Timeout | undefined
-    // What has left the group may hold the other end of the output for ever.
-    const tooLate = new Promise<undefined>(resolve => {
-      killer = setTimeout(() => resolve(undefined), timeoutMs + killAfterMs)
-    })
+    const child = await processTrees
+      .spawn({
+        command: ['git', '--no-pager', ...withoutPrograms, ...args],
+        cwd,
+        env: environment({ ...unattended, ...env }),
+        stdin: 'ignore',
+        kind: 'fetch',
+      })
+      .catch((error: unknown) => {
+        throw error instanceof LaunchFailed ? asGitFailed(error) : error
+      })
     try {
-      const result = await Promise.race([child, tooLate])
-      if (isLate || !result) throw new GitFailed('timeout', 'Git took too long.')
-      return { exitCode: result.exitCode, stderr: result.stderr }
+      return await resultOf(child, timeoutMs)
     } finally {
-      clearTimeout(timer)
-      clearTimeout(killer)
-      if (isLate) end('SIGKILL')
-      process.off('exit', endAtExit)
+      for (const stream of [child.stdout, child.stderr]) stream.destroy()
     }
   })
+
+async function resultOf(child: Child, timeoutMs: number): Promise<RemoteResult> {
+  child.stdout.resume()
+  const said = tailOf(child.stderr, maxSaidBytes)
+  const saidAll = new Promise(resolve => child.stderr.once('close', resolve))
+  const over = new AbortController()
+  const late = delay(timeoutMs, undefined, { signal: over.signal }).catch(() => undefined)
+  const exit = await Promise.race([child.exited, late])
+  over.abort()
+  if (!exit) {
+    await child.stop({ graceMs: 0, termMs })
+    throw new GitFailed('timeout', 'Git took too long.')
+  }
+  // What goes on by itself is the account's: a connection that SSH shares, a cache of credentials. It may keep the pipe.
+  await child.forget()
+  await Promise.race([saidAll, delay(lastWordsMs, undefined, { ref: false })])
+  return { exitCode: exitCodeOf(exit), stderr: said.text() }
+}
+
+const asGitFailed = ({ reason, message, cause }: LaunchFailed): GitFailed =>
+  new GitFailed(reason === 'forbidden' ? 'failed' : reason, message, cause)
 
 const unattended = {
   GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
   SSH_ASKPASS_REQUIRE: 'force',
   GCM_INTERACTIVE: 'never',
-}
-
-function endGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    /* It has ended. */
-  }
 }

@@ -21,7 +21,7 @@ export interface SpawnOptions {
   /** The whole environment, PATH and HOME too: nothing is inherited. BOARD_RUN_ID is added. */
   env: Readonly<Record<string, string>>
   stdin: 'pipe' | 'ignore'
-  /** The kind of run, for the record: agent, terminal, monitor, script. */
+  /** The kind of run, for the record: agent, terminal, monitor, script, preview, cleanup, fetch. */
   kind: string
   /**
    * Whether the program keeps what it starts in a process namespace, as bubblewrap does: itself and its first child, which reaps, get

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync, readdirSync, readlinkSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -18,8 +19,12 @@ interface Watched {
   /** Starts a card's agent, and waits until it has said something. */
   begin(agent: string): Promise<string>
   card(cardId: string): ReturnType<BoardProcess['client']['cards']['get']>
+  /** Has the base fetched from a remote that does not answer, for a new card, and waits until it is asked. */
+  beginFetch(): Promise<void>
   /** Agents and their tools. */
   processes(): number[]
+  /** All that has its home folder, but the server itself. */
+  others(): number[]
   watchdog(): number | undefined
 }
 
@@ -42,12 +47,24 @@ async function startBoard(): Promise<Watched> {
     card: cardId => board.client.cards.get({ projectId, cardId }),
     // Those of bubblewrap keep a session's namespace.
     processes: () => processesWith(mark).filter(pid => isAlive(pid) && !commandLine(pid).startsWith('bwrap')),
+    others: () => processesWith(`HOME=${root}\0`).filter(pid => isAlive(pid) && pid !== board.pid),
     watchdog: () => childrenOf(board.pid).find(pid => commandLine(pid).includes(watchdogWord)),
     begin: async agent => {
       const { id } = await board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId, agent })
       const messages = () => board.client.agents.messages({ projectId, cardId: id })
       await eventually('a word of the agent', async () => (await messages()).some(({ role }) => role === 'agent'))
       return id
+    },
+    beginFetch: async () => {
+      const [ssh, asked] = [join(root, 'ssh'), join(root, 'asked')]
+      writeFileSync(ssh, `#!/bin/sh\nsetsid sleep 600 &\ntouch '${asked}'\nexec sleep 600\n`, { mode: 0o755 })
+      writeFileSync(join(root, '.gitconfig'), `[core]\n\tsshCommand = ${ssh}\n`)
+      const git = (...args: string[]) => execFileSync('git', ['-C', path, ...args])
+      git('remote', 'add', 'origin', 'ssh://host/x.git')
+      git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+      git('branch', '--quiet', '--set-upstream-to', 'origin/main')
+      await board.client.cards.create({ projectId, title: 'Fetch', prompt: 'Work.', columnId, agent: 'setsid' })
+      await eventually('the fetch', () => existsSync(asked))
     },
   }
   boards.push(watched)
@@ -92,10 +109,10 @@ beforeEach(async () => {
   one = await startBoard()
 })
 afterEach(async () => {
-  for (const { board, root, processes } of boards.splice(0)) {
+  for (const { board, root, processes, others } of boards.splice(0)) {
     await clearAway(board, root)
     // What a failed test leaves.
-    for (const pid of processes()) process.kill(pid, 'SIGKILL')
+    for (const pid of new Set([...processes(), ...others()])) process.kill(pid, 'SIGKILL')
   }
 })
 
@@ -124,6 +141,27 @@ test('the watchdog has a session of its own, hears no signal that can be ignored
   process.stdout.write(`the watchdog takes ${residentKb} kB\n`)
   expect(Number(residentKb)).toBeLessThan(8 * 1024)
   await killAndMeasure(one, watchdog)
+})
+
+test('a fetch of the base that hangs ends with its server, however that does, with all that it has started', async () => {
+  await one.beginFetch()
+  expect(one.others().length).toBeGreaterThan(2)
+  const watchdog = one.watchdog()!
+  const killedAt = performance.now()
+  await one.board.end('SIGKILL')
+  await eventually('the end of the fetch', () => one.others().length === 0)
+  expect(performance.now() - killedAt).toBeLessThan(goneWithinMs * slowdown())
+  await eventually('the end of the watchdog', () => !isAlive(watchdog))
+})
+
+test('a fetch whose server and watchdog were killed is ended by the next server', async () => {
+  await one.beginFetch()
+  process.kill(one.watchdog()!, 'SIGKILL')
+  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog has ended'))
+  await one.board.end('SIGKILL')
+  expect(one.others().length).toBeGreaterThan(2)
+  await one.board.start()
+  await eventually('the end of the fetch', () => one.others().length === 0)
 })
 
 test('of two servers, the one that is killed takes what it started with it, and nothing of the other', async () => {

@@ -5,6 +5,7 @@ import { diffOf, merge } from '../../src/domain/changes.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
+import { createProcessTrees } from '../../src/process/spawn.ts'
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
 import { insertColumn } from '../../src/store/columns.ts'
@@ -72,6 +73,7 @@ export async function openProjects(): Promise<{
   const { HOME, XDG_CONFIG_HOME } = process.env
   setEnvironment({ HOME: home, XDG_CONFIG_HOME: home })
   const dataDir = join(folder, 'data')
+  const processTrees = createProcessTrees(db)
 
   const repositories = new Map<string, string>()
   /** A repository with one commit, to be copied: making one takes five processes. */
@@ -138,11 +140,13 @@ export async function openProjects(): Promise<{
         row: cardRow,
         set: more => db.transaction(tx => updateCard(tx, cardId, more)),
         start: async ({ worktreeRoot, fetchTimeoutMs = 60_000 } = {}) =>
-          ensureWorktree(db, await cardRow(), await row(), {
-            dataDir,
-            fetchTimeoutMs,
-            ...takeWorktreeRoots({ dataDir, worktreeRoot }),
-          }),
+          ensureWorktree(
+            db,
+            await cardRow(),
+            await row(),
+            { dataDir, ...takeWorktreeRoots({ dataDir, worktreeRoot }) },
+            { processTrees, timeoutMs: fetchTimeoutMs },
+          ),
         diff: async () => diffOf(await cardRow(), await row()),
         merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {

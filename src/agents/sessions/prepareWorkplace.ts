@@ -32,14 +32,15 @@ const withoutWorktree =
  * @throws AgentFailure launch_failed, Problem of the store
  */
 export async function prepareWorkplace(
-  { db, config }: RunDependencies,
+  { db, config, processTrees }: RunDependencies,
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
 ): Promise<PreparedWorkplace> {
   const { effective, boardFile } = await findWorktreeSettings(db, project)
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
-  const place = await ensureWorktree(db, card, copied, config)
+  const reach = { processTrees, timeoutMs: config.fetchTimeoutMs }
+  const place = await ensureWorktree(db, card, copied, config, reach)
     .then(async found => ({ ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }))
     .catch(error => {
       throw refusalAsLaunchFailure(error)
