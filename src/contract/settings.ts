@@ -15,15 +15,7 @@ const UserSettingsFields = {
   hiddenToolTypes: v.pipe(v.array(text(1, 100)), v.maxLength(100)),
 }
 export const UserSettings = v.object(UserSettingsFields)
-export const defaultUserSettings: v.InferOutput<typeof UserSettings> = {
-  theme: 'system',
-  highContrast: false,
-  sidebarExpanded: true,
-  density: 'comfortable',
-  agentReasoning: true,
-  statusLine: true,
-  hiddenToolTypes: [],
-}
+export type UserSettings = v.InferOutput<typeof UserSettings>
 
 const actions = Object.keys(defaultShortcuts) as ShortcutAction[]
 const KeyNames = text(1, 100)

@@ -1,21 +1,24 @@
 import type { InferOutput } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
-import { defaultContextRelay, defaultUserSettings, type ContextRelay, type UserSettings } from '../contract/settings.ts'
+import { defaultUserSettings } from '../contract/defaultUserSettings.ts'
+import { defaultContextRelay, type ContextRelay, type UserSettings } from '../contract/settings.ts'
 import { defaultShortcuts, type ShortcutAction } from '../contract/shortcuts.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
 
-type Settings = InferOutput<typeof UserSettings>
 type Relay = InferOutput<typeof ContextRelay>
 type ShortcutKeys = Record<ShortcutAction, string>
 
 /** An account's settings, with defaults. */
-export const readUserSettings = (db: Reader, userId: number): Promise<Settings> =>
+export const readUserSettings = (db: Reader, userId: number): Promise<UserSettings> =>
   read(db, userId, 'settings', defaultUserSettings)
 
-export const changeUserSettings = (tx: Transaction, userId: number, change: Partial<Settings>): Promise<Settings> =>
-  merge(tx, userId, 'settings', defaultUserSettings, change)
+export const changeUserSettings = (
+  tx: Transaction,
+  userId: number,
+  change: Partial<UserSettings>,
+): Promise<UserSettings> => merge(tx, userId, 'settings', defaultUserSettings, change)
 
 /** An account's shortcuts by action. */
 export const readShortcuts = (db: Reader, userId: number): Promise<ShortcutKeys> =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { defaultUserSettings } from '../../src/contract/settings.ts'
+import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
 import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
 import type { LiveMessage } from '../../src/client/socket.ts'
 import { initialModel } from '../../cli/ui/state/initial.ts'

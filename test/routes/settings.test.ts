@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
-import { defaultUserSettings } from '../../src/contract/settings.ts'
+import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
 import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
 import { writeUserSetting } from '../../src/store/settings.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { defaultUserSettings } from '../../src/contract/settings.ts'
+import { defaultUserSettings } from '../../src/contract/defaultUserSettings.ts'
 import { defaultShortcuts } from '../../src/contract/shortcuts.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { boardIn, type TestTerminal } from '../support/terminals/terminal.ts'

@@ -1,5 +1,5 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
-import type { defaultUserSettings } from '../../../src/contract/settings.ts'
+import type { UserSettings } from '../../../src/contract/settings.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { Board } from '../../../src/contract/boards.ts'
 import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
@@ -22,7 +22,7 @@ import type { CardDetail, Column, Page, CardCache } from '../../../src/boardMode
 import type { TextField } from './textField.ts'
 
 export type BoardRecord = InferOutput<typeof Board>
-export type UserSettings = typeof defaultUserSettings
+export type { UserSettings }
 type Hit = Output<Contract['search']['find']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
 type AgentProfile = Output<Contract['agentProfiles']['list']>[number]

@@ -1,3 +1,4 @@
+import { defaultUserSettings } from '../../../src/contract/defaultUserSettings.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { complain } from './messages.ts'
@@ -8,15 +9,7 @@ export type UserSettings = Output<Contract['settings']['getUser']>
 export type Shortcuts = Output<Contract['settings']['getShortcuts']>
 
 /** The person's settings, which hold in every browser and in the terminal. */
-export const settings = new Store<UserSettings>({
-  theme: 'system',
-  highContrast: false,
-  sidebarExpanded: true,
-  density: 'comfortable',
-  agentReasoning: true,
-  statusLine: true,
-  hiddenToolTypes: [],
-})
+export const settings = new Store<UserSettings>(defaultUserSettings)
 /** The keys that the person has chosen; until they are read, the usual ones. */
 export const shortcuts = new Store<Partial<Shortcuts>>({})
 
