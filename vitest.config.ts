@@ -13,6 +13,22 @@ const thorough = [
   'test/store/order.test.ts',
   'test/transfers/roundTrip.test.ts',
 ]
+/** What waits for real time or for many programs: half of the time of all files. `npm test` shows the same areas by quicker ones. */
+const slow = [
+  'test/agents/{approvalPolicy,reviews,sandbox,silence,usageLimits,worktreeRoot}.test.ts',
+  'test/cli/{backups,bell,cardsChanges,cardsReview,logs,oidc}.test.ts',
+  'test/contract/missingParts.test.ts',
+  'test/git/{fetchedBase,sandboxHostile,sandboxView,worktrees}.test.ts',
+  'test/monitors/runs.test.ts',
+  'test/previews/*.test.ts',
+  'test/process/stop.test.ts',
+  'test/routes/{backups,concurrency,deviceGrants,filesystem,oidcAccounts,otherAccounts,transfers}.test.ts',
+  'test/sandbox/network.test.ts',
+  'test/scripts/{endings,output}.test.ts',
+  'test/store/{copying,transactions}.test.ts',
+  'test/ui/{card,mouse,picking,terminal,theme}.test.ts',
+  'test/webhooks/deliveries.test.ts',
+]
 /** What `npm run test:load` adds: that, and measurements, soaks, crash rounds, several servers. */
 const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts', ...thorough]
 /** What measures time or memory: one after the other, so that it measures the board and not its neighbours. */
@@ -66,7 +82,15 @@ export default defineConfig({
           ...atOnce,
           name: 'board',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/agents-real/**', 'test/browser/**', ...load, ...beside.exclude],
+          exclude: [
+            '**/node_modules/**',
+            'test/agents-real/**',
+            'test/browser/**',
+            ...load,
+            // On libSQL servers they run with the others.
+            ...(onLibsqlServers ? [] : slow),
+            ...beside.exclude,
+          ],
           isolate: false,
         },
       },
@@ -76,7 +100,7 @@ export default defineConfig({
           ...every,
           ...atOnce,
           name: 'full',
-          include: [...sampled, ...thorough],
+          include: [...sampled, ...thorough, ...slow],
           isolate: false,
           env: { ...env, BOARD_TEST_FULL: '1' },
         },
