@@ -59,13 +59,18 @@ export async function findRepository(path: string): Promise<Repository | undefin
 /** A missing folder has no repository. */
 function withoutGit(error: unknown): Pick<GitResult, 'exitCode' | 'stdout'> {
   if (!(error instanceof GitFailed) || !['folder', 'missing'].includes(error.reason)) throw error
-  if (error.reason === 'missing')
+  requireGit(error)
+  return { exitCode: 128, stdout: Buffer.alloc(0) }
+}
+
+/** @throws Problem CONFLICT where a run of Git failed because this machine has none */
+export function requireGit(error: unknown): void {
+  if (error instanceof GitFailed && error.reason === 'missing')
     throw new Problem(
       'CONFLICT',
       'Git was not found on the server: install it, or mend the PATH that the server is started with.',
       { cause: error },
     )
-  return { exitCode: 128, stdout: Buffer.alloc(0) }
 }
 
 const isMarked = async (folder: string): Promise<boolean> =>

@@ -2,6 +2,7 @@ import { copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { GitFailed, gitOutput } from './git.ts'
 import { copyIndexFile, copyIndexFiles, indexFiles } from './gitFolder.ts'
+import { requireGit } from './repository.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { findShadow, readState, refOf, shadowsOf, tipInside, tipOutside, writeState, type Shadow } from './shadow.ts'
 import { transferFrom, type Transfer } from './shadowObjects.ts'
@@ -25,6 +26,7 @@ export interface BranchSync {
  * Takes over what an agent has committed behind its walls: the objects, checked, and then the card's own branch, and nothing
  * else. What somebody committed outside meanwhile goes the other way. Without news it costs some small reads, and no process.
  * Never call it with the repository's lock held.
+ * @throws Problem CONFLICT where there is news and no Git
  */
 export async function syncBranch(worktreePath: string): Promise<BranchSync> {
   const shadow = await findShadow(worktreePath)
@@ -61,6 +63,7 @@ export async function syncLocked(shadow: Shadow): Promise<BranchSync> {
     await transferFrom(shadow, inside, transfer => takeOver(shadow, transfer, inside, outside))
     return await settle(shadow, inside, 'moved')
   } catch (error) {
+    requireGit(error)
     const reason = String((error as Error).message).slice(0, maxReasonLength)
     shadow.state.refused = { tips, reason, until: Date.now() + retryMs }
     await writeState(shadow.folder, shadow.state).catch(() => {})

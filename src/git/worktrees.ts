@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
 import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
-import { findRepository, recordedPlace, type Repository } from './repository.ts'
+import { findRepository, recordedPlace, requireGit, type Repository } from './repository.ts'
 import { findShadow } from './shadow.ts'
 import { hasOwnCommits } from './shadowRefs.ts'
 import { syncBranch } from './syncBranch.ts'
@@ -44,6 +44,7 @@ export async function listWorktrees(path: string): Promise<Array<{ path: string;
  * Whether a worktree can go without a loss: no uncommitted or untracked change, here or in a repository inside of it, and
  * no commit that only `branch` (the card's own) or no branch at all holds. A folder that is gone is clean; one that Git
  * cannot judge (it hangs, it is broken) is not.
+ * @throws Problem CONFLICT where this machine has no Git
  */
 export async function isClean(worktreePath: string, branch: string | null): Promise<boolean> {
   const kind = await kindOf(worktreePath)
@@ -54,6 +55,7 @@ export async function isClean(worktreePath: string, branch: string | null): Prom
     if (shadow && (await hasOwnCommits(shadow))) return false
     return await isCleanAt(worktreePath, branch, 0)
   } catch (error) {
+    requireGit(error)
     if (error instanceof GitFailed) return false
     throw error
   }
