@@ -43,6 +43,13 @@ const sampled = [
   'test/fuzz/board.test.ts',
   'test/routes/{attachments,bad-input,eventAudience,promises,restore}.test.ts',
 ]
+/** Tests of agents that npm run test:walls runs once more, with their agents in the sandbox: each part of an agent's life. */
+const walled = [
+  'test/agents/{assistant,attachments,boardTools,goneWorktrees,interrupted,lifecycle,messages,missingParts}.test.ts',
+  'test/agents/{permissions,pipeline,preSessions,relay,restored,usageLimits,worktreeCommands}.test.ts',
+  'test/cli/agentTalks.test.ts',
+  'test/e2e/watchdog.test.ts',
+]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
 const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' }
@@ -56,6 +63,9 @@ const every = {
   setupFiles: 'test/support/run/keptOutput.ts',
   env,
 }
+/** Whether the boards of this run have their agents in the sandbox, and can: where they cannot, a line says why. */
+const isWalled =
+  process.env.BOARD_TEST_SANDBOX === 'on' && (await import('./test/support/sandbox/bubblewrap.ts')).hasBubblewrap
 /** Whether each board keeps its database on a libSQL server of its own (npm run test:sqld), for which a processor must be left. */
 const onLibsqlServers = process.env.BOARD_TEST_DATABASE === 'sqld'
 const beside = onLibsqlServers
@@ -106,6 +116,8 @@ export default defineConfig({
         },
       },
       { test: { ...every, ...atOnce, name: 'load', include: load, exclude: [...measuring, ...thorough] } },
+      // npm run test:walls.
+      { test: { ...every, ...atOnce, name: 'walls', include: isWalled ? walled : [], isolate: false } },
       // npm run test:browser. A browser and a server want a processor each.
       {
         test: {

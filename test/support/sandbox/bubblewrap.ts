@@ -1,20 +1,14 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 
 /** Whether this machine can build walls. Says so once where it cannot. */
 export const hasBubblewrap: boolean = tryBubblewrap()
 
 function tryBubblewrap(): boolean {
-  try {
-    execFileSync(
-      'bwrap',
-      ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', 'true'],
-      {
-        stdio: 'ignore',
-      },
-    )
-    return true
-  } catch {
-    console.warn('Skipped: bubblewrap does not work here, so there is no sandbox to test.')
-    return false
-  }
+  const args = ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', 'true']
+  const { error, status, stderr } = spawnSync('bwrap', args, { encoding: 'utf8' })
+  if (status === 0) return true
+  console.warn(
+    `Skipped: bubblewrap does not work here (${error?.message ?? stderr.trim()}): there is no sandbox to test.`,
+  )
+  return false
 }
