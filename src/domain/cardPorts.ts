@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
 import { Problem } from '../contract/errors.ts'
 import { maxPorts } from '../contract/worktree.ts'
@@ -8,15 +9,19 @@ import type { Database } from '../store/database.ts'
 const [lowest, highest] = [20_000, 32_759]
 const firstPorts = Array.from({ length: (highest + 1 - lowest) / maxPorts }, (_, at) => lowest + at * maxPorts)
 
+/** Where programs listen that are told "localhost". */
+export const loopback = ['127.0.0.1', '::1'] as const
+
 /**
- * The ports that a card has for itself, the same each time while nothing else listens on them. Archived cards lend theirs.
+ * The ports that a card has for itself, the same each time. At first they are some that nothing listens on; each data folder begins to
+ * look at a place of its own, for other boards on this machine have cards whose ports nobody uses now. Archived cards lend theirs.
  * @throws Problem CONFLICT when all are taken
  */
-export async function portsOf(db: Database, cardId: number, count: number): Promise<number[]> {
+export async function portsOf(db: Database, dataDir: string, cardId: number, count: number): Promise<number[]> {
   if (count === 0) return []
   const [kept, taken] = [await readFirstPort(db, cardId), new Set(await listPortsInUse(db, cardId))]
   if (kept !== undefined && !taken.has(kept)) return portsFrom(kept, count)
-  for (const first of firstPorts) {
+  for (const first of firstPortsFor(dataDir)) {
     if (taken.has(first) || !(await areFree(portsFrom(first, maxPorts)))) continue
     const isKept = await db.transaction(async tx => {
       if ((await listPortsInUse(tx, cardId)).includes(first)) return false
@@ -26,6 +31,11 @@ export async function portsOf(db: Database, cardId: number, count: number): Prom
     if (isKept) return portsFrom(first, count)
   }
   throw new Problem('CONFLICT', `No ports are free: all from ${lowest} to ${highest} are taken. Archive cards.`)
+}
+
+function firstPortsFor(dataDir: string): number[] {
+  const begin = createHash('sha256').update(dataDir).digest().readUInt32BE() % firstPorts.length
+  return [...firstPorts.slice(begin), ...firstPorts.slice(0, begin)]
 }
 
 /** BOARD_PORT, BOARD_PORT_2 and so on. */
@@ -38,11 +48,14 @@ export const portsFrom = (first: number, count: number): number[] =>
 
 /** Whether nothing listens on any of these ports of this machine. */
 export const areFree = async (ports: readonly number[]): Promise<boolean> =>
-  (await Promise.all(ports.map(isFree))).every(Boolean)
+  (await Promise.all(ports.flatMap(port => loopback.map(host => isFree(port, host))))).every(Boolean)
 
-const isFree = (port: number): Promise<boolean> =>
+/** What a machine without IPv6, or without IPv4, says. */
+const noAddress = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+const isFree = (port: number, host: string): Promise<boolean> =>
   new Promise(resolve => {
     const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(noAddress.includes(error.code ?? '')))
+    server.listen({ port, host }, () => server.close(() => resolve(true)))
   })

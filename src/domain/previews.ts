@@ -23,7 +23,7 @@ export interface PreviewPlan {
  * @throws Problem CARD_NOT_FOUND; CONFLICT where the project has no preview command, the card is archived or has no folder yet, or
  *   all ports are taken
  */
-export async function planPreview(db: Database, ref: CardRef): Promise<PreviewPlan> {
+export async function planPreview(db: Database, dataDir: string, ref: CardRef): Promise<PreviewPlan> {
   const [card, project] = await Promise.all([findCard(db, ref), findProject(db, ref.projectId)])
   const { effective, boardFile } = await findWorktreeSettings(db, project)
   if (effective.preview === '')
@@ -34,7 +34,7 @@ export async function planPreview(db: Database, ref: CardRef): Promise<PreviewPl
   if (card.archivedAt !== null) throw new Problem('CONFLICT', 'The card is archived.')
   const found = await findWorkplace(card, project)
   const place = { ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }
-  const [first, ...others] = await portsOf(db, card.id, effective.ports)
+  const [first, ...others] = await portsOf(db, dataDir, card.id, effective.ports)
   return { card, project, command: effective.preview, place, ports: [first!, ...others] }
 }
 

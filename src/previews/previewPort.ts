@@ -1,10 +1,9 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { loopback } from '../domain/cardPorts.ts'
 import { join } from '../sandbox/network/forwardRequest.ts'
 
 const maxConnections = 128
 const connectTimeoutMs = 2000
-/** Where programs listen that are told "localhost". */
-const loopback = ['127.0.0.1', '::1'] as const
 
 /** Connects to a port of a preview that has a network of its own, by its place among the ports. */
 type ConnectInside = (index: number) => Promise<Socket>

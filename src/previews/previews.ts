@@ -71,7 +71,8 @@ class CardPreviews implements Previews {
 
   async start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }> {
     const { cardId } = ref
-    const plan = await retryWhileBusy(() => planPreview(this.#dependencies.db, ref))
+    const { db, config } = this.#dependencies
+    const plan = await retryWhileBusy(() => planPreview(db, config.dataDir, ref))
     const before = this.#runs.get(cardId)
     if (before && (before.isStopping || !isLive(before))) await before.over
     const running = this.#runs.get(cardId)

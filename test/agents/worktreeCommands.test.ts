@@ -103,6 +103,20 @@ describe('the commands of a project around its agents', () => {
     expect(await portOf(one.id)).toBe(first)
   })
 
+  test('cards have other ports than those of other boards, which nothing may listen on now', async () => {
+    const ports = new Set<string>()
+    for (let left = 4; left > 0; left--) {
+      board = await startFolderBoard({ tells: printing('echo $BOARD_PORT') })
+      await set({ ports: 1 })
+      const { id } = await board.start('tells')
+      await board.untilStatus(id, 'completed')
+      ports.add((await said(id, 'agent')).join().trim())
+      if (left > 1) await board.close()
+    }
+    // Two of them may begin at one place, but not all.
+    expect(ports.size).toBeGreaterThan(1)
+  })
+
   test('agents work in the subfolder of the project, and one that is not there or leads out is told', async () => {
     board = await startAgentBoard({ tells: printing('pwd') })
     mkdirSync(join(board.path, 'packages', 'web'), { recursive: true })

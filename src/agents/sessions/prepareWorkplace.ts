@@ -53,7 +53,7 @@ export async function prepareWorkplace(
   return {
     place,
     settings: effective,
-    ports: portVariables(await portsOf(db, card.id, effective.ports)),
+    ports: portVariables(await portsOf(db, config.dataDir, card.id, effective.ports)),
     setUpMark: isManaged ? setUpMark(worktreePath) : null,
     remark: remarks.join('\n') || null,
   }
