@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Count, integer, text } from './fields.ts'
-import { isNetworkHost } from './networkHosts.ts'
+import { isNetworkHost, parseNetworkHost } from './networkHosts.ts'
 
 /** Folders of the home folder that hold keys, sign-ins or settings of programs that act for the person. */
 const notCaches =
@@ -43,6 +43,7 @@ export interface SandboxLimits {
 const Host = v.pipe(
   text(1, 260),
   v.check(isNetworkHost, 'must be a host such as example.org, *.example.org or example.org:8443'),
+  v.transform(host => parseNetworkHost(host)!.text),
 )
 const Cache = v.pipe(
   text(1, 500),
@@ -68,7 +69,11 @@ export const defaultSandbox: SandboxSettings = {
   minutes: null,
 }
 export const maxHosts = 200
-const Hosts = v.pipe(v.array(Host), v.maxLength(maxHosts, `must have at most ${maxHosts} entries`))
+const Hosts = v.pipe(
+  v.array(Host),
+  v.maxLength(maxHosts, `must have at most ${maxHosts} entries`),
+  v.transform(hosts => [...new Set(hosts)]),
+)
 /** What is left out stays as it is. `addHosts` go to those that there are, which nobody needs to have read. */
 export const ChangedSandbox = v.strictObject({
   walls: v.optional(Walls),

@@ -3,9 +3,10 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
+import { issueText } from '../contract/issueText.ts'
 import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
 
-export const boardFileName = 'board.json'
+const boardFileName = 'board.json'
 const maxBytes = 64 * 1024
 
 /** A project's board.json: what it says and the name of its content, or why it cannot be used. */
@@ -35,9 +36,18 @@ async function readPlainFile(path: string): Promise<string> {
     if (!(await file.stat()).isFile()) throw new Error('it is not a file')
     const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
     if (bytesRead > maxBytes) throw new Error('it is larger than 64 KiB')
-    return buffer.toString('utf8', 0, bytesRead)
+    return utf8Of(buffer.subarray(0, bytesRead))
   } finally {
     await file.close()
+  }
+}
+
+/** Without the byte order mark that some editors put first. */
+function utf8Of(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new Error('it is not UTF-8', { cause })
   }
 }
 
@@ -48,17 +58,18 @@ function parse(content: string): ReadBoardFile {
   } catch {
     return unusable('it is not JSON')
   }
+  // Valibot takes a list for an object without fields.
+  if (Array.isArray(value)) return unusable('it: must be an object')
   const { success, output, issues } = v.safeParse(BoardFile, value)
-  if (!success) return unusable(`${v.getDotPath(issues[0]) ?? 'it'}: ${issues[0].message}`)
+  if (!success) return unusable(`${v.getDotPath(issues[0]) ?? 'it'}: ${issueText(issues[0])}`)
   const { $schema: _, ...settings } = output
   return { problem: null, settings, version: versionOf(settings) }
 }
 
-/** The same for the same settings, however they are written. */
+/** The same for the same settings, however they are written. It is the whole digest: two files that agree in 64 bits of it can be made in minutes. */
 const versionOf = (settings: EffectiveWorktree): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(settings).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex')
-    .slice(0, 16)
 
 const unusable = (problem: string): ReadBoardFile => ({ problem, settings: null, version: null })

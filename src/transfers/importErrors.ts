@@ -1,5 +1,6 @@
 import type { BaseIssue } from 'valibot'
 import { Problem, type Detail } from '../contract/errors.ts'
+import { issueText } from '../contract/issueText.ts'
 
 const maxErrors = 20
 
@@ -16,7 +17,7 @@ export class ImportErrors {
   /** Adds what a schema finds wrong with a record. */
   addIssues(place: string, issues: readonly BaseIssue<unknown>[]): void {
     for (const issue of issues)
-      this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), ruleOf(issue))
+      this.add([place, ...(issue.path ?? []).map(({ key }) => String(key))].filter(Boolean).join('.'), issueText(issue))
   }
 
   /** @throws Problem INVALID_IMPORT when there is an error */
@@ -32,9 +33,3 @@ export const importError = (path: string, message: string): Problem =>
   new Problem('INVALID_IMPORT', `Nothing was imported: ${path} ${message}`.replace('  ', ' '), {
     details: [{ path, message }],
   })
-
-function ruleOf({ kind, type, expected, message }: BaseIssue<unknown>): string {
-  if (kind === 'schema' && type === 'strict_object')
-    return expected === 'never' ? 'is not a known field' : expected === 'Object' ? 'must be an object' : 'is required'
-  return message.startsWith('Invalid') ? `must be ${expected}` : message
-}

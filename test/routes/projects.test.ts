@@ -40,6 +40,15 @@ describe('creating a project', () => {
     ).toEqual(['d.example.org', 'e.example.org'])
   })
 
+  it('keeps hosts as they are compared: one spelling of each', async () => {
+    const { id } = await create('Spellings')
+    const hosts = ['EXAMPLE.org', 'example.org.', '0x7f.1', '::1', '[::1]', 'Bücher.example', 'example.org:8443']
+    const kept = ['example.org', '127.0.0.1', '[::1]', 'xn--bcher-kva.example', 'example.org:8443']
+    const { update } = board.as(own).projects
+    expect((await update({ id, sandbox: { hosts } })).sandbox.hosts).toEqual(kept)
+    expect((await update({ id, sandbox: { addHosts: hosts } })).sandbox.hosts).toEqual(kept)
+  })
+
   it('makes its default board with the columns of Kanban', async () => {
     const { id, ownerId, createdAt, updatedAt, ...project } = await create('New')
     expect(project).toEqual({

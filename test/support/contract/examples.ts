@@ -156,7 +156,7 @@ export const examples = (seed: Seed): Examples => {
       history: { id: projectId, since: '2026-01-01' },
       usage: { id: projectId, since: '2026-01-01' },
       getWorktree: { id: projectId },
-      agreeToBoardFile: { id: projectId, version: '2a49bd8656359dae' },
+      agreeToBoardFile: { id: projectId, version: '2a49bd8656359dae90b92da2399b3c5bf4ae2b559848bba221b8bf6c2be64c4b' },
       withdrawAgreement: { id: projectId },
       files: { projectId },
     },
