@@ -143,7 +143,7 @@ async function tell({ out, connection }: Context, preview: Preview, isOpened: bo
 }
 
 function failed({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {
-  if (output !== '' && !out.quiet) out.done(harmless(output.trimEnd(), true))
+  if (output !== '') out.doneLines(output.trimEnd())
   return new Failure('failure', `the preview of card ${cardId} failed: ${harmless(reason ?? '')}`, {
     see: `board cards preview ${cardId} --status`,
   })

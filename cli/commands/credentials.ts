@@ -8,7 +8,7 @@ import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { askSecret, confirm, readStdin } from '../input/prompt.ts'
 import { environmentValue } from '../input/secretValues.ts'
-import { collect } from '../parsing/arguments.ts'
+import { collect, noneAsEmpty } from '../parsing/arguments.ts'
 import { resolveCredential } from '../context/resolve.ts'
 import { harmless } from '../output/text.ts'
 
@@ -217,7 +217,7 @@ function registerEdit(credentials: Command): void {
         id,
         name,
         headers: removeHeaders ? {} : await headersOf(options),
-        models: model?.length === 1 && model[0] === 'none' ? [] : model,
+        models: noneAsEmpty(model),
         apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined,
       })
       await context.out.did(edited, `Edited credential ${id}.`)

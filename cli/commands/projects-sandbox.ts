@@ -5,7 +5,7 @@ import { openUserContext, type Context } from '../context/context.ts'
 import { resolveProject } from '../context/resolve.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
-import { collect, durationSecs, orWord, wordAsNull } from '../parsing/arguments.ts'
+import { collect, durationSecs, noneAsEmpty, orWord, wordAsNull } from '../parsing/arguments.ts'
 
 type Sandbox = Output<Contract['projects']['get']>['sandbox']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['sandbox']>
@@ -109,16 +109,13 @@ export function statusLines({ mode, kind, reason, advice }: Status, walls: Sandb
 
 const changeOf = ({ allow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...rest }: Options): Change => ({
   ...rest,
-  hosts: listOf(allow),
-  caches: listOf(cache)?.map(fromHome),
+  hosts: noneAsEmpty(allow),
+  caches: noneAsEmpty(cache)?.map(fromHome),
   memoryMb: wordAsNull('none', maxMemory),
   processes: wordAsNull('none', maxProcesses),
   fileMb: wordAsNull('none', maxFile),
   minutes: wordAsNull('none', maxTime),
 })
-
-const listOf = (given: readonly string[] | undefined): string[] | undefined =>
-  given?.length === 1 && given[0] === 'none' ? [] : given && [...given]
 
 /** A shell has put the home folder in the place of `~`. */
 const fromHome = (path: string): string =>

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context/context.ts'
@@ -7,7 +7,7 @@ import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
 import type { Column } from '../output/output.ts'
-import { collect, durationSecs, orWord, wordAsNull } from '../parsing/arguments.ts'
+import { collect, durationSecs, noneAsEmpty, orWord, wordAsNull } from '../parsing/arguments.ts'
 
 type Found = Output<Contract['projects']['getWorktree']>
 type Effective = Found['effective']
@@ -79,17 +79,17 @@ export function registerWorktree(projects: Command): void {
       collect,
     )
     .option('--agree', 'agree to what board.json runs, in this version')
-    .option('--withdraw', 'withdraw the agreement to all versions of board.json')
+    .addOption(new Option('--withdraw', 'withdraw the agreement to all versions of board.json').conflicts('agree'))
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string | undefined, { agree, withdraw, yes, ...options }: Options & Agreement) => {
       const context = await openUserContext(worktree)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
       if (Object.keys(options).length > 0) {
         const edited = await context.client.projects.update({ id, worktree: changeOf(options) })
-        await context.out.did(
-          edited.worktree,
-          `Changed the worktrees of project ${id}. It holds from the next start on.`,
-        )
+        const message = `Changed the worktrees of project ${id}. It holds from the next start on.`
+        // With --json, one record is printed: the last one.
+        if (agree || withdraw) context.out.done(message)
+        else await context.out.did(edited.worktree, message)
       }
       if (withdraw) {
         await context.client.projects.withdrawAgreement({ id })
@@ -126,24 +126,28 @@ async function agreeTo(context: Context, id: string, yes: boolean | undefined): 
   if (!boardFile) throw new Failure('notFound', "there is no board.json in the project's folder")
   const { settings, version, problem } = boardFile
   if (!settings || version === null) throw new Failure('failure', `board.json cannot be used: ${problem}`)
-  for (const line of linesOf(settings)) context.out.done(line)
-  await confirm(context, 'Cards of this project run these commands from now on. Agree?', yes)
+  const terms = termsOf(settings)
+  if (yes) context.out.doneLines(terms)
+  await confirm(context, 'Cards of this project run these commands from now on. Agree?', yes, terms)
   const agreed = await context.client.projects.agreeToBoardFile({ id, version })
   await context.out.did(agreed.effective, 'Agreed. It holds from the next start of an agent on.')
 }
 
-/** What a person agrees to. */
-const linesOf = (settings: Effective): string[] => [
-  ...commands.flatMap(name => (settings[name] === '' ? [] : [`${name}: ${settings[name]}`])),
-  ...(settings.copiedFiles.length > 0 ? [`copies: ${settings.copiedFiles.join(', ')}`] : []),
-  ...(settings.subfolder === '' ? [] : [`works in: ${settings.subfolder}`]),
-]
+/** What a person agrees to. Lines after a command's first one are set in: none looks like another setting, or like the comment that ends the first. */
+const termsOf = (settings: Effective): string =>
+  [
+    ...commands.flatMap(name => (settings[name] === '' ? [] : [`${name}: ${settings[name]}`])),
+    ...(settings.copiedFiles.length > 0 ? [`copies: ${settings.copiedFiles.join(', ')}`] : []),
+    ...(settings.subfolder === '' ? [] : [`works in: ${settings.subfolder}`]),
+  ]
+    .map(term => term.replaceAll(/[\r\n]+/g, '\n    '))
+    .join('\n') || 'It runs no command and copies nothing.'
 
 const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
   ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, given(text)])),
   ports: wordAsNull(inherited, ports),
   minutes: wordAsNull(inherited, maxTime),
-  copiedFiles: copy?.length === 1 && copy[0] === 'none' ? [] : copy,
+  copiedFiles: noneAsEmpty(copy),
 })
 
 /** A command or folder: `none` for none, `board.json` for what that file says. */

@@ -5,6 +5,7 @@ import { openUserContext, type Context } from '../context/context.ts'
 import { Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
+import { noneAsEmpty } from '../parsing/arguments.ts'
 import { ask, askSecret, confirm, readStdin } from '../input/prompt.ts'
 import { readJson } from '../input/readJson.ts'
 
@@ -120,12 +121,10 @@ const named = ({ issuer, clientId }: Options) => ({
 
 /** What is not given stays as it is on the server. */
 const bounds = ({ allowDomain, allowGroup, groupsClaim }: Options) => ({
-  ...(allowDomain && { allowedDomains: listOf(allowDomain) }),
-  ...(allowGroup && { allowedGroups: listOf(allowGroup) }),
+  ...(allowDomain && { allowedDomains: noneAsEmpty(allowDomain) }),
+  ...(allowGroup && { allowedGroups: noneAsEmpty(allowGroup) }),
   ...(groupsClaim !== undefined && { groupsClaim }),
 })
-
-const listOf = (names: readonly string[]) => (names.length === 1 && names[0] === 'none' ? [] : [...names])
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {
   await confirm(context, 'Remove single sign-on? Accounts without a password cannot sign in any more.', yes)

@@ -36,9 +36,15 @@ export async function ask({ mayAsk }: Asker, question: string, flag: string): Pr
 export const agrees = async (asker: Asker, question: string, flag: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(asker, `${question} [y/N]`, flag))
 
-/** Asks yes or no. `yes` is what `--yes` was given as. @throws Failure (failure) on anything but yes */
-export async function confirm(asker: Asker, question: string, yes: boolean | undefined): Promise<void> {
-  if (!yes && !(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
+/**
+ * Asks yes or no. `yes` is what `--yes` was given as.
+ * @param about lines before the question, without which it cannot be answered: `--quiet` does not hide them
+ * @throws Failure (failure) on anything but yes
+ */
+export async function confirm(asker: Asker, question: string, yes: boolean | undefined, about?: string): Promise<void> {
+  if (yes) return
+  if (about !== undefined) talk(`${harmless(about, true)}\n`)
+  if (!(await agrees(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
 }
 
 /** Wants a name typed before something that can't be undone. `yes` is what `--yes` was given as. */

@@ -127,6 +127,11 @@ export class Out {
     if (!this.quiet) this.#talk(`${harmless(message)}\n`)
   }
 
+  /** The same of a text of several lines, which stay lines. */
+  doneLines(text: string): void {
+    if (!this.quiet) this.#talk(`${harmless(text, true)}\n`)
+  }
+
   /** Says what was done, on stderr; with `--json`, prints what came of it. */
   async did(row: object, message: string): Promise<void> {
     return this.json ? this.record(row, []) : this.done(message)

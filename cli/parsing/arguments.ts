@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { CardStatus } from '../../src/contract/fields.ts'
+import { usage } from '../failures/failure.ts'
 
 /** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
 
@@ -76,6 +77,19 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
 
 /** Collects the values of a repeatable option. */
 export const collect = (text: string, before: readonly string[] | undefined): string[] => [...(before ?? []), text]
+
+/** What an option was given that may be given several times: `none` alone is an empty list. @throws Failure (usage) for `none` beside others */
+export function noneAsEmpty<T extends readonly string[] | undefined>(
+  given: T,
+): T extends undefined ? undefined : string[]
+export function noneAsEmpty(given: readonly string[] | undefined): string[] | undefined {
+  if (!given?.includes('none')) return given && [...given]
+  if (given.length > 1)
+    throw usage('none goes with no other', {
+      hint: `give none alone, or ${given.filter(each => each !== 'none').join(', ')}`,
+    })
+  return []
+}
 
 /** Sets the words that help and completion offer for the first argument. The command itself reports other words. */
 export function offerWords(words: readonly string[], command: Command): Command {

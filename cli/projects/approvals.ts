@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
-import { collect } from '../parsing/arguments.ts'
+import { collect, noneAsEmpty } from '../parsing/arguments.ts'
 
 type Approvals = Output<Contract['projects']['get']>['approvalPolicy']
 
@@ -46,13 +46,10 @@ export async function changedApprovals(
   return {
     ...(await client.projects.get({ id })).approvalPolicy,
     ...(approveDefault && { default: approveDefault }),
-    ...(approveAllow && { allow: listOf(approveAllow) }),
-    ...(approveRefuse && { refuse: listOf(approveRefuse) }),
+    ...(approveAllow && { allow: noneAsEmpty(approveAllow) }),
+    ...(approveRefuse && { refuse: noneAsEmpty(approveRefuse) }),
   }
 }
-
-/** `none` alone is an empty list. */
-const listOf = (given: string[]): string[] => (given.length === 1 && given[0] === 'none' ? [] : given)
 
 /** `ask; allow: git status, npm test; refuse: git push`. */
 export const approvalsText = ({ default: answer, allow, refuse }: Approvals): string =>

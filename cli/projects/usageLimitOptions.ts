@@ -4,6 +4,7 @@ import type { Output } from '../../src/contract/route.ts'
 import { chosenAgent } from '../agents/agentOption.ts'
 import type { Context } from '../context/context.ts'
 import { resolveCredential } from '../context/resolve.ts'
+import { noneAsEmpty } from '../parsing/arguments.ts'
 
 type Limits = Output<Contract['projects']['get']>['usageLimits']
 type Change = NonNullable<Parameters<Context['client']['projects']['update']>[0]['usageLimits']>
@@ -30,9 +31,9 @@ export async function changedLimits(
 ): Promise<Change | undefined> {
   if (onLimit === undefined && next === undefined) return undefined
   const { usageLimits: before } = await context.client.projects.get({ id: projectId })
-  const isEmptied = next?.length === 1 && next[0] === 'none'
-  const entries = next === undefined ? before.next : isEmptied ? [] : await Promise.all(next.map(entry(context)))
-  const implied = next === undefined || isEmptied ? before.onLimit : 'next'
+  const given = noneAsEmpty(next)
+  const entries = given === undefined ? before.next : await Promise.all(given.map(entry(context)))
+  const implied = given === undefined || given.length === 0 ? before.onLimit : 'next'
   return { onLimit: onLimit ?? implied, next: entries }
 }
 

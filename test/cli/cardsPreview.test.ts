@@ -57,11 +57,16 @@ describe('board cards preview', () => {
   })
 
   test('says why it failed, with what it printed', async () => {
-    await server.client.projects.update({ id: projectId, worktree: { preview: 'echo "no such script" >&2; exit 4' } })
+    await server.client.projects.update({
+      id: projectId,
+      worktree: { preview: 'echo "no such script" >&2; echo "in 2 lines" >&2; exit 4' },
+    })
     expect(await cli.board(['cards', 'preview', cardId])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/no such script\n[\s\S]*failed: The preview command ended with exit code 4/),
+      stderr: expect.stringMatching(
+        /\nno such script\nin 2 lines\n[\s\S]*failed: The preview command ended with exit code 4/,
+      ),
     })
     await server.client.projects.update({ id: projectId, worktree: { preview: null } })
     expect(await cli.board(['cards', 'preview', cardId])).toMatchObject({

