@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Child } from './spawn.ts'
-import { isKeeper, type FindMembers, type Tree } from './sweep.ts'
+import { emptyReadsOf, isKeeper, type FindMembers, type Tree } from './sweep.ts'
 import { send, type ProcessEntry } from './table.ts'
 
 export interface StopOptions {
@@ -19,8 +19,6 @@ export const orphanTermMs = 500
 const maxKillMs = 2000
 const minPauseMs = 10
 const maxPauseMs = 80
-/** A process that forks and exits during one reading of the table hides its child from it. */
-const wantedEmptyReads = 2
 
 /** The `stop` of a child. Later calls share a stop that is in progress or has ended everything. */
 export function createStop(findMembers: FindMembers, child: Omit<Child, 'stop'>): Child['stop'] {
@@ -43,7 +41,7 @@ async function stopOnce(
 ): Promise<boolean> {
   if (child.stdin) {
     // A process with neither the marker nor its parents is only known if it was seen before.
-    await findMembers([child.tree])
+    if (!child.tree.hasNamespace) await findMembers([child.tree])
     child.stdin.end()
     const given = new AbortController()
     await Promise.race([child.exited, delay(graceMs, undefined, { signal: given.signal }).catch(() => {})])
@@ -80,6 +78,7 @@ async function signalUntilNone(
 ): Promise<number> {
   const giveUpAt = performance.now() + timeoutMs
   let hasSent = false
+  const wantedEmptyReads = Math.max(1, ...trees.map(emptyReadsOf))
   for (let pauseMs = minPauseMs, emptyReads = 0; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const members = (await findMembers(trees)).flat()
     emptyReads = members.length === 0 ? emptyReads + 1 : 0

@@ -49,11 +49,16 @@ export function createMemberSearch(): FindMembers {
 }
 
 /**
- * Whether no process of a tree is left. A process that forks and exits during a reading hides its child from it, so it
- * takes two.
+ * How many readings of the table without a process of a tree tell that none is left. A process that forks and exits during one hides
+ * its child from it; the first process of a namespace does not, and is there until all others are gone.
  */
-export const isGone = async (findMembers: FindMembers, tree: Tree): Promise<boolean> =>
-  (await findMembers([tree]))[0]!.length === 0 && (await findMembers([tree]))[0]!.length === 0
+export const emptyReadsOf = ({ hasNamespace }: Tree): number => (hasNamespace ? 1 : 2)
+
+/** Whether no process of a tree is left. */
+export async function isGone(findMembers: FindMembers, tree: Tree): Promise<boolean> {
+  for (let reads = 0; reads < emptyReadsOf(tree); reads++) if ((await findMembers([tree]))[0]!.length > 0) return false
+  return true
+}
 
 async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => ProcessEntry[]> {
   const entries = await listProcesses()
