@@ -1,4 +1,5 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyPlain } from './untrustedFiles.ts'
 
@@ -24,7 +25,9 @@ export async function writeGitFolder(
 
 /** The names of a worktree's index and of the parts that it may be split in. */
 export const indexFiles = async (gitDir: string): Promise<string[]> =>
-  (await readdir(gitDir)).filter(name => name === 'index' || name.startsWith('sharedindex.')).slice(0, maxIndexFiles)
+  (await readdir(gitDir)).filter(isIndexFile).slice(0, maxIndexFiles)
+
+const isIndexFile = (name: string): boolean => name === 'index' || name.startsWith('sharedindex.')
 
 /** Copies a worktree's index. A link, pipe or device in its place is ignored. */
 export async function copyIndexFiles(from: string, to: string): Promise<void> {
@@ -32,3 +35,23 @@ export async function copyIndexFiles(from: string, to: string): Promise<void> {
 }
 
 export const copyIndexFile = (from: string, to: string): Promise<void> => copyPlain(from, to, maxIndexBytes)
+
+/**
+ * Copies what is a worktree's own in a Git folder: plain files, but locks. Submodules have repositories of their own there, which stay
+ * where they are.
+ */
+export async function copyWorktreePart(
+  from: string,
+  to: string,
+  leftOut: readonly string[] = ['modules'],
+): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  const copy = async (entry: Dirent) => {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) await copyWorktreePart(source, target, [])
+    else if (entry.isFile() && isIndexFile(entry.name)) await copyIndexFile(source, target)
+    else if (entry.isFile() && !entry.name.endsWith('.lock')) await copyFile(source, target)
+  }
+  const entries = await readdir(from, { withFileTypes: true })
+  await Promise.all(entries.filter(({ name }) => !leftOut.includes(name)).map(copy))
+}

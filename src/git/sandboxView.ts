@@ -1,8 +1,9 @@
-import { cp, lstat, mkdir, readFile, readdir, realpath, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, readdir, realpath, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import type { Mount } from '../sandbox/mount.ts'
 import { kindOf } from './changes.ts'
+import { copyWorktreePart } from './gitFolder.ts'
 import { projectFolderMounts } from './projectFolderMounts.ts'
 import { removeFolder } from './removeFolder.ts'
 import { findRepository } from './repository.ts'
@@ -21,8 +22,8 @@ import {
   type ShadowState,
 } from './shadow.ts'
 import { transferPrefix } from './shadowObjects.ts'
-import { refreshRefs } from './shadowRefs.ts'
-import { inFolder, writeUntrusted } from './untrustedFiles.ts'
+import { listRefs, refreshRefs } from './shadowRefs.ts'
+import { inFolder, replaceIn, writeUntrusted } from './untrustedFiles.ts'
 
 /** Where the repository's objects are for an agent: beside its own, so that relative names of further stores hold. */
 const storeName = 'board-objects'
@@ -52,10 +53,8 @@ export async function openGitView(folder: string, branch: string | null): Promis
   if ((await kindOf(join(worktree.commonDir, 'reftable'))) !== 'nothing')
     throw new Problem('CONFLICT', 'The repository keeps its branches as a reftable, which cannot be walled in.')
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
-    await dropUnfinished(worktree.commonDir)
-    const shadow = (await shadowOf(worktree)) ?? (await makeShadow(worktree, branch))
-    await refresh(shadow, branch)
-    return mountsOf(shadow, real)
+    const [known] = await Promise.all([shadowOf(worktree), dropUnfinished(worktree.commonDir)])
+    return mountsOf(known ? await refresh(known, branch) : await makeShadow(worktree, branch), real)
   })
   return { mounts, sync: () => syncBranch(worktree.topLevel) }
 }
@@ -84,64 +83,75 @@ async function makeShadow(worktree: LinkedWorktree, branch: string | null): Prom
   const left = await readState(folder)
   if (left) await bringOut(worktree, folder, left)
   await removeFolder(folder)
-  const shadow = placeShadow(worktree, unfinished, {
-    worktree: worktree.topLevel,
-    branch,
-    tip: null,
-    head: await readFile(join(worktree.gitDir, 'HEAD'), 'utf8'),
-    copied: {},
-  })
-  for (const part of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'logs', 'worktrees'])
-    await mkdir(join(shadow.common, part), { recursive: true, mode: 0o700 })
-  await writeFile(join(shadow.common, 'objects/info/alternates'), `../${storeName}\n`)
-  // Submodules have repositories of their own there, which stay where they are.
-  const taken = async (path: string) => {
-    const kind = await kindOf(path)
-    return kind === 'folder' ? path !== join(worktree.gitDir, 'modules') : kind === 'file' && !path.endsWith('.lock')
-  }
-  await cp(worktree.gitDir, join(shadow.common, shadow.admin), {
-    recursive: true,
-    preserveTimestamps: true,
-    filter: taken,
-  })
-  await writeState(unfinished, shadow.state)
+  const head = await readFile(join(worktree.gitDir, 'HEAD'), 'utf8')
+  const state = { worktree: worktree.topLevel, branch, tip: null, head, copied: {} }
+  const shadow = placeShadow(worktree, unfinished, state)
+  const [tip, refs] = await Promise.all([tipOutside(shadow), listRefs(worktree.commonDir), fill(shadow)])
+  shadow.state.tip = tip ?? null
+  await showRepository(shadow, tip, refs)
   await rename(unfinished, folder)
   return placeShadow(worktree, folder, shadow.state)
 }
 
+/** Makes a Git folder without refs, with what is the worktree's own part of the repository's. */
+async function fill({ gitDir, common, admin }: Shadow): Promise<void> {
+  const parts = ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'logs', 'worktrees']
+  await Promise.all(parts.map(part => mkdir(join(common, part), { recursive: true, mode: 0o700 })))
+  await Promise.all([
+    writeFile(join(common, 'objects/info/alternates'), `../${storeName}\n`),
+    copyWorktreePart(gitDir, join(common, admin)),
+  ])
+}
+
 /** Brings a shadow up to what the repository is at now. Work that did not come out stays. */
-async function refresh(shadow: Shadow, branch: string | null): Promise<void> {
+async function refresh(shadow: Shadow, branch: string | null): Promise<Shadow> {
   const { gitDir, common, admin, state } = shadow
-  const { state: result } = await syncLocked(shadow)
-  const head = await readFile(join(gitDir, 'HEAD'), 'utf8')
-  const [isSwitched, isHeadMoved] = [branch !== state.branch, branch !== null && head !== state.head]
-  Object.assign(state, { branch, head })
-  const tip = await tipOutside(shadow)
+  const [{ state: result }, refs] = await Promise.all([syncLocked(shadow), listRefs(shadow.commonDir)])
+  const isSwitched = branch !== state.branch
+  state.branch = branch
+  const [head, tip] = await Promise.all([readFile(join(gitDir, 'HEAD'), 'utf8'), tipOutside(shadow)])
+  const isHeadMoved = branch !== null && head !== state.head
+  state.head = head
   if (isSwitched || isHeadMoved) await writeUntrusted(common, `${admin}/HEAD`, head)
   if (tip !== undefined && (isSwitched || isHeadMoved)) await bringIn(shadow, tip)
   if (tip !== undefined && (isSwitched || result !== 'refused')) state.tip = tip
-  await copyFiles(shadow)
-  await refreshRefs(shadow, result !== 'refused' || isSwitched ? tip : undefined)
-  await dropStale(shadow)
-  await writeState(shadow.folder, state)
+  await showRepository(shadow, result !== 'refused' || isSwitched ? tip : undefined, refs)
+  return shadow
+}
+
+/** @param tip what its own branch is put on; undefined leaves it */
+async function showRepository(shadow: Shadow, tip: string | undefined, refs: string): Promise<void> {
+  await Promise.all([copyFiles(shadow), refreshRefs(shadow, refs, tip), dropStale(shadow)])
+  await writeState(shadow.folder, shadow.state)
 }
 
 /** Gives the shadow the repository's small files as they are now. What the agent makes of them is its own. */
 async function copyFiles({ commonDir, gitDir, common, admin, state }: Shadow): Promise<void> {
-  const files = [
-    ...['HEAD', 'config', 'config.worktree', 'shallow'].map(name => [commonDir, '.', name] as const),
-    ...['exclude', 'attributes', 'sparse-checkout'].map(name => [join(commonDir, 'info'), 'info', name] as const),
-    [gitDir, admin, 'config.worktree'] as const,
+  const folders = [
+    { from: commonDir, to: '.', names: ['HEAD', 'config', 'config.worktree', 'shallow'] },
+    { from: join(commonDir, 'info'), to: 'info', names: ['exclude', 'attributes', 'sparse-checkout'] },
+    { from: gitDir, to: admin, names: ['config.worktree'] },
   ]
-  for (const [from, to, name] of files) {
-    const path = join(from, name)
-    const stats = await stat(path).catch(() => undefined)
-    const stamp = stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : ''
-    if ((state.copied[`${to}/${name}`] ?? '') === stamp) continue
-    state.copied[`${to}/${name}`] = stamp
-    if (stats) await writeUntrusted(common, `${to}/${name}`, await readFile(path, 'utf8'))
-    else await inFolder(common, to, folder => rm(`${folder}/${name}`, { force: true }), true)
+  const copy = async ({ from, to, names }: (typeof folders)[number]) => {
+    const found = await Promise.all(
+      names.map(async name => ({ name, stats: await stat(join(from, name)).catch(() => undefined) })),
+    )
+    const changed = found
+      .map(each => ({ ...each, stamp: each.stats ? `${each.stats.ino} ${each.stats.size} ${each.stats.mtimeMs}` : '' }))
+      .filter(({ name, stamp }) => (state.copied[`${to}/${name}`] ?? '') !== stamp)
+    if (changed.length === 0) return
+    const replace = (folder: string) =>
+      Promise.all(
+        changed.map(async ({ name, stats }) => {
+          if (!stats) return rm(`${folder}/${name}`, { force: true })
+          const text = await readFile(join(from, name), 'utf8')
+          return replaceIn(folder, name, file => writeFile(file, text, { flag: 'wx', mode: 0o600 }))
+        }),
+      )
+    await inFolder(common, to, replace, true)
+    for (const { name, stamp } of changed) state.copied[`${to}/${name}`] = stamp
   }
+  await Promise.all(folders.map(copy))
 }
 
 /** Removes what a server that was killed has begun. With the repository's lock held nobody else is at it. */
@@ -165,28 +175,32 @@ async function dropStale({ folder: own, common, admin }: Shadow): Promise<void> 
 }
 
 async function mountsOf({ topLevel, gitDir, commonDir, common, admin }: Shadow, folder: string): Promise<Mount[]> {
-  const store = join(commonDir, storeName)
-  const mounts: Mount[] = [
-    { kind: 'rw', source: common, target: commonDir },
-    { kind: 'ro', source: join(commonDir, 'objects'), target: store },
-  ]
-  await inFolder(common, storeName, async () => {}, true)
-  for (const path of await furtherStores(join(commonDir, 'objects')))
-    mounts.push({ kind: 'ro', source: path, target: path })
-  for (const name of ['hooks', 'modules', 'lfs'])
-    if (await isFolder(join(commonDir, name))) {
-      await inFolder(common, name, async () => {}, true)
-      mounts.push({ kind: 'ro', source: join(commonDir, name), target: join(commonDir, name) })
-    }
-  if ((await kindOf(join(topLevel, '.gitmodules'))) === 'file') {
+  const objects = join(commonDir, 'objects')
+  const readable = async (name: string): Promise<Mount[]> => {
+    const path = join(commonDir, name)
+    if (!(await isFolder(path))) return []
+    await inFolder(common, name, async () => {}, true)
+    return [{ kind: 'ro', source: path, target: path }]
+  }
+  const submodules = async (): Promise<Mount[]> => {
+    if ((await kindOf(join(topLevel, '.gitmodules'))) !== 'file') return []
     const modules = join(gitDir, 'modules')
     await mkdir(modules, { recursive: true })
     await inFolder(common, `${admin}/modules`, async () => {}, true)
-    mounts.push({ kind: 'rw', source: modules, target: modules })
+    return [{ kind: 'rw', source: modules, target: modules }]
   }
+  const [stores, ...further] = await Promise.all([
+    furtherStores(objects),
+    ...['hooks', 'modules', 'lfs'].map(readable),
+    submodules(),
+    inFolder(common, storeName, async () => [], true),
+  ])
   const fixed = [join(gitDir, 'commondir'), join(gitDir, 'gitdir'), join(topLevel, '.git')]
   return [
-    ...mounts,
+    { kind: 'rw', source: common, target: commonDir },
+    { kind: 'ro', source: objects, target: join(commonDir, storeName) },
+    ...stores.map((path): Mount => ({ kind: 'ro', source: path, target: path })),
+    ...further.flat(),
     { kind: 'rw', source: folder, target: folder },
     ...fixed.map((path): Mount => ({ kind: 'ro', source: path, target: path })),
   ]

@@ -1,10 +1,12 @@
-import { copyIndexFiles } from './gitFolder.ts'
+import { join } from 'node:path'
+import { copyIndexFiles, indexFiles } from './gitFolder.ts'
 import { nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { copyIndex } from './syncBranch.ts'
-import { findShadow } from './shadow.ts'
+import { findShadow, type Shadow } from './shadow.ts'
 import { transferFrom, type Pack } from './shadowObjects.ts'
+import { inFolder, isSamePlain } from './untrustedFiles.ts'
 
 const maxListBytes = 256 * 1024 * 1024
 
@@ -16,6 +18,7 @@ export async function takeShadowIndex(quarantine: Quarantine, repository: Reposi
   const shadow = await findShadow(quarantine.topLevel)
   if (!shadow || quarantine.head === undefined) return undefined
   try {
+    if (await isIndexOf(shadow, quarantine.gitDir)) return undefined
     await copyIndex(shadow, quarantine.gitDir)
     const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
     if (missing.length > 0)
@@ -25,6 +28,15 @@ export async function takeShadowIndex(quarantine: Quarantine, repository: Reposi
   }
   return undefined
 }
+
+/** Whether a Git folder has the index of a shadow: the agent has staged nothing then, and looking for it would take a process. */
+const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> =>
+  inFolder(common, admin, async folder => {
+    const [inside, outside] = await Promise.all([indexFiles(folder), indexFiles(gitDir)])
+    if (inside.length !== outside.length) return false
+    const same = await Promise.all(inside.map(name => isSamePlain(join(folder, name), join(gitDir, name))))
+    return !same.includes(false)
+  })
 
 /** The objects in the index that differ from the commit. An entry is ":mode mode id id status NUL path NUL"; one in conflict has its objects in the index only. */
 async function stagedIn(quarantine: Quarantine, head: string): Promise<string[]> {

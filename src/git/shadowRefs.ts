@@ -12,38 +12,46 @@ const staleLockMs = 60_000
 /** What belongs to a person, to the board or to one worktree. */
 const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
 
-/**
- * Shows a shadow the repository's branches and tags as they are now. Those that the agent has made under other names stay.
- * @param tip what its own branch is put on; undefined leaves it
- */
-export async function refreshRefs(shadow: Shadow, tip: string | undefined): Promise<void> {
-  const { commonDir, common, folder, state } = shadow
+/** The repository's branches and tags, a line each, as a file of packed refs has them. */
+export async function listRefs(commonDir: string): Promise<string> {
   const listed = await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
     env: { GIT_DIR: commonDir },
     maxBytes: maxRefsBytes,
   })
-  const text = listed
+  return listed
     .toString()
     .split('\n')
     .filter(line => !ownRefs.test(line.slice(line.indexOf(' ') + 1)))
     .join('\n')
+}
+
+/**
+ * Shows a shadow the repository's branches and tags, as they were listed. Those that the agent has made under other names stay.
+ * @param tip what its own branch is put on; undefined leaves it
+ */
+export async function refreshRefs(shadow: Shadow, text: string, tip: string | undefined): Promise<void> {
   const refs = parse(text)
+  const hiding = new Map(refs)
+  if (shadow.state.branch !== null) hiding.delete(refOf(shadow.state))
+  await Promise.all([pack(shadow, text, refs), putOwn(shadow, tip), dropLoose(shadow.common, hiding)])
+}
+
+async function pack({ common, folder }: Shadow, text: string, refs: ReadonlyMap<string, string>): Promise<void> {
   const [before, packed] = await Promise.all([
     readFile(join(folder, 'refs'), 'utf8').catch(() => ''),
     readUntrusted(common, 'packed-refs', maxRefsBytes),
   ])
-  if (text !== before || packed !== before) {
-    const known = new Set([...refs.keys(), ...parse(before).keys()])
-    const made = [...parse(packed ?? '')].filter(([name]) => !known.has(name))
-    await writeUntrusted(common, 'packed-refs', text + made.map(([name, id]) => `${id} ${name}\n`).join(''))
-    await writeFile(join(folder, 'refs'), text, { mode: 0o600 })
-  }
-  if (state.branch === null) return dropLoose(common, refs)
+  if (text === before && packed === before) return
+  const known = new Set([...refs.keys(), ...parse(before).keys()])
+  const made = [...parse(packed ?? '')].filter(([name]) => !known.has(name))
+  await writeUntrusted(common, 'packed-refs', text + made.map(([name, id]) => `${id} ${name}\n`).join(''))
+  await writeFile(join(folder, 'refs'), text, { mode: 0o600 })
+}
+
+async function putOwn({ common, state }: Shadow, tip: string | undefined): Promise<void> {
+  if (state.branch === null || tip === undefined) return
   const own = refOf(state)
-  const loose = await readUntrusted(common, own, maxRefBytes)
-  if (tip !== undefined && loose !== `${tip}\n`) await writeUntrusted(common, own, `${tip}\n`)
-  refs.delete(own)
-  await dropLoose(common, refs)
+  if ((await readUntrusted(common, own, maxRefBytes)) !== `${tip}\n`) await writeUntrusted(common, own, `${tip}\n`)
 }
 
 const parse = (text: string): Map<string, string> =>

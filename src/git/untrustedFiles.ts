@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { lstat, mkdir, open, rename, unlink, utimes, writeFile, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { GitFailed } from './git.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+const maxAtOnce = 1024 * 1024
 
 /** The beginning of a regular file: an agent may have put a link, a pipe or a device in its place. */
 export async function readPlain(path: string, maxBytes: number): Promise<string> {
-  const file = await openPlain(path)
+  const { file, stats } = await openPlain(path)
   try {
-    const length = Math.min(maxBytes, (await file.stat()).size)
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length)
-    return buffer.toString('utf8', 0, bytesRead)
+    return (await readAt(file, 0, Math.min(maxBytes, stats.size))).toString()
   } finally {
     await file.close()
   }
@@ -20,15 +19,17 @@ export async function readPlain(path: string, maxBytes: number): Promise<string>
 
 /** Copies a regular file that may be missing. A link, pipe or device in its place is ignored. */
 export async function copyPlain(from: string, to: string, maxBytes: number): Promise<void> {
-  const file = await openPlain(from).catch(() => undefined)
-  if (!file) return
+  const opened = await openPlain(from).catch(() => undefined)
+  if (!opened) return
+  const { file, stats } = opened
   try {
-    const stats = await file.stat()
     if (stats.size > maxBytes)
       throw new GitFailed('output', `A file of the repository has ${stats.size} bytes; at most ${maxBytes} are read.`)
     await writeFile(
       to,
-      stats.size === 0 ? '' : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }),
+      stats.size <= maxAtOnce
+        ? await readAt(file, 0, stats.size)
+        : file.createReadStream({ autoClose: false, start: 0, end: stats.size - 1 }),
       { mode: 0o600 },
     )
     // Git compares the index's own time with the files' to decide which to read again.
@@ -38,11 +39,35 @@ export async function copyPlain(from: string, to: string, maxBytes: number): Pro
   }
 }
 
-async function openPlain(path: string): Promise<FileHandle> {
+/** Whether two regular files hold the same. */
+export async function isSamePlain(one: string, other: string): Promise<boolean> {
+  const opened = await Promise.allSettled([openPlain(one), openPlain(other)])
+  const files = opened.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+  try {
+    const [first, second] = files
+    if (!first || !second || first.stats.size !== second.stats.size) return false
+    for (let at = 0; at < first.stats.size; at += maxAtOnce) {
+      const length = Math.min(maxAtOnce, first.stats.size - at)
+      const [here, there] = await Promise.all(files.map(({ file }) => readAt(file, at, length)))
+      if (!here!.equals(there!)) return false
+    }
+    return true
+  } finally {
+    await Promise.all(files.map(({ file }) => file.close()))
+  }
+}
+
+async function openPlain(path: string): Promise<{ file: FileHandle; stats: Stats }> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-  if ((await file.stat()).isFile()) return file
+  const stats = await file.stat()
+  if (stats.isFile()) return { file, stats }
   await file.close()
   throw new Error('Not a regular file.')
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
 }
 
 /**
@@ -86,20 +111,18 @@ export const readUntrusted = (root: string, path: string, maxBytes: number): Pro
 
 /** Puts a file below `root`, in place of what is there. */
 export const replaceUntrusted = (root: string, path: string, fill: (file: string) => Promise<void>): Promise<void> =>
-  inFolder(
-    root,
-    dirname(path),
-    async folder => {
-      // Git takes no file with this ending for a ref.
-      const temporary = `${folder}/board-${randomUUID()}.lock`
-      const target = `${folder}/${basename(path)}`
-      await fill(temporary)
-      if ((await lstat(target).catch(() => undefined))?.isDirectory())
-        await rename(target, `${folder}/board-${randomUUID()}.lock`)
-      await rename(temporary, target)
-    },
-    true,
-  )
+  inFolder(root, dirname(path), folder => replaceIn(folder, basename(path), fill), true)
+
+/** Puts a file into a folder that is open, in place of what is there. */
+export async function replaceIn(folder: string, name: string, fill: (file: string) => Promise<void>): Promise<void> {
+  // Git takes no file with this ending for a ref.
+  const temporary = `${folder}/board-${randomUUID()}.lock`
+  const target = `${folder}/${name}`
+  await fill(temporary)
+  if ((await lstat(target).catch(() => undefined))?.isDirectory())
+    await rename(target, `${folder}/board-${randomUUID()}.lock`)
+  await rename(temporary, target)
+}
 
 /** Writes a file below `root`, in place of what is there. */
 export const writeUntrusted = (root: string, path: string, text: string): Promise<void> =>
