@@ -16,11 +16,12 @@ export async function programMounts(
   home: string,
 ): Promise<Mount[]> {
   const searched = (env.PATH ?? '').split(delimiter).filter(isAbsolute)
-  const program = await findProgram(argv[0] ?? '', env.PATH ?? '')
+  const program = argv[0] === undefined ? null : await findProgram(argv[0], env.PATH ?? '')
   const named = [...(program === null ? [] : [program]), ...argv.slice(1), process.execPath]
-  const shown = [...searched.flatMap(toolFolders), ...(await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()]
-  const real = await Promise.all(shown.map(path => realpath(path).catch(() => path)))
-  const all = [...new Set([...shown, ...real])].filter(
+  const tools = (await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()
+  const shown = [...new Set([...searched.flatMap(toolFolders), ...tools])]
+  const real = await Promise.all(shown.map(path => realpath(path).catch(() => [])))
+  const all = [...new Set([...shown, ...real.flat()])].filter(
     path => !isOfSystem(path) && !isWithin(path, home) && !shared.includes(path),
   )
   // What lies in another of them is there with it; a link there leads to what it should, once that is there too.

@@ -102,8 +102,7 @@ export async function raiseWalls(
       'launch_failed',
       `The project restricts the network of its agents, which only bubblewrap can do; the server has ${kind}.`,
     )
-  const git = await place.openGit?.()
-  const policy = await policyFor(settings, launch, place, git?.mounts ?? [])
+  const { policy, git } = await prepareInside(settings, launch, place)
   const network =
     settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
   return {
@@ -165,48 +164,55 @@ function choiceInside({ choice, modes = [] }: AgentLaunch, { mode, replaced }: W
   }
 }
 
-async function policyFor(
+/** What the session sees, and how Git's part of that comes out. */
+async function prepareInside(
   { network, caches, ...limits }: SandboxSettings,
   launch: AgentLaunch,
   place: WalledPlace,
-  gitMounts: readonly Mount[],
-): Promise<SandboxPolicy> {
-  const account = await real(homedir())
-  const home = launch.env.HOME ?? account
+): Promise<{ policy: SandboxPolicy; git: GitView | undefined }> {
   const { projectPath, worktreePath } = place
-  const project = projectPath === null ? null : await real(projectPath)
+  const [account, dataDir, project] = await Promise.all([
+    real(homedir()),
+    real(place.dataDir),
+    projectPath === null ? null : real(projectPath),
+  ])
   if (project !== null && isWithin(project, account))
     throw new AgentFailure(
       'launch_failed',
       `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
     )
-  await requirePlain(gitMounts)
-  const hidden = [await real(place.dataDir), ...(await present(place.worktreeRoots))]
-  const readable = await Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden])))
-  const { realWork, isReadOnly, work } = await workMounts(launch, place, gitMounts)
+  const [git, roots, programs, cached] = await Promise.all([
+    place.openGit?.(),
+    present(place.worktreeRoots),
+    programMounts(launch.argv, launch.env, account),
+    Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),
+  ])
+  const hidden = [dataDir, ...roots]
+  const [readable, { realWork, isReadOnly, work }] = await Promise.all([
+    Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden]))),
+    workMounts(launch, place, git?.mounts ?? []),
+    requirePlain(git?.mounts ?? []),
+  ])
   const [around, others] = [true, false].map(wanted => hidden.filter(each => isWithin(each, realWork) === wanted))
-  return {
-    home: account,
-    network,
-    limits,
-    mounts: [
-      ...(await programMounts(launch.argv, launch.env, account)),
-      ...readable.flat().map((target): Mount => ({ kind: 'ro', target })),
-      ...place.state.map((target): Mount => ({ kind: 'rw', target })),
-      ...(await Promise.all(caches.map(path => cacheMount(join(account, path.slice(2)))))),
-      ...(project === null
-        ? []
-        : [{ kind: worktreePath === null && !isReadOnly ? 'rw' : 'ro', target: project } as Mount]),
-      ...around!.map(cover),
-      // The project's folder may hold what is hidden.
-      ...(worktreePath === null ? work : []),
-      ...others!.map(cover),
-      { kind: 'ro', target: settingsFolder(place.dataDir) },
-      ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
-      ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
-      ...(worktreePath === null ? [] : work),
-    ],
-  }
+  const home = launch.env.HOME ?? account
+  const mounts: Mount[] = [
+    ...programs,
+    ...readable.flat().map((target): Mount => ({ kind: 'ro', target })),
+    ...place.state.map((target): Mount => ({ kind: 'rw', target })),
+    ...cached,
+    ...(project === null
+      ? []
+      : [{ kind: worktreePath === null && !isReadOnly ? 'rw' : 'ro', target: project } as Mount]),
+    ...around!.map(cover),
+    // The project's folder may hold what is hidden.
+    ...(worktreePath === null ? work : []),
+    ...others!.map(cover),
+    { kind: 'ro', target: settingsFolder(place.dataDir) },
+    ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
+    ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
+    ...(worktreePath === null ? [] : work),
+  ]
+  return { git, policy: { home: account, network, limits, mounts } }
 }
 
 const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
@@ -254,11 +260,11 @@ async function cacheMount(target: string): Promise<Mount> {
 
 /** A part of a repository's Git folder must not lead elsewhere: an agent whose project holds that repository could have put a link there. */
 async function requirePlain(mounts: readonly Mount[]): Promise<void> {
-  for (const { kind, source, target } of mounts) {
-    const path = source ?? target
-    if (kind !== 'tmpfs' && (await real(path)) !== path)
-      throw new AgentFailure('launch_failed', `A part of the repository's Git folder is a link: ${path}`)
-  }
+  const paths = mounts.filter(({ kind }) => kind !== 'tmpfs').map(({ source, target }) => source ?? target)
+  const found = await Promise.all(paths.map(real))
+  const link = paths.find((path, at) => found[at] !== path)
+  if (link !== undefined)
+    throw new AgentFailure('launch_failed', `A part of the repository's Git folder is a link: ${link}`)
 }
 
 const real = (path: string): Promise<string> => realpath(path).catch(() => path)
