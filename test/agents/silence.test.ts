@@ -27,6 +27,8 @@ beforeAll(async () => {
       codex: waits('codex'),
       copilot: waits('copilot'),
       late: waits('late'),
+      overcame: waits('overcame', { FIXTURE_GO: flag('overcome') }),
+      limited: { protocol: 'command', command: ['sh', '-c', 'echo "429 Too Many Requests, retrying" >&2; sleep 600'] },
       recovers: waits('recovers', { FIXTURE_GO: flag('speak') }),
       hung: waits('hung', { FIXTURE_GO: flag('tool') }),
       burns: waits('burns', { FIXTURE_MS: String(4 * silenceMs) }),
@@ -219,6 +221,28 @@ test('a turn whose agent names a known reason for its retries ends with that, wh
   expect(codex!.lastAgentAction?.detail).toContain('It said: Reconnecting... 1/5')
   const { limitEndsAt } = await sessionOf(board, codex!.id)
   expect((Date.parse(limitEndsAt!) - Date.now()) / 3_600_000).toBeCloseTo(2, 1)
+})
+
+test('a limit that an agent has named before it spoke again is not why it is silent', async () => {
+  const { id } = await board.start('overcame')
+  await eventually('what it named', async () => (await sessionOf(board, id)).silentSince !== null)
+  raise(flag('overcome'))
+  await untilSilent(id)
+  await untilCourse(id, 'queued', 'running', 'waiting: silent')
+  await cancel(id)
+})
+
+test('a plain command that has named a limit ends with that, where the project ends silent turns', async () => {
+  const before = await board.start('limited')
+  await untilSilent(before.id)
+  await cancel(before.id)
+  await onSilence('end')
+  const { id } = await board.start('limited')
+  expect(await board.untilStatus(id, 'failed')).toMatchObject({
+    statusReason: 'usage_limit',
+    lastAgentAction: { detail: expect.stringContaining('It wrote: 429 Too Many Requests') },
+  })
+  await onSilence('wait')
 })
 
 test('a silent turn ends where the project says so, also one that was told before', async () => {

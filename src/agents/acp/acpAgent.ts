@@ -84,6 +84,7 @@ function createLink(
       }
     },
     stderrTail: tail.text,
+    stderrWritten: tail.written,
     close: connection.close,
   }
 }

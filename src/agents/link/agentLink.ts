@@ -185,8 +185,10 @@ export interface AgentLink {
   /** Chooses an option, or none (null). False when the request is not open any more. */
   answerPermission(id: string, optionId: string | null): boolean
   setMode(id: string): Promise<void>
-  /** The last 8 KiB of the agent's stderr, with secrets redacted. */
-  stderrTail(): string
+  /** The last 8 KiB of the agent's stderr, with secrets redacted; with `from` without as many of its first bytes. */
+  stderrTail(from?: number): string
+  /** How many bytes it has written on stderr so far; with `command` and `terminal` in the present turn. */
+  stderrWritten(): number
   /** Closes the connection and the agent's stdin. The caller stops the process tree. */
   close(): void
   /** The end of the agent's process; null with `command` and `terminal`, where each turn is a process. */

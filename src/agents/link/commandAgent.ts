@@ -114,7 +114,8 @@ export function openProcessPerTurn(
     },
     answerPermission: () => false,
     setMode: async () => {},
-    stderrTail: () => tail.text(),
+    stderrTail: from => tail.text(from),
+    stderrWritten: () => tail.written(),
     close: () => {
       turn?.child?.stdin.end()
     },

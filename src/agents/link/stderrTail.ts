@@ -8,10 +8,25 @@ const maxKeptBytes = 4 * maxTailBytes
 /** The end of an agent's output beside its protocol, with secrets redacted. */
 export interface StderrTail {
   add(bytes: Buffer): void
-  text(): string
+  /** How many bytes were added so far. */
+  written(): number
+  /** @param from leaves out as many of the first bytes */
+  text(from?: number): string
 }
 
 export function createStderrTail(secrets: readonly string[]): StderrTail {
-  const { add, text } = createTail(maxKeptBytes)
-  return { add, text: () => redactSecrets(text(), secrets).slice(-maxTailBytes).trim() }
+  const tail = createTail(maxKeptBytes)
+  let written = 0
+  const since = (from: number): string => {
+    const bytes = Buffer.from(tail.text())
+    return bytes.subarray(Math.max(0, bytes.length - Math.max(0, written - from))).toString()
+  }
+  return {
+    add: bytes => {
+      written += bytes.length
+      tail.add(bytes)
+    },
+    written: () => written,
+    text: (from = 0) => redactSecrets(since(from), secrets).slice(-maxTailBytes).trim(),
+  }
 }

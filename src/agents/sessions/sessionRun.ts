@@ -158,10 +158,8 @@ export class SessionRun {
     // The handoff was requested before the agent was ready.
     if (this.#pending.handoff && !isHandoff) void link.cancel()
     try {
-      // A plain command tells no steps, and a person's terminal may stand still.
-      const silent =
-        this.purpose !== 'terminal' &&
-        this.#silence.begin({ stderrTail: link.stderrTail, tellsSteps: link.exited !== null })
+      // A person's terminal may stand still.
+      const silent = this.purpose !== 'terminal' && this.#silence.begin(link)
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
       this.#silence.end()
       await transcript.settle()

@@ -1,6 +1,6 @@
 import type { ServerConfig } from '../../config/server.ts'
 import type { OnSilence } from '../../contract/silence.ts'
-import type { AgentFailure, RawUpdate } from '../link/agentLink.ts'
+import type { AgentFailure, AgentLink, RawUpdate } from '../link/agentLink.ts'
 import type { AgentProcesses } from './agentProcesses.ts'
 import {
   failureNamedIn,
@@ -23,11 +23,7 @@ const minMeasured = 0.75
 const maxTitleLength = 500
 
 type Config = Pick<ServerConfig, 'agentQuietMs' | 'agentSilenceMs' | 'clock'>
-interface Watched {
-  stderrTail(): string
-  /** Whether it says each step: then people are told when it may be waiting for its model. */
-  tellsSteps: boolean
-}
+type Watched = Pick<AgentLink, 'stderrTail' | 'stderrWritten' | 'exited'>
 type Processes = Pick<AgentProcesses, 'usage'>
 type Told = Pick<SessionRecord, 'noteWait' | 'onSilence'>
 
@@ -47,10 +43,12 @@ export class SilenceWatch {
   /** When the agent last said something, and when something of it last worked. */
   #lastSignMs = 0
   #lastLifeMs = 0
+  /** How much it had written on stderr at that sign: what it has overcome names no reason any more. */
+  #writtenBefore = 0
   /** Counts the looks, of which one may still read when the next begins. */
   #looks = 0
   #told = noWait
-  #turn: (Watched & { reject(failure: AgentFailure): void }) | undefined
+  #turn: { link: Watched; reject(failure: AgentFailure): void } | undefined
 
   constructor(config: Config, processes: Processes, record: Told) {
     this.#config = config
@@ -60,12 +58,12 @@ export class SilenceWatch {
 
   /**
    * Begins a turn. The promise rejects with AgentFailure silent when the agent has shown no sign of life for too long and the project
-   * ends such turns, and with the reason that the agent itself has named when it waited for its model that long.
+   * ends such turns, and with the reason that the agent itself has named since its last sign when it waited for its model that long.
    */
-  begin(watched: Watched): Promise<never> {
+  begin(link: Watched): Promise<never> {
     return new Promise((_, reject) => {
       this.#openCalls.clear()
-      this.#turn = { ...watched, reject }
+      this.#turn = { link, reject }
       this.#sign()
       void this.#look()
     })
@@ -104,6 +102,7 @@ export class SilenceWatch {
 
   #sign(): void {
     this.#lastSignMs = this.#lastLifeMs = performance.now()
+    this.#writtenBefore = this.#turn?.link.stderrWritten() ?? 0
     this.#use.reset()
     if (this.#told === noWait) return
     this.#tell(noWait)
@@ -135,7 +134,8 @@ export class SilenceWatch {
   }
 
   get #awaitsModel(): boolean {
-    return this.#turn?.tellsSteps === true && !this.#isBusy
+    // A plain command tells no steps.
+    return this.#turn !== undefined && this.#turn.link.exited !== null && !this.#isBusy
   }
 
   get #mayBeLifeless(): boolean {
@@ -151,7 +151,7 @@ export class SilenceWatch {
     const { agentQuietMs, agentSilenceMs } = this.#config
     const quietForMs = performance.now() - this.#lastSignMs
     const isOver = agentSilenceMs > 0 && quietForMs >= agentSilenceMs
-    const named = isOver ? failureNamedIn(this.#told.retrying, this.#turn.stderrTail(), quietForMs) : undefined
+    const named = isOver ? this.#failureNamed() : undefined
     if (named) this.#fail(named)
     else if (quietForMs >= agentQuietMs) this.#tell({ ...this.#told, silentSince: this.#silentSince() })
   }
@@ -176,10 +176,19 @@ export class SilenceWatch {
   }
 
   #lifeless(onSilence: OnSilence): void {
-    const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), this.#turn!.stderrTail())
+    const tail = this.#turn!.link.stderrTail()
+    const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), tail)
     const wait = { silentSince: this.#silentSince(), retrying: this.#told.retrying, lifeless }
-    if (onSilence === 'end') this.#fail(silentFailure(wait, performance.now() - this.#lastLifeMs))
+    if (onSilence === 'end')
+      this.#fail(this.#failureNamed() ?? silentFailure(wait, performance.now() - this.#lastLifeMs))
     else this.#tell(wait)
+  }
+
+  /** What keeps its model from answering, as far as it says so itself. */
+  #failureNamed(): AgentFailure | undefined {
+    if (!this.#turn || this.#isBusy) return undefined
+    const written = this.#turn.link.stderrTail(this.#writtenBefore)
+    return failureNamedIn(this.#told.retrying, written, performance.now() - this.#lastSignMs)
   }
 
   #silentSince(): string {
