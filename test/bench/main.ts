@@ -11,6 +11,7 @@ import { measureCommands, measureStarts } from './processes.ts'
 import { aimsText, comparison, detailsText, reportOf } from './report.ts'
 import { measureWorks, type Servers } from './rounds.ts'
 import { configureAgents, seedBoard, seedSmall, type Seeded } from './seed.ts'
+import { measureSessions } from './sessions.ts'
 import { measureEvents, measureReplay } from './sockets.ts'
 import { measureTranscript } from './transcript.ts'
 import { sizes, worksOf, type Work } from './works.ts'
@@ -75,12 +76,13 @@ async function measurePrograms(bench: Bench, options: Options, figures: Figures,
       tell('running commands')
       measureCommands(program, options.processRuns, figures)
     }
-    await measureServers(servers, works, options, figures, tell)
+    await measureServers(bench, servers, works, options, figures, tell)
   })
   return works
 }
 
 async function measureServers(
+  { folder }: Bench,
   servers: Servers,
   works: readonly Work[],
   options: Options,
@@ -100,6 +102,7 @@ async function measureServers(
     events: () => measureEvents(servers, creating, options, figures),
     replay: () => measureReplay(servers, creating, figures),
     transcript: () => measureTranscript(servers, options, figures),
+    session: () => measureSessions(servers, folder, options, figures),
   }
   for (const [name, measure] of Object.entries(parts)) {
     if (!isWanted(options, name)) continue

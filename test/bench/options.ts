@@ -23,6 +23,7 @@ export interface Options {
   eventsARound: number
   floodUpdates: number
   floodRuns: number
+  sessionRuns: number
   /** How long frames are counted in a round, and how long agents speak meanwhile. */
   framesMs: number
   streamMs: number
@@ -40,6 +41,7 @@ export const parts = [
   'events',
   'replay',
   'transcript',
+  'session',
   'start',
   'commands',
   'browser',
@@ -58,6 +60,7 @@ const thorough = {
   eventsARound: 60,
   floodUpdates,
   floodRuns: 3,
+  sessionRuns: 15,
   framesMs: 3000,
   streamMs: 60_000,
   hourOfEvents: 36_000,
@@ -73,6 +76,7 @@ const quick = {
   eventsARound: 20,
   floodUpdates,
   floodRuns: 1,
+  sessionRuns: 7,
   framesMs: 2000,
   streamMs: 30_000,
   hourOfEvents: 18_000,

@@ -2,37 +2,30 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { note, quantile, type Figures } from './figures.ts'
 import { drive } from './load.ts'
 import type { Options } from './options.ts'
-import { ask, type Servers } from './rounds.ts'
+import type { Servers } from './rounds.ts'
 import { flooder } from './seed.ts'
+import { askAs, completed, type Session } from './sessions.ts'
 import { smallest } from './works.ts'
 
 const pauseMs = 5
+const pollMs = 50
 const patienceMs = 120_000
 
-interface Session {
-  status: string
-  statusReason: string | null
-  startedAt: string | null
-  endedAt: string | null
-}
-
 /**
- * Has a real agent say things as fast as the server takes them. Notes `transcript/rate` (updates a second, by the session's own times),
- * and how long `GET /api/health` took meanwhile: `transcript/p99` and, before it, `transcript/idle` (ms).
+ * Has a real agent say things as fast as the server takes them, in the sandbox where there is one and without. Notes `transcript/rate` and
+ * `transcript/off/rate` (updates a second, by the session's own times), and how long `GET /api/health` took during the first and before
+ * it: `transcript/p99` and `transcript/idle` (ms).
  */
 export async function measureTranscript(
-  { board, seeded }: Servers,
+  servers: Servers,
   { floodUpdates, floodRuns }: Options,
   figures: Figures,
 ): Promise<void> {
+  const { board, seeded } = servers
   const { projectId, activeColumnId } = seeded.projects[smallest]!
-  const askBoard = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const { status, body: text } = await ask(board.port, { method, path, body }, seeded.signInToken)
-    if (status >= 300) throw new Error(`${path}: ${status} ${text}`)
-    return (JSON.parse(text) as { data: T }).data
-  }
-  for (let run = 0; run < floodRuns; run++) {
-    note(figures, 'transcript/idle', quantile(await healthMs(board.port, () => delay(500)), 0.99))
+  const askBoard = askAs(servers)
+  const flood = async (walls: 'server' | 'off', name: string) => {
+    await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { walls } })
     const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {
       projectId: String(projectId),
       columnId: String(activeColumnId),
@@ -43,16 +36,16 @@ export async function measureTranscript(
     })
     let session: Session
     const tookMs = await healthMs(board.port, async () => {
-      const giveUpAt = performance.now() + patienceMs
-      do {
-        await delay(50)
-        session = await askBoard<Session>('GET', `/api/projects/${projectId}/cards/${id}/agent`)
-      } while (session.endedAt === null && performance.now() < giveUpAt)
+      session = await completed(askBoard, `/api/projects/${projectId}/cards/${id}/agent`, pollMs, patienceMs)
     })
-    const { status, statusReason, startedAt, endedAt } = session!
-    if (status !== 'completed') throw new Error(`The agent that says much came to ${status} (${String(statusReason)}).`)
-    note(figures, 'transcript/rate', (floodUpdates / (Date.parse(endedAt!) - Date.parse(startedAt!))) * 1000)
-    note(figures, 'transcript/p99', quantile(tookMs, 0.99))
+    const { startedAt, endedAt } = session!
+    note(figures, name, (floodUpdates / (Date.parse(endedAt!) - Date.parse(startedAt!))) * 1000)
+    return tookMs
+  }
+  for (let run = 0; run < floodRuns; run++) {
+    note(figures, 'transcript/idle', quantile(await healthMs(board.port, () => delay(500)), 0.99))
+    note(figures, 'transcript/p99', quantile(await flood('server', 'transcript/rate'), 0.99))
+    await flood('off', 'transcript/off/rate')
   }
 }
 

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { note, type Figures } from './figures.ts'
+import type { Options } from './options.ts'
+import { ask, type Servers } from './rounds.ts'
+
+const pollMs = 20
+const patienceMs = 60_000
+/** Without the sandbox, and in it with either network. */
+const sides = {
+  off: { walls: 'off' },
+  full: { walls: 'server', network: 'full' },
+  listed: { walls: 'server', network: 'listed' },
+} as const
+
+export interface Session {
+  status: string
+  statusReason: string | null
+  startedAt: string | null
+  endedAt: string | null
+  sandbox: { kind: string } | null
+}
+/** Asks the board as the account that signed in. */
+export type AskBoard = <T>(method: string, path: string, body?: unknown) => Promise<T>
+
+export const askAs =
+  ({ board, seeded }: Servers): AskBoard =>
+  async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const { status, body: text } = await ask(board.port, { method, path, body }, seeded.signInToken)
+    if (status >= 300) throw new Error(`${path}: ${status} ${text}`)
+    return (JSON.parse(text) as { data: T }).data
+  }
+
+/** The session of a card once it has completed. */
+export async function completed(askBoard: AskBoard, path: string, everyMs: number, maxMs: number): Promise<Session> {
+  const giveUpAt = performance.now() + maxMs
+  for (;;) {
+    await delay(everyMs)
+    const session = await askBoard<Session>('GET', path)
+    if (session.status === 'completed') return session
+    if (session.endedAt !== null || performance.now() > giveUpAt)
+      throw new Error(`A session came to ${session.status} (${String(session.statusReason)}).`)
+  }
+}
+
+/**
+ * Runs terminal cards in worktrees of their own, on each side in turn. Notes `session/side` (ms from the request that creates the card
+ * to the end of its session). Nothing is noted of the sandbox where the machine has none.
+ */
+export async function measureSessions(
+  servers: Servers,
+  folder: string,
+  { sessionRuns }: Options,
+  figures: Figures,
+): Promise<void> {
+  const askBoard = askAs(servers)
+  const path = makeRepository(join(folder, 'repository'))
+  const projects = await Promise.all(
+    Object.entries(sides).map(async ([side, sandbox]) => {
+      const { id } = await askBoard<{ id: string }>('POST', '/api/projects', { name: `Sandbox ${side}`, path })
+      await askBoard('PATCH', `/api/projects/${id}`, { sandbox })
+      const columns = await askBoard<Array<{ id: string; columnType: string }>>('GET', `/api/projects/${id}/columns`)
+      return { side, projectId: id, columnId: columns.find(({ columnType }) => columnType === 'active')!.id }
+    }),
+  )
+  // The first round warms up.
+  for (let round = 0; round <= sessionRuns; round++)
+    for (const { side, projectId, columnId } of round % 2 === 0 ? projects : projects.toReversed()) {
+      const beganAt = Date.now()
+      const card = { projectId, columnId, title: 'Shell', kind: 'terminal', command: 'true' }
+      const { id } = await askBoard<{ id: string }>('POST', '/api/cards', card)
+      const at = `/api/projects/${projectId}/cards/${id}/agent`
+      const { endedAt, sandbox } = await completed(askBoard, at, pollMs, patienceMs)
+      const isWalled = sandbox?.kind === 'bubblewrap'
+      if (round > 0 && isWalled === (side !== 'off')) note(figures, `session/${side}`, Date.parse(endedAt!) - beganAt)
+    }
+}
+
+function makeRepository(path: string): string {
+  mkdirSync(path)
+  const person = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'commit.gpgsign=false']
+  for (const args of [
+    ['init', '-q', '-b', 'main'],
+    [...person, 'commit', '-q', '--allow-empty', '-m', 'Begin'],
+  ])
+    execFileSync('git', ['-C', path, ...args])
+  return path
+}
