@@ -17,6 +17,7 @@ interface Options {
   walls?: Sandbox['walls']
   network?: Sandbox['network']
   allow?: string[]
+  disallow?: string[]
   cache?: string[]
   maxMemory?: Bound
   maxProcesses?: Bound
@@ -56,9 +57,10 @@ export function registerSandbox(projects: Command): void {
     )
     .option(
       '--allow <host>',
-      'a host that agents reach with --network listed: example.org, *.example.org, example.org:8443 (repeat it; none for none)',
+      'one more host that agents reach with --network listed: example.org, *.example.org, example.org:8443 (repeat it; none takes all away)',
       collect,
     )
+    .option('--disallow <host>', 'takes a host away again, as the list has it (repeat it)', collect)
     .option(
       '--cache <folder>',
       'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
@@ -76,7 +78,10 @@ export function registerSandbox(projects: Command): void {
       const context = await openUserContext(sandbox)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
       if (Object.keys(options).length === 0) return show(context, id)
-      const { sandbox: edited } = await context.client.projects.update({ id, sandbox: changeOf(options) })
+      const { sandbox: edited } = await context.client.projects.update({
+        id,
+        sandbox: await changeOf(context, id, options),
+      })
       await context.out.did(
         edited,
         `Changed the sandbox of project ${id}. It holds from the next start of an agent on.`,
@@ -107,15 +112,24 @@ export function statusLines({ mode, kind, reason, advice }: Status, walls: Sandb
   return [`Agents run without a sandbox: ${reason}`, ...(advice === null ? [] : [advice])]
 }
 
-const changeOf = ({ allow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...rest }: Options): Change => ({
-  ...rest,
-  hosts: noneAsEmpty(allow),
-  caches: noneAsEmpty(cache)?.map(fromHome),
-  memoryMb: wordAsNull('none', maxMemory),
-  processes: wordAsNull('none', maxProcesses),
-  fileMb: wordAsNull('none', maxFile),
-  minutes: wordAsNull('none', maxTime),
-})
+async function changeOf(
+  { client }: Context,
+  id: string,
+  { allow, disallow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...rest }: Options,
+): Promise<Change> {
+  const added = noneAsEmpty(allow)
+  const kept = disallow && (await client.projects.get({ id })).sandbox.hosts.filter(host => !disallow.includes(host))
+  return {
+    ...rest,
+    hosts: added?.length === 0 ? [] : kept,
+    addHosts: added,
+    caches: noneAsEmpty(cache)?.map(fromHome),
+    memoryMb: wordAsNull('none', maxMemory),
+    processes: wordAsNull('none', maxProcesses),
+    fileMb: wordAsNull('none', maxFile),
+    minutes: wordAsNull('none', maxTime),
+  }
+}
 
 /** A shell has put the home folder in the place of `~`. */
 const fromHome = (path: string): string =>

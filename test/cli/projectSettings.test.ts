@@ -37,6 +37,24 @@ test('the bounds of the sandbox are set, and taken away by none', async () => {
     expect((await cli.board(['projects', 'sandbox', 'web', ...wrong])).code).toBe(2)
 })
 
+test('--allow adds a host to those that there are, as a refusal advises, and --disallow takes it away', async () => {
+  const hosts = async (...args: string[]) => {
+    await cli.ok(['projects', 'sandbox', 'web', ...args])
+    return (await project()).sandbox.hosts
+  }
+  expect(await hosts('--network', 'listed', '--allow', 'a.example.org', '--allow', 'B.example.org')).toEqual([
+    'a.example.org',
+    'b.example.org',
+  ])
+  expect(await hosts('--allow', 'c.example.org:8443')).toEqual(['a.example.org', 'b.example.org', 'c.example.org:8443'])
+  expect(await hosts('--disallow', 'b.example.org', '--allow', 'd.example.org')).toEqual([
+    'a.example.org',
+    'c.example.org:8443',
+    'd.example.org',
+  ])
+  expect(await hosts('--allow', 'none')).toEqual([])
+})
+
 test('the settings of worktrees are set, switched off by none, and left to board.json', async () => {
   const set = (...args: string[]) => cli.ok(['projects', 'worktree', 'web', ...args])
   await set('--setup', 'npm ci', '--ports', '2', '--max-time', '30m', '--subfolder', 'packages/web', '--copy', '.env')

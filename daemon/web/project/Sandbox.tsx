@@ -23,40 +23,38 @@ const bounds = [
   ['minutes', 'Time of a session, in minutes'],
 ] as const
 
+type Settings = SectionProps['project']['sandbox']
+type Values = Record<'hosts' | 'caches' | (typeof bounds)[number][0], string> & Pick<Settings, 'walls' | 'network'>
+
+/** A project's settings as a form has them. */
+const fieldsOf = ({ walls: kind, network, hosts, caches, ...limits }: Settings) =>
+  ({
+    walls: kind,
+    network,
+    hosts: hosts.join('\n'),
+    caches: caches.join('\n'),
+    ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === null ? '' : String(limits[name])])),
+  }) as Values
+
+const settingsOf = ({ walls: kind, network, hosts, caches, ...limits }: Values) => ({
+  walls: kind,
+  network,
+  hosts: linesOf(hosts),
+  caches: linesOf(caches),
+  ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === '' ? null : Number(limits[name])])),
+})
+
 /** What the project's agents are kept apart by. */
 export function Sandbox({ project, onChange }: SectionProps) {
-  const status = useLoad(() => client.agents.sandbox(), [])
-  const { sandbox } = project
-  const { values, bind } = useFields({
-    walls: sandbox.walls,
-    network: sandbox.network,
-    hosts: sandbox.hosts.join('\n'),
-    caches: sandbox.caches.join('\n'),
-    ...Object.fromEntries(bounds.map(([name]) => [name, sandbox[name] === null ? '' : String(sandbox[name])])),
-  } as Record<'hosts' | 'caches' | (typeof bounds)[number][0], string> & Pick<typeof sandbox, 'walls' | 'network'>)
+  const { values, bind } = useFields(fieldsOf(project.sandbox))
   const save = async () => {
-    const changed = {
-      walls: values.walls,
-      network: values.network,
-      hosts: linesOf(values.hosts),
-      caches: linesOf(values.caches),
-      ...Object.fromEntries(bounds.map(([name]) => [name, values[name] === '' ? null : Number(values[name])])),
-    }
-    onChange(await client.projects.update({ id: project.id, sandbox: changed }))
+    onChange(await client.projects.update({ id: project.id, sandbox: settingsOf(values) }))
     say('Saved. It holds from the next start of an agent on.')
   }
   return (
     <div className="panel">
       <h3>Sandbox</h3>
-      <Await of={status}>
-        {({ kind, reason, advice }) => (
-          <p className="hint">
-            {kind === 'none'
-              ? `This server has no sandbox: ${reason} ${advice}`
-              : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it.`}
-          </p>
-        )}
-      </Await>
+      <ServerSandbox />
       <Form submit="Save the sandbox" onSubmit={save}>
         <Choice label="Sandbox" options={walls} {...bind('walls')} field="sandbox.walls" />
         <Choice label="Network" options={networks} {...bind('network')} field="sandbox.network" />
@@ -89,5 +87,21 @@ export function Sandbox({ project, onChange }: SectionProps) {
         ))}
       </Form>
     </div>
+  )
+}
+
+/** Whether this server has a sandbox, and what to do where it has none. */
+function ServerSandbox() {
+  const status = useLoad(() => client.agents.sandbox(), [])
+  return (
+    <Await of={status}>
+      {({ kind, reason, advice }) => (
+        <p className="hint">
+          {kind === 'none'
+            ? ['This server has no sandbox:', reason, advice].filter(Boolean).join(' ')
+            : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it.`}
+        </p>
+      )}
+    </Await>
   )
 }

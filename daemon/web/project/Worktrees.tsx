@@ -9,6 +9,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
 import { linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { plainText } from '../ui/plainText.ts'
 import type { SectionProps } from './ProjectPage.tsx'
 
 type Found = Output<Contract['projects']['getWorktree']>
@@ -20,8 +21,9 @@ const commands = [
   ['afterRun', 'After each run', 'Runs after each session, before the card is completed'],
   ['cleanup', 'Cleanup', 'Runs before a worktree is removed'],
   ['preview', 'Preview', 'Serves the worktree at $BOARD_PORT while somebody looks at it'],
-  ['subfolder', 'Subfolder', 'Where agents work, below the project: packages/web'],
 ] as const
+const subfolder = ['subfolder', 'Subfolder', 'Where agents work, below the project: packages/web'] as const
+const texts = [...commands, subfolder] as const
 const numbers = [
   ['ports', 'Ports of each card', 'BOARD_PORT, BOARD_PORT_2 and so on'],
   ['minutes', 'Time of each command, in minutes', 'The preview has none'],
@@ -38,7 +40,14 @@ export function WorktreesSection(props: SectionProps) {
           {found.boardFile && (
             <BoardFilePanel file={found.boardFile} projectId={id} mayWork={props.mayWork} onChange={loaded.set} />
           )}
-          {props.mayManage && <Settings {...props} found={found} onSaved={loaded.reload} />}
+          {props.mayManage ? (
+            <Settings {...props} found={found} onSaved={loaded.reload} />
+          ) : (
+            <div className="panel">
+              <h3>What holds</h3>
+              <SettingsList settings={found.effective} />
+            </div>
+          )}
         </>
       )}
     </Await>
@@ -62,10 +71,18 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
     await client.projects.withdrawAgreement({ id })
     onChange(await client.projects.getWorktree({ id }))
   }
+  const askToAgree = () =>
+    confirm({
+      title: 'Agree to board.json?',
+      text: 'Cards of this project run these commands from now on, in the sandbox of the agents.',
+      submit: 'Agree',
+      isDanger: false,
+      run: agree,
+    })
   return (
     <div className="panel">
       <h3>board.json</h3>
-      {problem !== null && <p className="hint">It is not used: {problem}.</p>}
+      {problem !== null && <p className="hint">It is not used: {plainText(problem)}.</p>}
       {problem === null && (
         <p className="hint">
           {agreed
@@ -73,70 +90,90 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
             : 'It lies in the project’s folder, and nothing of it is used before a member agrees to this version.'}
         </p>
       )}
-      {settings && (
-        <dl className="facts">
-          {commands.map(
-            ([name, label]) =>
-              settings[name] !== '' && (
-                <Fragment key={name}>
-                  <dt>{label}</dt>
-                  <dd>
-                    <code>{settings[name]}</code>
-                  </dd>
-                </Fragment>
-              ),
+      {settings && <SettingsList settings={settings} />}
+      {mayWork && (settings || agreed) && (
+        <div className="buttons">
+          {agreed ? (
+            <Button onClick={withdraw}>Withdraw the agreement</Button>
+          ) : (
+            <Button isMain onClick={askToAgree}>
+              Agree to this version
+            </Button>
           )}
-          {settings.copiedFiles.length > 0 && (
-            <>
-              <dt>Copies</dt>
-              <dd>{settings.copiedFiles.join(', ')}</dd>
-            </>
-          )}
-        </dl>
+        </div>
       )}
-      <div className="buttons">
-        {mayWork && settings && !agreed && (
-          <Button
-            isMain
-            onClick={() =>
-              confirm({
-                title: 'Agree to board.json?',
-                text: 'Cards of this project run these commands from now on, in the sandbox of the agents.',
-                submit: 'Agree',
-                run: agree,
-              })
-            }
-          >
-            Agree to this version
-          </Button>
-        )}
-        {mayWork && agreed && <Button onClick={withdraw}>Withdraw the agreement</Button>}
-      </div>
     </div>
   )
 }
 
-function Settings({ project, onChange, found, onSaved }: SectionProps & { found: Found; onSaved: () => void }) {
-  const own = project.worktree
-  const file = found.boardFile?.agreed ? found.boardFile.settings : null
-  const { values, bind } = useFields({
-    ...Object.fromEntries(commands.map(([name]) => [name, own[name] === '' ? 'none' : (own[name] ?? '')])),
+/** What runs, line by line and with every control character shown: a member who agrees sees all of it. */
+function SettingsList({ settings }: { settings: Found['effective'] }) {
+  const { copiedFiles, ports, minutes } = settings
+  const given = texts.filter(([name]) => settings[name] !== '')
+  if (given.length === 0 && copiedFiles.length === 0 && ports === 0)
+    return <p>No command runs, and no file is copied.</p>
+  return (
+    <dl className="facts">
+      {given.map(([name, label]) => (
+        <Fragment key={name}>
+          <dt>{label}</dt>
+          <dd>
+            <code>{plainText(settings[name])}</code>
+          </dd>
+        </Fragment>
+      ))}
+      {copiedFiles.length > 0 && (
+        <>
+          <dt>Ignored files to copy</dt>
+          <dd>
+            <code>{plainText(copiedFiles.join('\n'))}</code>
+          </dd>
+        </>
+      )}
+      {ports > 0 && (
+        <>
+          <dt>Ports of each card</dt>
+          <dd>{ports}</dd>
+        </>
+      )}
+      <dt>Time of each command</dt>
+      <dd>{minutes === 1 ? '1 minute' : `${minutes} minutes`}</dd>
+    </dl>
+  )
+}
+
+type FieldName = (typeof texts)[number][0] | (typeof numbers)[number][0] | 'copiedFiles'
+
+/** The project's own settings as a form has them: empty for what board.json says, `none` for none. */
+const fieldsOf = (own: SectionProps['project']['worktree']) =>
+  ({
+    ...Object.fromEntries(texts.map(([name]) => [name, own[name] === '' ? 'none' : (own[name] ?? '')])),
     ...Object.fromEntries(numbers.map(([name]) => [name, own[name] === null ? '' : String(own[name])])),
     copiedFiles: own.copiedFiles.join('\n'),
-  } as Record<(typeof commands)[number][0] | (typeof numbers)[number][0] | 'copiedFiles', string>)
+  }) as Record<FieldName, string>
+
+const settingsOf = (values: Record<FieldName, string>) => ({
+  ...Object.fromEntries(texts.map(([name]) => [name, values[name] === 'none' ? '' : values[name] || null])),
+  ...Object.fromEntries(numbers.map(([name]) => [name, values[name] === '' ? null : Number(values[name])])),
+  copiedFiles: linesOf(values.copiedFiles),
+})
+
+function Settings({ project, onChange, found, onSaved }: SectionProps & { found: Found; onSaved: () => void }) {
+  const { values, bind } = useFields(fieldsOf(project.worktree))
   const save = async () => {
-    const worktree = {
-      ...Object.fromEntries(commands.map(([name]) => [name, values[name] === 'none' ? '' : values[name] || null])),
-      ...Object.fromEntries(numbers.map(([name]) => [name, values[name] === '' ? null : Number(values[name])])),
-      copiedFiles: linesOf(values.copiedFiles),
-    }
-    onChange(await client.projects.update({ id: project.id, worktree }))
+    onChange(await client.projects.update({ id: project.id, worktree: settingsOf(values) }))
     onSaved()
     say('Saved. It holds from the next start of an agent on.')
   }
-  /** What holds where nothing is said here. */
-  const fallback = (name: Exclude<keyof typeof values, 'copiedFiles'>) =>
-    file ? `board.json: ${file[name] === '' ? 'none' : file[name]}` : undefined
+  const file = found.boardFile?.agreed ? found.boardFile.settings : null
+  /** What a text or number is called, and what holds where its field is empty. */
+  const about = ([name, label, hint]: readonly [Exclude<FieldName, 'copiedFiles'>, string, string]) => ({
+    ...bind(name),
+    label,
+    hint,
+    field: `worktree.${name}`,
+    placeholder: file ? `board.json: ${file[name] === '' ? 'none' : file[name]}` : undefined,
+  })
   return (
     <div className="panel">
       <h3>Worktrees</h3>
@@ -145,32 +182,17 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
         board.json; none is none. A worktree holds what Git tracks, and no hook or filter runs in it.
       </p>
       <Form submit="Save the worktrees" onSubmit={save}>
-        {commands.map(([name, label, hint]) => (
-          <TextInput
-            key={name}
-            label={label}
-            hint={hint}
-            placeholder={fallback(name)}
-            spellCheck={false}
-            {...bind(name)}
-            field={`worktree.${name}`}
-          />
+        {commands.map(each => (
+          <TextArea key={each[0]} rows={2} className="mono" spellCheck={false} {...about(each)} />
         ))}
-        {numbers.map(([name, label, hint]) => (
-          <TextInput
-            key={name}
-            label={label}
-            hint={hint}
-            placeholder={fallback(name)}
-            type="number"
-            min={0}
-            {...bind(name)}
-            field={`worktree.${name}`}
-          />
+        <TextInput spellCheck={false} {...about(subfolder)} />
+        {numbers.map(each => (
+          <TextInput key={each[0]} type="number" min={0} {...about(each)} />
         ))}
         <TextArea
           label="Ignored files to copy"
           hint="One pattern a line: .env, config/*.local"
+          className="mono"
           spellCheck={false}
           {...bind('copiedFiles')}
           field="worktree.copiedFiles"

@@ -1,31 +1,46 @@
+import { useEffect, useRef } from 'react'
 import type { Session } from '../../../src/boardModel/openedCard.ts'
-import { authority } from '../../../src/contract/networkHosts.ts'
+import { allowsHost, authority, parseNetworkHost } from '../../../src/contract/networkHosts.ts'
 import { say } from '../app/messages.ts'
-import { useProject } from '../app/projects.ts'
+import { loadProjects, useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 
 /** The hosts that the sandbox has refused the agent; a project's admin allows them here. */
 export function RefusedHosts({ projectId, session }: { projectId: string; session: Session }) {
   const project = useProject(projectId)
-  const allowed = project?.sandbox.hosts ?? []
+  const allowed = (project?.sandbox.hosts ?? []).flatMap(entry => parseNetworkHost(entry) ?? [])
   const refused = (session.sandbox?.asked ?? [])
-    .filter(({ allowed: isAllowed }) => !isAllowed)
+    .filter(({ allowed: wasAllowed, host, port }) => !wasAllowed && !allowed.some(each => allowsHost(each, host, port)))
     .map(({ host, port }) => (port === 80 || port === 443 ? host : authority(host, port)))
-    .filter((entry, at, all) => all.indexOf(entry) === at && !allowed.includes(entry))
+    .filter((entry, at, all) => all.indexOf(entry) === at)
+  const list = useRef<HTMLUListElement>(null)
+  const hasAllowed = useRef(false)
+  // The button that was pressed is gone with its host: the focus goes on to the next one, or to the message.
+  useEffect(() => {
+    if (hasAllowed.current && document.activeElement === document.body)
+      (list.current?.querySelector('button') ?? document.querySelector<HTMLElement>('.message-box textarea'))?.focus()
+    hasAllowed.current = false
+  }, [refused.length])
   if (refused.length === 0) return null
   const allow = async (entry: string) => {
+    hasAllowed.current = true
     await client.projects.update({ id: projectId, sandbox: { addHosts: [entry] } })
+    await loadProjects()
     say(`Allowed ${entry} for this project. It holds from the next start of an agent on.`)
   }
   return (
-    <div className="notice" role="status">
+    <div className="notice refused" role="status">
       The network of the sandbox has refused:
-      <ul className="refused-hosts">
+      <ul ref={list} className="refused-hosts">
         {refused.map(entry => (
           <li key={entry}>
             <code>{entry}</code>
-            {project?.role === 'admin' && <Button onClick={() => allow(entry)}>Allow for this project</Button>}
+            {project?.role === 'admin' && (
+              <Button aria-label={`Allow for this project: ${entry}`} onClick={() => allow(entry)}>
+                Allow for this project
+              </Button>
+            )}
           </li>
         ))}
       </ul>
