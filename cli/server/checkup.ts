@@ -2,6 +2,7 @@ import { chmodSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { send } from '../../src/client/http.ts'
+import type { BoundsStatus } from '../../src/contract/sandbox.ts'
 import { createClient, type Client, type Connection } from '../../src/client/index.ts'
 import { Failure } from '../failures/failure.ts'
 import { findLocalServer, forgetStale, type LocalServer } from '../context/localServer.ts'
@@ -198,12 +199,22 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
       sandbox.kind === 'none'
         ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
         : ok('sandbox', sandbox.kind),
+      ...(sandbox.kind === 'none' ? [] : [boundsOf(sandbox.bounds)]),
     ]
   } catch (error) {
     if (error instanceof Failure) throw error
     return [failed('sign-in', (error as Error).message, 'board auth login')]
   }
 }
+
+/** Counting every second is enough for many: what would be better is no warning. */
+const boundsOf = ({ kind, reason, advice }: BoundsStatus): Finding =>
+  kind === 'cgroup'
+    ? ok('bounds', 'the kernel holds each session to its memory and processes (cgroup)')
+    : {
+        ...ok('bounds', `memory and processes of sessions are counted every second (watched): ${reason}`),
+        ...(advice !== null && { advice }),
+      }
 
 const ok = (check: string, detail: string): Finding => ({ check, result: 'ok', detail })
 const warning = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({

@@ -32,7 +32,7 @@ export interface ServiceOptions {
 
 const label = 'board.server'
 
-/** A unit for the user's systemd. Work gets 20 s to end. */
+/** A unit for the user's systemd. Work gets 20 s to end, and each session a control group within the unit's own. */
 export function systemdUnit({ node, program, args, dataDir, path }: ServiceOptions): Service {
   const text = `[Unit]
 Description=board, a project board server
@@ -48,6 +48,7 @@ Restart=on-failure
 RestartSec=2
 TimeoutStopSec=20
 KillMode=mixed
+Delegate=memory pids
 UMask=0077
 
 [Install]

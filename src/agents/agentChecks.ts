@@ -23,7 +23,7 @@ import { openAgent } from './sessions/openAgent.ts'
 import { openCredential, stateOf } from './sessions/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
-import { raiseWalls } from './sessions/walls.ts'
+import { raiseWalls, type Walls } from './sessions/walls.ts'
 
 const maxChecks = 4
 const greetTimeoutMs = 120_000
@@ -150,6 +150,7 @@ async function runCheck(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const cwd = await mkdtemp(join(folder, 'check-'))
   let link: AgentLink | undefined
+  let walls: Walls | null = null
   let offers: Awaited<ReturnType<typeof runCheck>>['offers']
   try {
     const opened = await openChosen(dependencies, chosen)
@@ -173,7 +174,7 @@ async function runCheck(
       isReadOnly: false,
       models: { hosts: [], endpoints: [] },
     }
-    const walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
+    walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
     const launch = walls?.inside(prepared) ?? prepared
     const said = createListener(() => link)
     link = await openAgent(launch, said.listener, async command => {
@@ -196,9 +197,14 @@ async function runCheck(
     return { offers, ending: { status: 'failed', detail, ...tokens(null) } }
   } finally {
     link?.close()
-    await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
-    await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
+    await endAll(children, walls, cwd)
   }
+}
+
+async function endAll(children: readonly Child[], walls: Walls | null, cwd: string): Promise<void> {
+  await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
+  await walls?.cgroup?.close()
+  await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
 }
 
 async function openChosen({ deviceGrants, seal }: Dependencies, { provider, profile, credential }: Chosen) {

@@ -26,7 +26,10 @@ const Network = v.picklist(['full', 'listed', 'none'], 'must be full, listed or 
 export type NetworkAccess = v.InferOutput<typeof Network>
 
 const bound = (min: number, max: number) => v.nullable(integer(min, max))
-/** Bounds of one session; null for none. The memory, processes and time are of all its processes together, `fileMb` is of each file. */
+/**
+ * Bounds of one session; null for none. The memory, processes and time are of all its processes together, `fileMb` is of each file.
+ * Where control groups keep them (`bounds` of the sandbox's status), a thread counts as a process, and memory is also what lies in `/tmp`.
+ */
 const limits = {
   memoryMb: bound(64, 1_048_576),
   processes: bound(8, 100_000),
@@ -96,11 +99,23 @@ export const SessionSandbox = v.object({
 })
 export type SessionSandbox = v.InferOutput<typeof SessionSandbox>
 
+/**
+ * What keeps a session within its project's memory and number of processes. `cgroup`: a control group of the kernel's, at once. `watched`:
+ * the server counts every second; `reason` says why there is no control group, `advice` what to do about it.
+ */
+const Bounds = v.object({
+  kind: v.picklist(['cgroup', 'watched']),
+  reason: v.nullable(v.string()),
+  advice: v.nullable(v.string()),
+})
+export type BoundsStatus = v.InferOutput<typeof Bounds>
+
 /** Which walls this server can build. `reason` says why there are none, `advice` what to do about it. */
 export const SandboxStatus = v.object({
   mode: v.picklist(['auto', 'require', 'off']),
   kind: v.picklist(['bubblewrap', 'seatbelt', 'command', 'none']),
   reason: v.nullable(v.string()),
   advice: v.nullable(v.string()),
+  bounds: Bounds,
 })
 export type SandboxStatus = v.InferOutput<typeof SandboxStatus>

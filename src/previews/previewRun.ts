@@ -4,6 +4,7 @@ import { describeExit } from '../agents/link/exitFailures.ts'
 import { createRedactor } from '../agents/link/redactSecrets.ts'
 import { watchLimits, type LimitWatch } from '../agents/sessions/limitWatch.ts'
 import { prepareCommand, type CommandDependencies } from '../agents/sessions/projectCommands.ts'
+import type { Walls } from '../agents/sessions/walls.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { PreviewStatus } from '../contract/previews.ts'
@@ -56,6 +57,7 @@ export class PreviewRun {
   #child: Child | undefined
   #ports: PreviewPorts | undefined
   #limits: LimitWatch | undefined
+  #walls: Walls | null = null
 
   constructor(parts: RunParts, plan: PreviewPlan) {
     this.plan = plan
@@ -123,6 +125,7 @@ export class PreviewRun {
       ports,
       isServed: true,
     })
+    this.#walls = walls
     const { text } = createRedactor(launch.secrets)
     this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
     if (this.isStopping) return
@@ -143,7 +146,7 @@ export class PreviewRun {
     this.#limits = watchLimits(
       sandboxOf(plan.project),
       { usage: child.usage, terminate: graceMs => child.stop({ graceMs, termMs: graceMs }) },
-      'The preview',
+      { what: 'The preview', cgroup: walls?.cgroup },
     )
     if (this.isStopping) void child.stop({ graceMs: 0, termMs })
     this.#probe(probeMs.for)
@@ -193,6 +196,7 @@ export class PreviewRun {
   /** What it left running is ended, too. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
+    await this.#walls?.cgroup?.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
       this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
-import type { SandboxStatus } from '../contract/sandbox.ts'
+import type { SandboxLimits, SandboxStatus } from '../contract/sandbox.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
+import { divideOwnCgroup, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
 import { templateCommand } from './commandTemplate.ts'
 import type { SandboxPolicy } from './policy.ts'
 import { withLimits } from './resourceLimits.ts'
@@ -15,8 +16,10 @@ type Kind = SandboxStatus['kind']
 
 /** Builds the walls around agents. */
 export interface Sandbox {
-  /** Which walls this server has. They are tried once. */
+  /** Which walls this server has. They are tried once, and the server's control group is divided once. */
   status(): Promise<SandboxStatus>
+  /** A control group for a session; null where this server has none to divide. */
+  openCgroup(limits: SandboxLimits): Promise<SessionCgroup | null>
   /** A command that runs another one in walls. @throws Error when there are none: see `status` */
   command(policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]>
 }
@@ -26,7 +29,7 @@ const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null 
 
 /** @param template the command of walls of one's own, instead of what the system has (`board serve --sandbox-command`) */
 export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
-  let tried: Promise<SandboxStatus> | undefined
+  let tried: Promise<{ status: SandboxStatus; openSession: OwnCgroup['openSession'] }> | undefined
   let system: Promise<SystemPart[]> | undefined
   const build = async (kind: Kind, policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]> => {
     const bounded = withLimits(policy.limits, argv)
@@ -35,15 +38,27 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
     if (kind === 'command') return templateCommand(template!, policy, cwd, bounded)
     throw new Error('There is no sandbox on this server.')
   }
-  const status = () =>
-    (tried ??= tryWalls(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv)).catch(error => {
+  const tryAll = async () => {
+    const walls = await tryWalls(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv))
+    const { status: bounds, openSession } = walls.kind === 'bubblewrap' ? await divideOwnCgroup() : notDivided
+    return { status: { ...walls, bounds }, openSession }
+  }
+  const tryOnce = () =>
+    (tried ??= tryAll().catch(error => {
       tried = undefined
       throw error
     }))
   return {
-    status,
-    command: async (policy, cwd, argv) => build((await status()).kind, policy, cwd, argv),
+    status: async () => (await tryOnce()).status,
+    openCgroup: async limits => (await tryOnce()).openSession?.(limits) ?? null,
+    command: async (policy, cwd, argv) => build((await tryOnce()).status.kind, policy, cwd, argv),
   }
+}
+
+/** Without walls an agent could leave its control group. */
+const notDivided: OwnCgroup = {
+  status: { kind: 'watched', reason: 'Agents do not run in bubblewrap.', advice: null },
+  openSession: null,
 }
 
 const emptyPolicy: SandboxPolicy = { home: tmpdir(), mounts: [], network: 'none', limits: noBounds }
@@ -52,7 +67,7 @@ async function tryWalls(
   mode: SandboxMode,
   template: string | undefined,
   build: (kind: Kind, argv: readonly string[]) => Promise<string[]>,
-): Promise<SandboxStatus> {
+): Promise<Omit<SandboxStatus, 'bounds'>> {
   if (mode === 'off')
     return {
       mode,

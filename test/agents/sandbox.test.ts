@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { hasCgroup } from '../support/sandbox/cgroups.ts'
 
 type Settings = NonNullable<Parameters<AgentBoard['client']['projects']['update']>[0]['sandbox']>
 
@@ -40,6 +41,13 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
       kind: 'bubblewrap',
       reason: null,
       advice: null,
+      bounds: hasCgroup
+        ? { kind: 'cgroup', reason: null, advice: null }
+        : {
+            kind: 'watched',
+            reason: expect.stringContaining('control group') as string,
+            advice: expect.any(String) as string,
+          },
     })
     expect(await sessionOf(await run('true'))).toMatchObject({ sandbox: { kind: 'bubblewrap', network: 'full' } })
   })

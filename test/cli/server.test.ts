@@ -163,6 +163,7 @@ test("a service is printed for both platforms, and installed and removed by the 
   const unit = readFileSync(join(cli.home, '.config', 'systemd', 'user', 'board.service'), 'utf8')
   expect(unit).toMatch(/^ExecStart=\S+ \S+board\.js serve --port 4500 --project-root "\/srv\/a b%%"$/m)
   expect(unit).toContain(`Environment=BOARD_DATA_DIR=${dataDir}\n`)
+  expect(unit).toMatch(/^Delegate=memory pids$/m)
   await cli.ok(['server', 'start'], { env })
   expect(readFileSync(join(cli.home, 'systemctl.log'), 'utf8')).toBe(
     '--user daemon-reload\n--user enable --now board.service\n--user start board.service\n',

@@ -1,11 +1,12 @@
 import type { SandboxLimits } from '../../contract/sandbox.ts'
+import type { SessionCgroup } from '../../sandbox/cgroup.ts'
 import { AgentFailure } from '../link/agentLink.ts'
 import type { AgentProcesses } from './agentProcesses.ts'
 
 const pauseMs = 1000
 const mebibyte = 1024 * 1024
 
-/** Watches what a session uses as a whole, for which the kernel has no bound without a cgroup. */
+/** Holds a session as a whole to its project's bounds. */
 export interface LimitWatch {
   /** The failure of a session as its limits explain it: the one that ended it, or the one that its program stumbled over. */
   explain(error: unknown, stderrTail?: string): unknown
@@ -13,15 +14,18 @@ export interface LimitWatch {
 }
 
 /**
- * Ends a session's processes at once when they go over a limit of the project.
- * @param what begins the sentences that tell so
+ * Ends a session's processes at once when they go over a limit of the project. Memory and processes are counted here where no control
+ * group bounds them, and where one does, it is asked whether it had to.
+ * @param about `what` begins the sentences that tell so
  */
 export function watchLimits(
   limits: SandboxLimits,
   processes: Pick<AgentProcesses, 'usage'> & { terminate(graceMs: number): Promise<unknown> },
-  what = 'The session',
+  { what = 'The session', cgroup }: { what?: string; cgroup?: Pick<SessionCgroup, 'reached'> | null } = {},
 ): LimitWatch {
   const { memoryMb, processes: maxProcesses, minutes } = limits
+  // What a program says is no sign where the group itself tells.
+  const guessed = cgroup ? { ...limits, memoryMb: null, processes: null } : limits
   let failure: AgentFailure | undefined
   let timer: NodeJS.Timeout | undefined
   const fail = (found: AgentFailure) => {
@@ -30,12 +34,20 @@ export function watchLimits(
       /* The closing phase tries again. */
     })
   }
-  const measure = async () => {
+  const count = async () => {
     const used = await processes.usage()
-    if (memoryMb !== null && used.memoryBytes > memoryMb * mebibyte)
-      fail(new AgentFailure('memory_limit', `${what} used more than ${memoryMb} MB of memory.`))
-    else if (maxProcesses !== null && used.processes > maxProcesses)
-      fail(new AgentFailure('process_limit', `${what} started more than ${maxProcesses} processes.`))
+    if (memoryMb !== null && used.memoryBytes > memoryMb * mebibyte) return 'memory_limit'
+    return maxProcesses !== null && used.processes > maxProcesses ? 'process_limit' : undefined
+  }
+  const sentences = {
+    memory_limit: `${what} used more than ${memoryMb} MB of memory.`,
+    process_limit: `${what} started more than ${maxProcesses} processes.`,
+  }
+  const failureOf = (reached: keyof typeof sentences | undefined) =>
+    reached && new AgentFailure(reached, sentences[reached])
+  const measure = async () => {
+    const found = failureOf(cgroup ? cgroup.reached() : await count())
+    if (found) fail(found)
   }
   const repeat = () => {
     timer = setTimeout(
@@ -55,7 +67,8 @@ export function watchLimits(
           minutes * 60_000,
         ).unref()
   return {
-    explain: (error, stderrTail = '') => failure ?? limitReached(limits, error, stderrTail) ?? error,
+    explain: (error, stderrTail = '') =>
+      failure ?? failureOf(cgroup?.reached()) ?? limitReached(guessed, error, stderrTail) ?? error,
     stop: () => {
       clearTimeout(timer)
       clearTimeout(deadline)

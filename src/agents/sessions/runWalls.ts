@@ -34,6 +34,11 @@ export class RunWalls {
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 
+  /** Removes what bounded the session, once its processes have ended. */
+  async lower(): Promise<void> {
+    await this.#walls?.cgroup?.close()
+  }
+
   /** Takes over what the agent has committed. What is refused stays in its worktree's own Git folder. */
   async takeCommits(): Promise<void> {
     const taken = await this.#walls?.takeCommits().catch((cause: unknown) => {

@@ -123,7 +123,7 @@ export class SessionRun {
       asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
     )
     await this.#walls.use(walls)
-    this.#limits = watchLimits(limits, this.#processes)
+    this.#limits = watchLimits(limits, this.#processes, { cgroup: walls?.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
@@ -241,6 +241,7 @@ export class SessionRun {
     await this.#processes
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
+    await this.#walls.lower()
     await this.#promptFiles?.remove()
     await this.#walls.takeCommits()
     await this.#walls.note()

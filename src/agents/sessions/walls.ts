@@ -14,6 +14,7 @@ import {
   type SandboxNetworkOptions,
 } from '../../sandbox/network/sandboxNetwork.ts'
 import { programMounts } from '../../sandbox/programMounts.ts'
+import type { SessionCgroup } from '../../sandbox/cgroup.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 import type { SandboxPolicy } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
@@ -61,6 +62,8 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   takeCommits(): Promise<BranchSync>
   /** Whether what is started keeps a process namespace of its own. */
   hasNamespace: boolean
+  /** Holds all that is started inside to the project's bounds; whoever has raised the walls closes it. Null where they are watched. */
+  cgroup: SessionCgroup | null
   /** The command that runs another one inside. @throws LaunchFailed when its program is missing */
   wrap(command: {
     argv: readonly string[]
@@ -102,17 +105,21 @@ export async function raiseWalls(
       'launch_failed',
       `The project restricts the network of its agents, which only bubblewrap can do; the server has ${kind}.`,
     )
-  const { policy, git } = await prepareInside(settings, launch, place)
+  const cgroup = await sandbox.openCgroup(settings)
+  const held = cgroup ? { ...settings, memoryMb: null, processes: null } : settings
+  const { policy, git } = await prepareInside(held, launch, place)
   const network =
     settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
   return {
     kind,
     network: settings.network,
     hasNamespace,
+    cgroup,
     wrap: async ({ argv, cwd, env }) => {
       if ((await findProgram(argv[0] ?? '', env.PATH ?? '')) === null)
         throw new LaunchFailed('missing', `${argv[0]} was not found.`)
-      return sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
+      const command = await sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
+      return cgroup ? cgroup.enter(command) : command
     },
     inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
     attach: network?.attach,

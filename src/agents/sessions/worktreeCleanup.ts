@@ -38,7 +38,7 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
         void child.exited.then(() => children.delete(child))
         return child
       },
-    })
+    }).finally(() => walls?.cgroup?.close())
   }
   return {
     run: async cleanup => {
