@@ -22,7 +22,7 @@ import {
   type ShadowState,
 } from './shadow.ts'
 import { transferPrefix } from './shadowObjects.ts'
-import { listRefs, refreshRefs } from './shadowRefs.ts'
+import { listRefs, putRefs, refreshRefs } from './shadowRefs.ts'
 import { inFolder, replaceIn, writeUntrusted } from './untrustedFiles.ts'
 
 /** Where the repository's objects are for an agent: beside its own, so that relative names of further stores hold. */
@@ -88,7 +88,8 @@ async function makeShadow(worktree: LinkedWorktree, branch: string | null): Prom
   const shadow = placeShadow(worktree, unfinished, state)
   const [tip, refs] = await Promise.all([tipOutside(shadow), listRefs(worktree.commonDir), fill(shadow)])
   shadow.state.tip = tip ?? null
-  await showRepository(shadow, tip, refs)
+  await Promise.all([copyFiles(shadow), putRefs(shadow, refs, tip)])
+  await writeState(unfinished, shadow.state)
   await rename(unfinished, folder)
   return placeShadow(worktree, folder, shadow.state)
 }
@@ -115,14 +116,10 @@ async function refresh(shadow: Shadow, branch: string | null): Promise<Shadow> {
   if (isSwitched || isHeadMoved) await writeUntrusted(common, `${admin}/HEAD`, head)
   if (tip !== undefined && (isSwitched || isHeadMoved)) await bringIn(shadow, tip)
   if (tip !== undefined && (isSwitched || result !== 'refused')) state.tip = tip
-  await showRepository(shadow, result !== 'refused' || isSwitched ? tip : undefined, refs)
+  const shown = result !== 'refused' || isSwitched ? tip : undefined
+  await Promise.all([copyFiles(shadow), refreshRefs(shadow, refs, shown), dropStale(shadow)])
+  await writeState(shadow.folder, state)
   return shadow
-}
-
-/** @param tip what its own branch is put on; undefined leaves it */
-async function showRepository(shadow: Shadow, tip: string | undefined, refs: string): Promise<void> {
-  await Promise.all([copyFiles(shadow), refreshRefs(shadow, refs, tip), dropStale(shadow)])
-  await writeState(shadow.folder, shadow.state)
 }
 
 /** Gives the shadow the repository's small files as they are now. What the agent makes of them is its own. */

@@ -29,23 +29,27 @@ export async function listRefs(commonDir: string): Promise<string> {
  * Shows a shadow the repository's branches and tags, as they were listed. Those that the agent has made under other names stay.
  * @param tip what its own branch is put on; undefined leaves it
  */
-export async function refreshRefs(shadow: Shadow, text: string, tip: string | undefined): Promise<void> {
-  const refs = parse(text)
-  const hiding = new Map(refs)
+export async function refreshRefs(shadow: Shadow, listed: string, tip: string | undefined): Promise<void> {
+  const hiding = parse(listed)
   if (shadow.state.branch !== null) hiding.delete(refOf(shadow.state))
-  await Promise.all([pack(shadow, text, refs), putOwn(shadow, tip), dropLoose(shadow.common, hiding)])
+  await Promise.all([putRefs(shadow, listed, tip), dropLoose(shadow.common, hiding)])
 }
 
-async function pack({ common, folder }: Shadow, text: string, refs: ReadonlyMap<string, string>): Promise<void> {
+/** The same for a shadow in which nobody has made one. */
+export async function putRefs(shadow: Shadow, listed: string, tip: string | undefined): Promise<void> {
+  await Promise.all([pack(shadow, listed), putOwn(shadow, tip)])
+}
+
+async function pack({ common, folder }: Shadow, listed: string): Promise<void> {
   const [before, packed] = await Promise.all([
     readFile(join(folder, 'refs'), 'utf8').catch(() => ''),
     readUntrusted(common, 'packed-refs', maxRefsBytes),
   ])
-  if (text === before && packed === before) return
-  const known = new Set([...refs.keys(), ...parse(before).keys()])
+  if (listed === before && packed === before) return
+  const known = new Set([...parse(listed).keys(), ...parse(before).keys()])
   const made = [...parse(packed ?? '')].filter(([name]) => !known.has(name))
-  await writeUntrusted(common, 'packed-refs', text + made.map(([name, id]) => `${id} ${name}\n`).join(''))
-  await writeFile(join(folder, 'refs'), text, { mode: 0o600 })
+  await writeUntrusted(common, 'packed-refs', listed + made.map(([name, id]) => `${id} ${name}\n`).join(''))
+  await writeFile(join(folder, 'refs'), listed, { mode: 0o600 })
 }
 
 async function putOwn({ common, state }: Shadow, tip: string | undefined): Promise<void> {
