@@ -5,7 +5,7 @@ import type { App } from '../src/app.ts'
 import { parseSchedule } from '../src/backups/schedule.ts'
 import { causeOf } from '../src/config/log.ts'
 import { oauthClients } from '../src/config/oauthClients.ts'
-import { dataFolder, printedFile } from '../src/config/paths.ts'
+import { dataFolder, serverOutputFile } from '../src/config/paths.ts'
 import { isLocalOnly, serverDefaults, type ServerConfig } from '../src/config/server.ts'
 import { isLoopbackHost } from '../src/contract/networkHosts.ts'
 import type { ServeOptions } from '../src/config/serverProgram.ts'
@@ -38,7 +38,7 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
     config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     process.stderr.isTTY && !process.env.NO_COLOR,
   )
-  const server = await startServer(config, boundedStderr(log, printedFile(config.dataDir)), tellSetupCode)
+  const server = await startServer(config, boundedStderr(log, serverOutputFile(config.dataDir)), tellSetupCode)
   setV8Flags()
   noteCrash(server)
   stopOnSignals(server)

@@ -59,10 +59,10 @@ export const addMessageOptions = (command: Command): Command =>
 
 /** Prints messages as they are, or follows them. */
 export async function showMessages(context: Context, place: CardPlace, options: MessagesOptions): Promise<void> {
-  await (options.follow ? followed(context, place, options) : printMessages(context, place, options))
+  await (options.follow ? followCard(context, place, options) : printMessages(context, place, options))
 }
 
-async function followed(
+async function followCard(
   context: Context,
   place: CardPlace,
   { session, since, limit, all }: MessagesOptions,

@@ -58,7 +58,7 @@ export function registerVerbs(cards: Command): void {
           await previews.stop(place)
           return context.out.did({ cardId: place.cardId }, `Ended the preview of card ${place.cardId}.`)
         }
-        await served(context, place, open === true)
+        await servePreview(context, place, open === true)
       })
     })
   example(
@@ -72,15 +72,15 @@ export function registerVerbs(cards: Command): void {
 }
 
 /** Serves a card until Ctrl-C, or until the preview has ended. */
-async function served(context: Context, place: CardPlace, isOpened: boolean): Promise<void> {
+async function servePreview(context: Context, place: CardPlace, isOpened: boolean): Promise<void> {
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
   try {
     const begun = await context.client.previews.start(place)
     context.out.done(`Starting the preview of card ${place.cardId}. Ctrl-C ends it.`)
-    const last = await watched(context, place, begun, { isOpened, signal: interrupted.signal })
-    if (last?.status === 'failed') throw failed(context, place, last)
+    const last = await watchPreview(context, place, begun, { isOpened, signal: interrupted.signal })
+    if (last?.status === 'failed') throw failureOf(context, place, last)
     if (!last) await context.client.previews.stop(place)
     context.out.done(`The preview of card ${place.cardId} has ended.`)
   } finally {
@@ -89,7 +89,7 @@ async function served(context: Context, place: CardPlace, isOpened: boolean): Pr
 }
 
 /** @returns how it ended; undefined after Ctrl-C */
-async function watched(
+async function watchPreview(
   context: Context,
   place: CardPlace,
   begun: Preview,
@@ -97,12 +97,12 @@ async function watched(
 ): Promise<Preview | undefined> {
   const { previews } = context.client
   const beganMs = performance.now()
-  let [renewedMs, isTold, isSlow, isAway] = [beganMs, false, false, false]
+  let [renewedMs, isAddressPrinted, isSlow, isUnreachable] = [beganMs, false, false, false]
   for (let now = begun; !signal.aborted;) {
     if (now.startedAt !== begun.startedAt || now.status === 'off' || now.status === 'failed') return now
-    if (now.status === 'running' && !isTold) {
-      isTold = true
-      await tell(context, now, isOpened)
+    if (now.status === 'running' && !isAddressPrinted) {
+      isAddressPrinted = true
+      await printAddress(context, now, isOpened)
     }
     if (now.status === 'starting' && !isSlow && performance.now() - beganMs > slowMs) {
       isSlow = true
@@ -117,18 +117,18 @@ async function watched(
         now = await previews.start(place)
         renewedMs = performance.now()
       }
-      isAway = false
+      isUnreachable = false
     } catch (error) {
       if (exitOf(error) !== 'unreachable') throw error
-      if (!isAway) context.out.done('The server does not answer; trying again ...')
-      isAway = true
+      if (!isUnreachable) context.out.done('The server does not answer; trying again ...')
+      isUnreachable = true
     }
   }
   return undefined
 }
 
 /** Prints the address, and how one gets there from another machine. */
-async function tell({ out, connection }: Context, preview: Preview, isOpened: boolean): Promise<void> {
+async function printAddress({ out, connection }: Context, preview: Preview, isOpened: boolean): Promise<void> {
   const { url, port } = preview
   if (out.json) await out.record(preview, fields)
   else out.line(url!)
@@ -142,7 +142,7 @@ async function tell({ out, connection }: Context, preview: Preview, isOpened: bo
     out.done('There is no browser to open. Open that address yourself, or name a browser in BROWSER.')
 }
 
-function failed({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {
+function failureOf({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {
   if (output !== '') out.doneLines(output.trimEnd())
   return new Failure('failure', `the preview of card ${cardId} failed: ${harmless(reason ?? '')}`, {
     see: `board cards preview ${cardId} --status`,

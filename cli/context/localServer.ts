@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../../src/client/http.ts'
 import { processMark } from '../../src/config/kernel.ts'
-import { dataFolder, printedFile, runtimeFile, type Runtime } from '../../src/config/paths.ts'
+import { dataFolder, serverOutputFile, runtimeFile, type Runtime } from '../../src/config/paths.ts'
 import { readRuntime } from './discovery.ts'
 import { Failure } from '../failures/failure.ts'
 
@@ -49,7 +49,7 @@ export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Pro
  */
 export async function startLocalServer(program: string, args: readonly string[], waitSecs: number): Promise<Runtime> {
   const dataDir = dataFolder()
-  const printed = printedFile(dataDir)
+  const printed = serverOutputFile(dataDir)
   mkdirSync(dirname(printed), { recursive: true, mode: 0o700 })
   const out = openSync(printed, appended, 0o600)
   if (readRuntime()) forgetStale(dataDir)

@@ -1,2 +1,2 @@
-/** What the build makes of files that are no code. */
+/** Imports of style sheets, which esbuild bundles. */
 declare module '*.css'

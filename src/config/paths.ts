@@ -13,7 +13,7 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
 export const runtimeFile = (dataDir: string): string => join(dataDir, 'daemon.json')
 
 /** The output of a background server. */
-export const printedFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
+export const serverOutputFile = (dataDir: string): string => join(dataDir, 'logs', 'server.out')
 
 /**
  * The contents of `daemon.json`. Its mode is 0600: the token acts as super_admin. `mark` identifies the process with

@@ -15,7 +15,7 @@ export const AdminUser = v.object({
   addressVerified: v.boolean(),
   createdAt: Time,
 })
-const Found = v.object({ id: Id, email: v.string(), displayName: v.string() })
+const FoundUser = v.object({ id: Id, email: v.string(), displayName: v.string() })
 const ListUsers = v.strictObject({
   search: v.optional(text(1, 200)),
   offset: v.optional(queryInteger(0), 0),
@@ -27,7 +27,7 @@ export const users = {
     who: user,
     summary: 'Find users by name or email',
     input: v.strictObject({ q: text(1, 200) }),
-    output: v.array(Found),
+    output: v.array(FoundUser),
   }),
   list: get('/api/admin/users', {
     who: admin,

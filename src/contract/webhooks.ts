@@ -19,7 +19,7 @@ const EventTypes = v.pipe(
  * The account or key whose rights a webhook has: the one that created it, last enabled it, or last changed its URL or events. A
  * delivery that it may not read disables the webhook. The name of a deleted account or key is null.
  */
-const Maker = v.object({
+const WebhookOwner = v.object({
   userId: Id,
   displayName: v.nullable(v.string()),
   keyId: v.nullable(Id),
@@ -33,7 +33,7 @@ export const Webhook = v.object({
   enabled: v.boolean(),
   description: v.nullable(v.string()),
   disabledReason: v.nullable(v.string()),
-  createdBy: v.nullable(Maker),
+  createdBy: v.nullable(WebhookOwner),
   createdAt: Time,
   updatedAt: Time,
 })

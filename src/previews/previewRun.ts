@@ -24,7 +24,7 @@ const keptBytes = 2 * maxOutputBytes
 const probeMs = { first: 100, last: 2000, for: 120_000 }
 const termMs = 3000
 /** The last words of what has ended. */
-const lastWordsMs = 500
+const drainMs = 500
 
 export interface RunParts extends CommandDependencies {
   processTrees: ProcessTrees
@@ -89,7 +89,7 @@ export class PreviewRun {
   output(): string {
     const plain = this.#redact(this.#tail.read().output)
     const bytes = Buffer.from(plain)
-    return bytes.length <= maxOutputBytes ? plain : lastOf(bytes)
+    return bytes.length <= maxOutputBytes ? plain : utf8Tail(bytes)
   }
 
   #extend(): string {
@@ -151,7 +151,7 @@ export class PreviewRun {
     if (this.isStopping) void child.stop({ graceMs: 0, termMs })
     this.#probe(probeMs.for)
     const exit = await child.exited
-    await Promise.race([told, delay(lastWordsMs, undefined, { ref: false })])
+    await Promise.race([told, delay(drainMs, undefined, { ref: false })])
     if (this.isStopping) return
     this.exitCode = exitCodeOf(exit)
     throw this.#limits.explain(new AgentFailure('crashed', `The preview command ${describeExit(exit)}.`), this.output())
@@ -160,7 +160,7 @@ export class PreviewRun {
   /** @throws AgentFailure where something listens at the port, for that would be taken for the preview. */
   async #ownPorts(): Promise<PreviewPorts> {
     const [port] = this.plan.ports
-    if (!(await areFree([port]))) throw taken(port)
+    if (!(await areFree([port]))) throw portTaken(port)
     return directPorts(port)
   }
 
@@ -207,7 +207,7 @@ export class PreviewRun {
   }
 }
 
-const taken = (port: number): AgentFailure =>
+const portTaken = (port: number): AgentFailure =>
   new AgentFailure(
     'launch_failed',
     `Port ${port} is taken by another program, perhaps one that the card's agent has started. End it, and start the preview again.`,
@@ -217,7 +217,7 @@ const taken = (port: number): AgentFailure =>
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof AgentFailure || error instanceof LaunchFailed) return error.message
   const { code, port } = error as NodeJS.ErrnoException & { port?: number }
-  return code === 'EADDRINUSE' && port !== undefined ? taken(port).message : undefined
+  return code === 'EADDRINUSE' && port !== undefined ? portTaken(port).message : undefined
 }
 
 /** Sequences that choose colours and styles of a terminal, or move its cursor and erase. */
@@ -225,7 +225,7 @@ const styles = /\u001b(?:\[[\d;:?]*[A-HJKSTfhlmnsu]|\][^\u0007\u001b]{0,2000}(?:
 
 const withoutStyles = (text: string): string => text.replace(styles, '').replaceAll('\r\n', '\n')
 
-function lastOf(bytes: Buffer): string {
+function utf8Tail(bytes: Buffer): string {
   let from = bytes.length - maxOutputBytes
   while ((bytes[from]! & 0xc0) === 0x80) from++
   return bytes.toString('utf8', from)

@@ -173,7 +173,7 @@ export function proveAgent(id: RealAgent['id'], traits: Traits = {}): void {
     proveEndings(underTest)
 
     test('looks for nobody beyond this machine', () => {
-      expect(real.foreign().sort()).toEqual([...foreign].sort())
+      expect(real.foreignConnections().sort()).toEqual([...foreign].sort())
       cell('other hosts', foreign.join(', ') || 'none')
     })
   })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
-import { startProvider } from '../support/identity/fakeProvider.ts'
+import { startCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -172,7 +172,7 @@ it('an identity provider and a receiver of the log are named by a super_admin al
 })
 
 it('an authorization from before others could reach the server is neither asked after nor renewed in its network', async () => {
-  const provider = await startProvider()
+  const provider = await startCredentialProvider()
   const before = await startBoard()
   await before.client.auth.setup({ email: 'root@example.org', password: 'root password' })
   const { token } = await before.client.auth.register({ email: 'plain@example.org', password: 'some password' })

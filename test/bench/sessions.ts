@@ -25,7 +25,7 @@ export interface Session {
 /** Asks the board as the account that signed in. */
 export type AskBoard = <T>(method: string, path: string, body?: unknown) => Promise<T>
 
-export const askAs =
+export const requestAs =
   ({ board, seeded }: Servers): AskBoard =>
   async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const { status, body: text } = await ask(board.port, { method, path, body }, seeded.signInToken)
@@ -55,7 +55,7 @@ export async function measureSessions(
   { sessionRuns }: Options,
   figures: Figures,
 ): Promise<void> {
-  const askBoard = askAs(servers)
+  const askBoard = requestAs(servers)
   const path = makeRepository(join(folder, 'repository'))
   const projects = await Promise.all(
     Object.entries(sides).map(async ([side, sandbox]) => {

@@ -4,7 +4,7 @@ import { drive } from './load.ts'
 import type { Options } from './options.ts'
 import type { Servers } from './rounds.ts'
 import { flooder } from './seed.ts'
-import { askAs, completed, type Session } from './sessions.ts'
+import { requestAs, completed, type Session } from './sessions.ts'
 import { smallest } from './works.ts'
 
 const pauseMs = 5
@@ -23,7 +23,7 @@ export async function measureTranscript(
 ): Promise<void> {
   const { board, seeded } = servers
   const { projectId, activeColumnId } = seeded.projects[smallest]!
-  const askBoard = askAs(servers)
+  const askBoard = requestAs(servers)
   const flood = async (walls: 'server' | 'off', name: string) => {
     await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { walls } })
     const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {

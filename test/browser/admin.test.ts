@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   afterEach(() => board.close())
 
   test('makes an account with a password that is shown once, changes its role and deletes it by its email typed', async () => {
-    const { page, barriers } = await visit(ada, { at: '#/admin/users' })
+    const { page, axeViolations } = await visit(ada, { at: '#/admin/users' })
     await page.getByRole('button', { name: 'New user' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Bob')
     await page.getByLabel('Email', { exact: true }).fill('bob@example.org')
@@ -28,7 +28,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     const password = await page.getByRole('dialog').getByLabel('Password', { exact: true }).inputValue()
     expect((await board.client.auth.login({ email: 'bob@example.org', password })).user.displayName).toBe('Bob')
     await page.getByRole('button', { name: 'I have copied it' }).click()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
 
     await page.getByRole('combobox', { name: 'Role of bob@example.org' }).selectOption('Administrator')
     await eventually('the role', async () => (await listed('bob@example.org'))?.role === 'admin')
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
       provider: 'anthropic',
       apiKey: 'sk-ant-1234567890',
     })
-    const { page, barriers } = await visit(ada, { at: '#/admin/organizations' })
+    const { page, axeViolations } = await visit(ada, { at: '#/admin/organizations' })
     const shop = page.getByRole('region', { name: 'Shop' })
     await shop.getByLabel('Email of a user').fill('bob@ex')
     await shop.locator('datalist option[value="bob@example.org"]').waitFor({ state: 'attached' })
@@ -65,7 +65,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await shop.getByLabel('Credential of its projects').selectOption('mine')
     await page.getByText('Its projects use that credential now.').waitFor()
     expect((await client.organizations.get({ id })).defaultCredentialId).toBe(credential.id)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       shop.getByRole('button', { name: 'Export Shop with its projects' }).click(),
@@ -76,11 +76,11 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   test('makes a backup, and restores it by its name typed', async () => {
     const client = board.as(ada.token)
     const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })
-    const { page, barriers } = await visit(ada, { at: '#/admin/backups' })
+    const { page, axeViolations } = await visit(ada, { at: '#/admin/backups' })
     await page.getByRole('button', { name: 'Back up now' }).click()
     await page.getByText('was made and verified').waitFor()
     const { filename } = (await client.backups.list())[0]!
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await client.cards.create({ projectId, title: 'Later' })
     await client.projects.create({ name: 'later', path: board.folder('later') })
 
@@ -132,13 +132,13 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
       const ada = { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' }
       const { token } = await bare.client.auth.setup(ada)
       await bare.client.cards.create({ projectId, title: 'Later' })
-      const { page, barriers } = await visit({ url: bare.url, token }, { at: `#/projects/${projectId}` })
+      const { page, axeViolations } = await visit({ url: bare.url, token }, { at: `#/projects/${projectId}` })
       await page.getByText('Later', { exact: true }).waitFor()
       await bare.client.backups.restore({ filename })
 
       const dialog = page.getByRole('dialog', { name: 'Your sign-in has ended' })
       await dialog.getByText('This server has no accounts yet.').waitFor()
-      expect(await barriers()).toEqual([])
+      expect(await axeViolations()).toEqual([])
       await dialog.getByLabel('Name', { exact: true }).fill('Ada')
       await dialog.getByLabel('Email').fill(ada.email)
       await dialog.getByLabel('Password').fill(ada.password)
@@ -153,13 +153,13 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   })
 
   test('follows the log, and finds all of a request', async () => {
-    const { page, barriers } = await visit(ada, { at: '#/admin/logs' })
+    const { page, axeViolations } = await visit(ada, { at: '#/admin/logs' })
     const entries = page.getByRole('list', { name: 'Log entries' })
     await entries.waitFor()
     await board.as(ada.token).projects.create({ name: 'work', path: board.folder('work') })
     const made = entries.getByRole('listitem').filter({ hasText: 'POST /api/projects 201' })
     await made.waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await made.getByRole('button', { name: /Only the request/ }).click()
     await eventually('one entry alone', async () => (await entries.getByRole('listitem').count()) === 1)
     await made.waitFor()
@@ -188,13 +188,13 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
   })
 
   test('takes the keys of a shortcut as they are pressed, names who loses them, and gives the usual ones back', async () => {
-    const { page, barriers } = await visit(ada, { at: '#/me/shortcuts' })
+    const { page, axeViolations } = await visit(ada, { at: '#/me/shortcuts' })
     const client = board.as(ada.token)
     await page.getByRole('button', { name: 'Change the keys: add a card' }).click()
     const field = page.getByLabel('Press the keys, one or two after each other')
     await field.press('j')
     await page.getByRole('alert').getByText('j means already: go down. It is taken away there').waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await page.getByRole('button', { name: 'Use it alone' }).click()
     await page.getByRole('button', { name: 'Usual keys again: add a card' }).waitFor()
     expect(await client.settings.getShortcuts()).toMatchObject({ add: 'j', down: 'down' })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { canBeDragged, holdBack, noBrowser, visitors } from '../support/browsers/browser.ts'
+import { canBeDragged, holdRequests, noBrowser, visitors } from '../support/browsers/browser.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe.skipIf(noBrowser !== undefined)('the board', () => {
@@ -34,18 +34,18 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     return cards.map(({ title }) => title)
   }
 
-  test('two windows see each other’s moves, and the page has no barriers in both themes', async () => {
+  test('two windows see each other’s moves, and the page has no violations of WCAG 2.2 in both themes', async () => {
     await add('First')
     await add('Second')
-    const { page, barriers } = await open()
+    const { page, axeViolations } = await open()
     const other = await open({ colorScheme: 'dark' })
     await card(page, 'First').focus()
     await page.keyboard.press('L')
     await page.getByRole('dialog').or(page.getByText('Moved card')).first().waitFor()
     await until(() => titles(other.page, 'In Progress'), ['First'])
     await until(() => titles(other.page, 'Backlog'), ['Second'])
-    expect(await barriers()).toEqual([])
-    expect(await other.barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
+    expect(await other.axeViolations()).toEqual([])
     expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
   })
 
@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await board.client.members.add({ id: projectId, email })
     const bo = await board.as().auth.login({ email, password })
     await board.as(bo.token).cards.create({ projectId, title: 'Of Bo' })
-    const { page, barriers } = await open()
+    const { page, axeViolations } = await open()
     const tile = (title: string) => page.locator('.card').filter({ hasText: title })
     await tile('Of Anna').getByText('qwen').waitFor()
     await tile('Of Anna').getByRole('img', { name: 'made by Anna Berg' }).waitFor()
@@ -76,30 +76,30 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await filterBy('Show all')
     await filterBy('Agent qwen')
     await until(() => titles(page, 'Backlog'), ['Of Anna'])
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
   })
 
   test('cards take one line each where the person wants it so, in every window', async () => {
     await add('One')
-    const { page, barriers } = await open()
+    const { page, axeViolations } = await open()
     const height = async () => (await page.locator('.card').boundingBox())!.height
     const usual = await height()
     await card(page, 'One').focus()
     await page.keyboard.press('z')
     await expect.poll(height).toBeLessThan(usual - 20)
     await until(() => page.locator(':focus').innerText(), 'One')
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     const other = await open({ colorScheme: 'dark' })
     const low = await height()
     await expect.poll(async () => (await other.page.locator('.card').boundingBox())!.height).toBe(low)
-    expect(await other.barriers()).toEqual([])
+    expect(await other.axeViolations()).toEqual([])
   })
 
   test('settings that come late change how cards are drawn, and nothing that is typed', async () => {
     await add('One')
     await board.client.settings.setUser({ density: 'compact' })
     const { page } = await open()
-    const answer = await holdBack(page, '**/api/user/settings')
+    const answer = await holdRequests(page, '**/api/user/settings')
     await page.reload()
     const field = page.getByRole('textbox', { name: 'Title of a new card in Backlog' })
     await page.getByRole('button', { name: 'Add a card to Backlog' }).click()
@@ -216,10 +216,14 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
 
   test('on a phone one column is seen, and a long press drags a card', async () => {
     for (const title of ['One', 'Two', 'Three']) await add(title)
-    const { page, barriers } = await open({ viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true })
+    const { page, axeViolations } = await open({
+      viewport: { width: 360, height: 780 },
+      hasTouch: true,
+      isMobile: true,
+    })
     expect((await column(page, 'Backlog').boundingBox())!.width).toBe(360)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await canBeDragged(page)
     const touch = await page.context().newCDPSession(page)
     const at = async (title: string) => {

@@ -36,10 +36,10 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
       asking: { fixture: 'permission-first', env: { FIXTURE_CALL: JSON.stringify(call) } },
     })
     const { id } = await board.start('asking')
-    const { page, barriers } = await visit(board, { at: at(id, '/transcript') })
+    const { page, axeViolations } = await visit(board, { at: at(id, '/transcript') })
     const question = page.getByRole('region', { name: /The agent asks/ })
     await question.getByText('rm -r build', { exact: true }).first().waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await question.getByRole('button', { name: 'Allow', exact: true }).click()
     await page.getByText('Written.').waitFor()
     await question.waitFor({ state: 'detached' })
@@ -50,7 +50,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
   test('a plan ticks off, tool calls are folded, and tokens, cost and context are told', async () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { id } = await board.start('well')
-    const { page, barriers } = await visit(board, { at: at(id, '/transcript'), colorScheme: 'dark' })
+    const { page, axeViolations } = await visit(board, { at: at(id, '/transcript'), colorScheme: 'dark' })
     await page.getByText('I wrote hello.txt as asked.').waitFor()
     await page.getByText('1 of 1 done').last().waitFor()
     await page.getByText('100 in, 20 out').waitFor()
@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     expect(await page.getByText('path: hello.txt').count()).toBe(0)
     await page.getByText('Write hello.txt').click()
     await page.getByText('path: hello.txt').waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
   })
 
   test('what an agent writes stays text, whatever it is', async () => {
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await other.page.getByRole('button', { name: 'Save' }).click()
     await one.page.getByText('Mend it cheaply.').waitFor()
     await expect.poll(async () => (await board!.card(id)).labels).toEqual(['house'])
-    expect(await one.barriers()).toEqual([])
+    expect(await one.axeViolations()).toEqual([])
   })
 
   test('older messages come on scrolling up, without a jump, and what is new is counted below', async () => {
@@ -143,7 +143,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     const { id } = await board.start('well')
     await board.untilStatus(id, 'completed')
     await board.client.settings.setUser({ hiddenToolTypes: ['edit'] })
-    const { page, barriers } = await visit(board, { at: at(id, '/transcript') })
+    const { page, axeViolations } = await visit(board, { at: at(id, '/transcript') })
     await page.getByText('1 hidden').waitFor()
     expect(await page.getByText('Write hello.txt').count()).toBe(0)
     await page.getByRole('button', { name: 'show', exact: true }).click()
@@ -151,7 +151,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     const box = page.getByRole('textbox', { name: 'Message to well' })
     await box.pressSequentially('/rev')
     await page.getByRole('option', { name: /review/ }).waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await box.press('Tab')
     await expect.poll(() => box.inputValue()).toBe('/review ')
     await box.pressSequentially('@READ')
@@ -175,7 +175,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { projectId } = board
     const { id } = await board.client.cards.create({ projectId, title: 'Roof', agent: 'well' })
-    const { page, barriers } = await visit(board, { at: `#/projects/${projectId}/beside/${id}` })
+    const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}/beside/${id}` })
     const panel = page.getByRole('complementary', { name: 'Card' })
     await panel.getByRole('heading', { name: 'Attachments' }).click()
     await page.evaluate(pastePicture)
@@ -186,7 +186,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Start' }).focus()
     await page.keyboard.press('Enter')
     await panel.getByText('completed', { exact: true }).first().waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await panel.getByRole('tab', { name: 'Card' }).focus()
     await page.keyboard.press('ArrowRight')
     await panel.getByText('I wrote hello.txt as asked.').waitFor()
@@ -204,7 +204,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     const { projectId } = board
     await board.client.projects.update({ id: projectId, agent: 'refining' })
     const { id } = await board.client.cards.create({ projectId, title: 'Roof', prompt: 'Mend it.' })
-    const { page, barriers } = await visit(board, { at: at(id) })
+    const { page, axeViolations } = await visit(board, { at: at(id) })
     await page.getByRole('button', { name: /Refine the prompt/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Begin' }).click()
     await page.getByText('Which roof?').waitFor()
@@ -215,7 +215,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await board.until(id, 'the refined prompt', ({ prompt }) => prompt.includes('The red one.'))
     await page.goto(`${board.url}/#/projects/${projectId}/assistant`)
     await page.getByRole('textbox', { name: 'Message to the assistant' }).fill('Hello')
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Which roof?').waitFor()
   })

@@ -53,9 +53,9 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
     ['in the dark', { colorScheme: 'dark' }],
     ['on a phone', { colorScheme: 'light', viewport: { width: 360, height: 780 }, hasTouch: true }],
   ] as const)(
-    'has no barriers %s, takes what people wrote for text, and is as wide as the window',
+    'has no violations of WCAG 2.2 %s, takes what people wrote for text, and is as wide as the window',
     async (_, options) => {
-      const { page, barriers, settled } = await visit(board, options)
+      const { page, axeViolations, settled } = await visit(board, options)
       await page.getByRole('main').waitFor()
       await settled()
       const seen = new Set<string>()
@@ -68,7 +68,7 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
           seen.add(each)
           await goTo(page, board.url, each)
           await settled()
-          faults.push(...(await barriers()).map(barrier => `${each}: ${barrier}`))
+          faults.push(...(await axeViolations()).map(barrier => `${each}: ${barrier}`))
           const width = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')
           const [content, window] = width as [number, number]
           if (content > window) faults.push(`${each}: is ${content} wide in a window of ${window}`)

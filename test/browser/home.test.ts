@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
   afterEach(() => board.close())
 
   test('lists questions, then what failed, then what nobody has looked at, of all projects, and is read by everybody', async () => {
-    const { page, barriers } = await visit(board)
+    const { page, axeViolations } = await visit(board)
     await page.getByText('Nothing waits for you.').waitFor()
     const done = await board.start('works', { title: 'Done' })
     await board.untilStatus(done.id, 'completed')
@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     ] as const)
       await page.getByRole('list', { name: list }).getByRole('link', { name: title }).waitFor()
     await expect.poll(() => page.title()).toBe('(3) Home · board')
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
 
     await page.getByRole('button', { name: 'Mark as looked at: Done' }).click()
     await page.getByRole('heading', { name: 'Waits for you (2)' }).waitFor()
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
 
   test('lists who shows no sign of life apart from who asks, and ends it', async () => {
     const { id } = await board.start('silent', { title: 'Silent' })
-    const { page, barriers } = await visit(board)
+    const { page, axeViolations } = await visit(board)
     const list = page.getByRole('list', { name: 'Silent' })
     await list
       .getByText(/^The agent has said nothing for \d+ s, and its processes do nothing\. Cancel it, or/)
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     await list.getByText('waiting: silent').waitFor()
     await page.getByRole('heading', { name: 'Waits for you (1)' }).waitFor()
     expect(await page.getByRole('list', { name: 'To answer' }).count()).toBe(0)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await list.getByRole('link', { name: 'Silent' }).click()
     await page.getByRole('tab', { name: 'Transcript' }).click()
     await page.getByRole('status').filter({ hasText: 'and its processes do nothing' }).waitFor()

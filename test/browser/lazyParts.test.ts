@@ -17,7 +17,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
   afterAll(() => board.close())
 
   test('says that it could not be loaded, takes nothing that is typed with it, and is there at another try', async () => {
-    const { page, settled, barriers } = await visit(board, { at })
+    const { page, settled, axeViolations } = await visit(board, { at })
     await settled()
     await page
       .getByRole('button', { name: /^Add a card/ })
@@ -31,7 +31,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     await page.keyboard.press('Control+k')
     const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
     await failed.waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     expect(await title.inputValue()).toBe('Half a thought')
 
     await failed.getByRole('button', { name: 'Try again' }).click()

@@ -19,13 +19,13 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
 
   test('is started, opened in a tab of its own, and ends when one leaves the card', async () => {
     const { at, ...place } = await open(serving)
-    const { page, barriers } = await visit(board, { at })
+    const { page, axeViolations } = await visit(board, { at })
     await page.getByRole('heading', { name: 'Preview' }).waitFor()
     await page.getByRole('button', { name: 'Start the preview' }).click()
     const link = page.getByRole('link', { name: /^http:\/\/127\.0\.0\.1:\d+$/ })
     await link.waitFor()
     await page.getByRole('region', { name: 'Output of the preview' }).getByText('<b>hello</b>').waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
     const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()])
     await tab.getByText('what the card looks like').waitFor()

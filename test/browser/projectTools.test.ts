@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
-import { startProvider } from '../support/identity/fakeProvider.ts'
+import { startCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
 describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
@@ -37,7 +37,7 @@ describe.skipIf(noBrowser !== undefined)('what a project works with', () => {
   })
 
   test('a device sign-in shows its code and page, notes that it was done, and the project uses it', async () => {
-    const provider = await startProvider()
+    const provider = await startCredentialProvider()
     try {
       const { page } = await visit(board, { at: at('credentials') })
       await page.getByRole('button', { name: 'Sign in with a device code' }).click()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { git } from '../support/agents/worktrees.ts'
-import { holdBack, noBrowser, visitors, type Visitor } from '../support/browsers/browser.ts'
+import { holdRequests, noBrowser, visitors, type Visitor } from '../support/browsers/browser.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 describe.skipIf(noBrowser !== undefined)('reviewing', () => {
@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
 
   test('what is said of lines is sent as one review, and the next round shows the answers at the lines', async () => {
     const id = await worked()
-    const { page, barriers } = await look(id)
+    const { page, axeViolations } = await look(id)
     const file = page.getByRole('region', { name: 'notes.txt' })
     await file.getByRole('button', { name: 'Comment on line 1', exact: true }).hover()
     await page.mouse.down()
@@ -51,7 +51,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByRole('textbox', { name: 'Comment on lines 1–2' }).fill('Which notes?')
     await page.getByRole('button', { name: 'Add the comment' }).click()
     await page.getByLabel('Summary').fill('Nearly.')
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await page.getByRole('button', { name: 'Request changes: the agent works' }).click()
     await board.until(id, 'a new look', ({ reviewState }) => reviewState === 'pending')
     await page.getByRole('button', { name: 'Show the changes' }).click()
@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByLabel('Changes since').selectOption(sent!.id)
     await page.getByText('1 file +1').waitFor()
     await expect.poll(() => file.getByText('reviewed', { exact: true }).count()).toBe(1)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await expect.poll(() => page.url()).toMatch(new RegExp(`/changes/since/${sent!.id}$`))
     await page.reload()
     await page.getByText('1 file +1').waitFor()
@@ -99,7 +99,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     const id = await worked()
     const { page } = await look(id)
     await board.client.reviews.putDraft({ ...ref(id), body: 'From before.', comments: [] })
-    const answer = await holdBack(page, '**/reviews/draft')
+    const answer = await holdRequests(page, '**/reviews/draft')
     await page.reload()
     await page.getByRole('button', { name: 'Comment on line 1', exact: true }).click()
     answer()
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     writeFileSync(join(folder, name), 'const a = "<script>alert(1)</script>\u202e\u001b[2J"\n')
     mkdirSync(join(folder, 'b'))
     writeFileSync(join(folder, 'b', 'diff --git a b'), '-- a/README\n+++ b/README\n@@ -1 +1 @@\n')
-    const { page, barriers } = await look(id, { colorScheme: 'dark' })
+    const { page, axeViolations } = await look(id, { colorScheme: 'dark' })
     const file = page.getByRole('region', { name: 'aU+202E<img src=x onerror=alert(1)>U+001B[31m.js' })
     await file.getByText('<script>alert(1)</script>').waitFor()
     await expect
@@ -123,7 +123,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
       .toBe('const a = "<script>alert(1)</script>U+202EU+001B[2J"')
     await page.getByRole('region', { name: 'b/diff --git a b' }).getByText('@@ -1 +1 @@').waitFor()
     expect(await page.locator('.review img, .review script').count()).toBe(0)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
   })
 
   test('by keyboard alone lines are commented on, and a merge that conflicts names the files', async () => {
@@ -177,11 +177,11 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
   test('on a phone a diff is read in one column, and nothing is wider than the window', async () => {
     const { id, folder } = await attached()
     writeFileSync(join(folder, 'long.ts'), `export const long = '${'words and more words '.repeat(40)}'\n`)
-    const { page, barriers } = await look(id, { viewport: { width: 360, height: 780 }, hasTouch: true })
+    const { page, axeViolations } = await look(id, { viewport: { width: 360, height: 780 }, hasTouch: true })
     await page.getByRole('region', { name: 'long.ts' }).getByRole('button', { name: 'Comment on line 1' }).tap()
     await page.getByRole('textbox', { name: 'Comment on line 1' }).waitFor()
     expect(await page.evaluate<number>('document.querySelector(".review").scrollWidth')).toBeLessThanOrEqual(360)
     expect(await page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
   })
 })

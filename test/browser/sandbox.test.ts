@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { holdBack, noBrowser, visitors } from '../support/browsers/browser.ts'
+import { holdRequests, noBrowser, visitors } from '../support/browsers/browser.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
 const asks = 'for host in refused.example.org npm.example.org:8443; do curl -s http://$host/; done; echo done'
@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await card.getByText('in a sandbox, network: listed').waitFor()
     // Two at once: neither is lost.
     const hosts = ['npm.example.org:8443', 'refused.example.org']
-    const answer = await holdBack(card, `**/api/projects/${board.projectId}`)
+    const answer = await holdRequests(card, `**/api/projects/${board.projectId}`)
     const allow = (host: string) =>
       card.getByRole('listitem').filter({ hasText: host }).getByRole('button', { name: 'Allow for this project' })
     for (const host of hosts) await allow(host).click()

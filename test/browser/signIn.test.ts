@@ -15,15 +15,15 @@ describe.skipIf(noBrowser !== undefined)('signing in', () => {
   const person = { ...login, displayName: 'Ada' }
 
   test('the first account is made on the page, and goes on signed in', async () => {
-    const { page, barriers } = await visit(board, { isStranger: true })
+    const { page, axeViolations } = await visit(board, { isStranger: true })
     await page.getByRole('heading', { name: 'Welcome to board' }).waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
     await page.getByLabel('Name').fill('Ada')
     await page.getByLabel('Email').fill(person.email)
     await page.getByLabel('Password').fill(person.password)
     await page.getByRole('button', { name: 'Make the first account' }).click()
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
   })
 
   test('a wrong password is refused with the reason, the right one leads to where one was going', async () => {

@@ -57,7 +57,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
   test('show what board.json runs before anybody agrees to it, and are set by an admin', async () => {
     const { path } = await board.client.projects.get({ id: projectId })
     writeFileSync(join(path, 'board.json'), JSON.stringify({ setup: 'npm ci', preview: 'npm run dev' }))
-    const { page, barriers } = await visit(board, { at: `#/projects/${projectId}/settings/worktrees` })
+    const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}/settings/worktrees` })
     await page.getByText('nothing of it is used before a member agrees').waitFor()
     await page.getByText('npm run dev', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Agree to this version' }).click()
@@ -74,7 +74,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     await page.getByRole('button', { name: 'Save the worktrees' }).click()
     await page.getByText('Saved. It holds from the next start').waitFor()
     expect((await found()).effective).toMatchObject({ setup: 'npm install', preview: '', ports: 3 })
-    expect(await barriers()).toEqual([])
+    expect(await axeViolations()).toEqual([])
 
     await page.getByRole('button', { name: 'Withdraw the agreement' }).click()
     await page.getByRole('button', { name: 'Agree to this version' }).waitFor()

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { startCredentialProvider, type FakeCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
-let provider: FakeProvider
+let provider: FakeCredentialProvider
 let { server, cli, projectId, close } = {} as WebProject
 
 beforeAll(async () => {
-  provider = await startProvider()
+  provider = await startCredentialProvider()
   ;({ server, cli, projectId, close } = await startWebProject())
 })
 afterAll(async () => {

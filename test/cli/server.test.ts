@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { commandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { standStill } from '../support/processes/standStill.ts'
+import { suspendProcess } from '../support/processes/suspendProcess.ts'
 
 const cli = commandLine()
 const dataDir = join(cli.home, '.local', 'share', 'board')
@@ -101,7 +101,7 @@ test('a server that does not answer is not taken for a killed one', async contex
   }
   await cli.ok(['server', 'start', '--', '--port', '0'])
   const { pid } = runtime()
-  await standStill(pid)
+  await suspendProcess(pid)
   try {
     expect(await state()).toMatchObject({ state: 'running (it does not answer)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)

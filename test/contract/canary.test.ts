@@ -8,7 +8,11 @@ import { hashToken } from '../../src/ids/token.ts'
 import { Browser } from '../support/identity/browser.ts'
 import { createCanary, namesIn, useWebhooks, type Canary } from '../support/contract/canary.ts'
 import { commandLine } from '../support/commands/commandLine.ts'
-import { canaryDeviceCode, startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import {
+  canaryDeviceCode,
+  startCredentialProvider,
+  type FakeCredentialProvider,
+} from '../support/identity/fakeCredentialProvider.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startIdentityProvider, type IdentityProvider } from '../support/identity/identityProvider.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
@@ -24,7 +28,7 @@ const backToSender = 'a secret for the name of a field'
 const far = { 'x-forwarded-for': '203.0.113.7' }
 
 let canary: Canary
-let provider: FakeProvider
+let provider: FakeCredentialProvider
 let identityProvider: IdentityProvider
 let receiver: OtlpReceiver
 let onDisk: Array<{ name: string; bytes: Buffer }>
@@ -40,7 +44,7 @@ const env = {
 /** Everything that knows a secret is used here, well and badly. */
 beforeAll(async () => {
   canary = createCanary()
-  provider = await startProvider()
+  provider = await startCredentialProvider()
   await canary.start(env)
   for (const [what, value] of [
     ['BOARD_SECRET_KEY', env.BOARD_SECRET_KEY],

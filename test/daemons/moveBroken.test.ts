@@ -10,7 +10,7 @@ import { commandLine, type CommandLine } from '../support/commands/commandLine.t
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
-import { standStill } from '../support/processes/standStill.ts'
+import { suspendProcess } from '../support/processes/suspendProcess.ts'
 import { isSharable, secretKey } from './sharing.ts'
 
 const cardCount = Number(process.env.BOARD_TEST_CARDS ?? 1500)
@@ -144,7 +144,7 @@ describe.skipIf(!isSharable)('a move that is broken off', () => {
 
   it('by another one that began later writes nothing more', async () => {
     const { child, ended, stderr } = await halfMoved('--replace')
-    await standStill(child.pid!)
+    await suspendProcess(child.pid!)
     const other = await startBoard({ secretKey })
     await other.server.stop()
     // A commit of the one that stands still holds everybody else up for some seconds.

@@ -1,5 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { json, startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import {
+  json,
+  startCredentialProvider,
+  type FakeCredentialProvider,
+} from '../support/identity/fakeCredentialProvider.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { isSharable, startSharing, type Sharing } from './sharing.ts'
@@ -11,7 +15,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
   let sharing: Sharing
   let one: TestBoard
   let two: TestBoard
-  let provider: FakeProvider
+  let provider: FakeCredentialProvider
   let aheadMs = 0
   const join = (machine: string) =>
     sharing.join(machine, { clock: () => new Date(Date.now() + aheadMs), trustProxy: true })
@@ -23,7 +27,7 @@ describe.skipIf(!isSharable)('what works once, with several daemons', () => {
   })
   beforeEach(async () => {
     await provider?.close()
-    provider = await startProvider()
+    provider = await startCredentialProvider()
   })
 
   const begun = async (on: TestBoard): Promise<string> => {

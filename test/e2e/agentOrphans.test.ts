@@ -11,7 +11,7 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { processesWith } from '../support/processes/trees.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
-import { leftBehind } from '../support/sandbox/leftBehind.ts'
+import { findLeftovers } from '../support/sandbox/findLeftovers.ts'
 import { createDice } from './dice.ts'
 
 /** BOARD_TEST_ROUNDS=50 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
@@ -56,7 +56,7 @@ afterAll(async () => {
   for (const pid of processesWith(mark)) process.kill(pid, 'SIGKILL')
 })
 
-const left = () => leftBehind(dataDir, repository, board.pid)
+const left = () => findLeftovers(dataDir, repository, board.pid)
 const listed = () => board.client.cards.list({ projectId })
 type Step = (client: Client, cardId: string) => Promise<unknown>
 const steps: Record<string, Step> = {

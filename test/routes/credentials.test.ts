@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as credentials from '../../src/domain/credentials.ts'
 import { addUsage } from '../../src/store/credentials.ts'
-import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { startCredentialProvider, type FakeCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
 let board: TestBoard
-let provider: FakeProvider
+let provider: FakeCredentialProvider
 let own: string
 let foreign: string
 
 beforeAll(async () => {
-  provider = await startProvider()
+  provider = await startCredentialProvider()
   board = await startBoard()
   await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
   own = (await board.as().auth.register({ email: 'own@example.org', password: 'own password' })).token
@@ -199,7 +199,7 @@ describe('verifying a key', () => {
   })
 
   it('follows no redirect with the key', async () => {
-    const other = await startProvider()
+    const other = await startCredentialProvider()
     other.goodKey = apiKey
     const { id } = await add()
     provider.on('/models', (_, response) => {
@@ -242,7 +242,7 @@ describe('verifying a key', () => {
   })
 
   it('says that a provider cannot be reached, and nothing of the key', async () => {
-    const closed = await startProvider()
+    const closed = await startCredentialProvider()
     await closed.close()
     const { id } = await add({ baseUrl: closed.url })
     expect(await verify(id)).toEqual({ valid: false, detail: 'The provider could not be reached: ECONNREFUSED.' })

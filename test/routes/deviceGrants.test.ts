@@ -1,13 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { canaryDeviceCode, json, startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import {
+  canaryDeviceCode,
+  json,
+  startCredentialProvider,
+  type FakeCredentialProvider,
+} from '../support/identity/fakeCredentialProvider.ts'
 import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 const tokens = { access_token: 'canary-access-token', refresh_token: 'canary-refresh-token', expires_in: 3600 }
 let board: TestBoard
-let provider: FakeProvider
+let provider: FakeCredentialProvider
 let now = Date.now()
 
 beforeAll(async () => {
@@ -18,7 +23,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await provider?.close()
-  provider = await startProvider()
+  provider = await startCredentialProvider()
   now = Date.now()
 })
 afterAll(async () => {
@@ -224,7 +229,7 @@ describe('a device authorization', () => {
 describe('the providers', () => {
   it('takes the errors that GitHub answers with status 200', async () => {
     await provider.close()
-    provider = await startProvider(200)
+    provider = await startCredentialProvider(200)
     const id = await begun({ provider: 'github' })
     await eventually('a question', () => provider.asked('/login/oauth/access_token').length > 0)
     expect(await statusOf(id)).toBe('pending')

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { hasBubblewrap } from '../support/processes/bubblewrap.ts'
-import { askAs, hasOtherAccount, type Answered, type Asked } from '../support/processes/otherAccount.ts'
+import { requestAs, hasOtherAccount, type RawResponse, type RawRequest } from '../support/processes/otherAccount.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 const bob = { email: 'bob@example.org', password: 'battery staple' }
@@ -24,17 +24,17 @@ const upgrade = {
   'sec-websocket-version': '13',
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
-const me: Asked = { path: '/api/auth/me' }
-const figures: Asked = { path: '/metrics' }
+const me: RawRequest = { path: '/api/auth/me' }
+const figures: RawRequest = { path: '/metrics' }
 /** Opens a socket, and closes it with an empty frame. */
-const socket: Asked = { path: '/api/ws', headers: upgrade, raw: '\x88\x80\0\0\0\0' }
-const tools: Asked = { method: 'POST', path: '/api/mcp', body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }
-const setup: Asked = { method: 'POST', path: '/api/auth/setup', body: ada }
-const register: Asked = { method: 'POST', path: '/api/auth/register', body: bob }
+const socket: RawRequest = { path: '/api/ws', headers: upgrade, raw: '\x88\x80\0\0\0\0' }
+const tools: RawRequest = { method: 'POST', path: '/api/mcp', body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }
+const setup: RawRequest = { method: 'POST', path: '/api/auth/setup', body: ada }
+const register: RawRequest = { method: 'POST', path: '/api/auth/register', body: bob }
 
-const outcome = ({ status, body }: Answered) => [status, body?.error?.code]
-const askOne = async (account: 'other' | 'own', board: TestBoard, request: Asked) =>
-  (await askAs(account, board.url, [request]))[0]!
+const outcome = ({ status, body }: RawResponse) => [status, body?.error?.code]
+const askOne = async (account: 'other' | 'own', board: TestBoard, request: RawRequest) =>
+  (await requestAs(account, board.url, [request]))[0]!
 /** The frame with which the server closes a socket that brought no token. */
 const closedWith4001 = /^\x88[^]\x0f\xa1/
 
@@ -43,10 +43,10 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     const board = await start()
     await board.client.auth.setSettings({ enabled: false })
     const requests = [me, tools, figures, socket]
-    const own = await askAs('own', board.url, requests)
+    const own = await requestAs('own', board.url, requests)
     expect(own.map(({ status }) => status)).toEqual([200, 200, 200, 101])
     expect(own[3]!.rest).not.toMatch(closedWith4001)
-    const other = await askAs('other', board.url, requests)
+    const other = await requestAs('other', board.url, requests)
     expect(other.map(outcome)).toEqual([
       [401, 'UNAUTHENTICATED'],
       [401, 'UNAUTHENTICATED'],
@@ -61,7 +61,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
     const board = await start()
     const authorization = `Bearer ${board.token}`
     const requests = ['/', '/api/health', '/api/ready', '/api/docs', '/api/openapi.json', '/api/settings/auth-status']
-    const replies = await askAs('other', board.url, [
+    const replies = await requestAs('other', board.url, [
       ...requests.map(path => ({ path })),
       { ...me, headers: { authorization } },
       { ...figures, headers: { authorization } },
@@ -80,7 +80,7 @@ describe.runIf(hasOtherAccount())('another account of the machine', () => {
   it('does not create it by leaving before it is looked at, when its end of the connection belongs to nobody', async () => {
     const board = await start()
     const gone = Array.from({ length: 20 }, () => ({ ...setup, leaves: true }))
-    await askAs('other', board.url, gone)
+    await requestAs('other', board.url, gone)
     expect(outcome(await askOne('other', board, setup))[0]).not.toBe(409)
     expect((await board.client.auth.status()).hasUsers).toBe(false)
   })
@@ -124,9 +124,9 @@ describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => 
     const board = await start()
     await board.client.auth.setSettings({ enabled: false })
     const requests = [me, tools, figures, socket]
-    const own = await askAs('own', board.url, requests)
+    const own = await requestAs('own', board.url, requests)
     expect(own.map(({ status }) => status)).toEqual([200, 200, 200, 101])
-    const sandboxed = await askAs('sandboxed', board.url, requests)
+    const sandboxed = await requestAs('sandboxed', board.url, requests)
     expect(sandboxed.map(({ status }) => status)).toEqual([401, 401, 401, 101])
     expect(sandboxed[3]!.rest).toMatch(closedWith4001)
   })
@@ -134,7 +134,7 @@ describe.runIf(hasBubblewrap())("a sandbox on the machine's own network", () => 
   it('is let in with a token', async () => {
     const board = await start()
     const authorization = `Bearer ${board.token}`
-    const [answered] = await askAs('sandboxed', board.url, [{ ...me, headers: { authorization } }])
+    const [answered] = await requestAs('sandboxed', board.url, [{ ...me, headers: { authorization } }])
     expect(answered!.status).toBe(200)
   })
 })
@@ -177,7 +177,7 @@ describe('where accounts cannot be told apart', () => {
   it('authentication that is off opens nothing without a token', async () => {
     const board = await start(nowhere)
     await board.client.auth.setSettings({ enabled: false })
-    expect((await askAs('own', board.url, [me, figures, tools])).map(outcome)).toEqual(
+    expect((await requestAs('own', board.url, [me, figures, tools])).map(outcome)).toEqual(
       [me, figures, tools].map(() => [401, 'UNAUTHENTICATED']),
     )
     expect((await board.client.auth.me()).role).toBe('super_admin')

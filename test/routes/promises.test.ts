@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { paramsOf, textParams } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
 import { startBoard, type Reply, type RequestOptions, type TestBoard } from '../support/servers/testBoard.ts'
-import { keptAnswers, readPromises, serverRows, type Promises } from '../support/contract/promises.ts'
+import {
+  countStoredAnswers,
+  readDocumentedAnswers,
+  serverRows,
+  type DocumentedAnswers,
+} from '../support/contract/documentedAnswers.ts'
 import { preparations } from '../support/contract/preparations.ts'
 import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 import { sample } from '../support/run/sample.ts'
@@ -10,12 +15,12 @@ import { sample } from '../support/run/sample.ts'
 /** What the OpenAPI document promises of each row, held against what the server does. serverPromises.test.ts has the rows that change a whole server. */
 let board: TestBoard
 let own: Seed
-let promises: Promises
+let promises: DocumentedAnswers
 beforeAll(async () => {
   board = await startSlotlessBoard()
   await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
   own = await seed(board)
-  promises = await readPromises(board)
+  promises = await readDocumentedAnswers(board)
 })
 afterAll(() => board.close())
 
@@ -47,9 +52,9 @@ describe('an Idempotency-Key', () => {
     const [key, input] = [newKey(), exampleOf(row, fresh)]
     const ask = () => send(row, input, { token: tokenFor(row, fresh), headers: { 'idempotency-key': key } })
     const [first, second] = [await ask(), await ask()]
-    if (!promises.offers(row, 'Idempotency-Key')) return expect(await keptAnswers(board, key)).toBe(0)
+    if (!promises.offers(row, 'Idempotency-Key')) return expect(await countStoredAnswers(board, key)).toBe(0)
     expect(first.status, first.text).toBe(201)
-    expect([second.status, second.body, second.headers.get('etag'), await keptAnswers(board, key)]).toEqual([
+    expect([second.status, second.body, second.headers.get('etag'), await countStoredAnswers(board, key)]).toEqual([
       201,
       first.body,
       first.headers.get('etag'),
@@ -197,7 +202,7 @@ describe('an answer that is not in the envelope', () => {
         send(row, exampleOf(row, fresh), { token: tokenFor(row, fresh), headers })
       const whole = await ask()
       expect(whole.status).toBe(200)
-      promises.expectRaw(row, whole)
+      promises.expectDocumented(row, whole)
       const [again, range, beyond] = [
         await ask({ 'if-none-match': whole.headers.get('etag') ?? '"none"' }),
         await ask({ range: 'bytes=0-0' }),
@@ -209,7 +214,7 @@ describe('an answer that is not in the envelope', () => {
         promised(206) ? 206 : 200,
         promised(416) ? 416 : 200,
       ])
-      if (promised(206)) promises.expectRaw(row, range)
+      if (promised(206)) promises.expectDocumented(row, range)
     },
   )
 })

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProvider, type FakeProvider } from '../support/identity/fakeProvider.ts'
+import { startCredentialProvider, type FakeCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
 import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
 const apiKey = 'sk-canary-0123456789abcdef-WXYZ'
 let board: TestBoard
-let provider: FakeProvider
+let provider: FakeCredentialProvider
 
 beforeAll(async () => {
-  provider = await startProvider()
+  provider = await startCredentialProvider()
   provider.goodKey = apiKey
   board = await startBoard()
 })

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
 import { exampleOf, requestOf, rows, type Row } from '../support/contract/examples.ts'
 import { preparations } from '../support/contract/preparations.ts'
-import { keptAnswers, readPromises, type Promises } from '../support/contract/promises.ts'
+import {
+  countStoredAnswers,
+  readDocumentedAnswers,
+  type DocumentedAnswers,
+} from '../support/contract/documentedAnswers.ts'
 import { seed, startSlotlessBoard } from '../support/contract/seed.ts'
 import { Browser, type Shown } from '../support/identity/browser.ts'
 import { isCallback, isLoopback, startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
@@ -13,10 +17,10 @@ const rowOf = (name: string): Row => rows.find(row => row.name === name)!
 
 describe('the headers of a row that changes the whole server', () => {
   let board: TestBoard
-  let promises: Promises
+  let promises: DocumentedAnswers
   beforeEach(async () => {
     board = await startSlotlessBoard()
-    promises = await readPromises(board)
+    promises = await readDocumentedAnswers(board)
   })
   afterEach(() => board.close())
 
@@ -30,7 +34,7 @@ describe('the headers of a row that changes the whole server', () => {
     const headers = { 'idempotency-key': row.name, 'if-match': '"999999"' }
     const reply = await send(row, input, token, headers)
     expect([promises.offers(row, 'Idempotency-Key'), promises.offers(row, 'If-Match')]).toEqual([false, false])
-    expect(await keptAnswers(board, row.name)).toBe(0)
+    expect(await countStoredAnswers(board, row.name)).toBe(0)
     return reply
   }
 
@@ -65,7 +69,7 @@ describe('the headers of a row that changes the whole server', () => {
 
 describe('single sign-on', () => {
   let signOn: SingleSignOn
-  let promises: Promises
+  let promises: DocumentedAnswers
   let openProvider = () => {}
   let provider: Promise<void> | undefined
   beforeAll(async () => {
@@ -81,28 +85,28 @@ describe('single sign-on', () => {
         },
       },
     )
-    promises = await readPromises(signOn.board)
+    promises = await readDocumentedAnswers(signOn.board)
   })
   afterAll(() => signOn.close())
 
-  const expectRaw = (row: Row, { status, headers, body }: Shown) =>
-    promises.expectRaw(row, { status, headers, text: body })
+  const expectDocumented = (row: Row, { status, headers, body }: Shown) =>
+    promises.expectDocumented(row, { status, headers, text: body })
 
   it('redirects to the provider as promised, and ends in the promised page', async () => {
     const [login, callback] = [rowOf('oidc.login'), rowOf('oidc.callback')]
     const start = `${signOn.board.url}/api/oidc/login`
     const redirect = await new Browser().open(start, { stopAt: url => url.href.startsWith(signOn.provider.issuer) })
     expect(redirect.status).toBe(302)
-    expectRaw(login, redirect)
+    expectDocumented(login, redirect)
     const page = await new Browser().signIn(start, 'grace')
     expect([page.status, new URL(page.url).pathname]).toEqual([200, callback.route.path])
-    expectRaw(callback, page)
+    expectDocumented(callback, page)
   })
 
   it('ends where a program waits with the promised redirect', async () => {
     const { shown, goTo } = await signOn.signInFor('ada')
     expect([shown.status, isLoopback(goTo)]).toEqual([302, true])
-    expectRaw(rowOf('oidc.callback'), shown)
+    expectDocumented(rowOf('oidc.callback'), shown)
   })
 
   it('answers a callback that nobody began as promised', async () => {
@@ -141,7 +145,7 @@ describe('single sign-on', () => {
 
 test('the socket answers an upgrade with the promised 101', async () => {
   const board = await startBoard()
-  const promises = await readPromises(board)
+  const promises = await readDocumentedAnswers(board)
   const row = rowOf('server.socket')
   const raw = await openRaw(board.url, row.route.path, { Authorization: `Bearer ${board.token}` })
   const status = Number(/^HTTP\/1\.1 (\d+) /.exec(raw.received().toString())?.[1])

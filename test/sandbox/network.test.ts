@@ -8,7 +8,12 @@ import type { SandboxNetwork, SandboxNetworkOptions } from '../../src/sandbox/ne
 import { programMounts } from '../../src/sandbox/programMounts.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { hasBubblewrap, inNamespaces } from '../support/processes/bubblewrap.ts'
-import { namespaces, openInside, type Inside, type Names } from '../support/processes/insideNetwork.ts'
+import {
+  namespaces,
+  openSandboxedNetworks,
+  type SandboxedNetworks,
+  type NameServer,
+} from '../support/processes/sandboxedNetwork.ts'
 import { makeCertificate, noOpenssl } from '../support/servers/certificate.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -24,7 +29,7 @@ const allowed = [
   'münchen.test',
 ]
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\r\nok'
-const names: Names = {
+const names: NameServer = {
   'allowed.test': [[publicAddress]],
   'a.below.test': [[publicAddress]],
   'odd.test': [[publicAddress]],
@@ -39,7 +44,7 @@ let internet: Server
 let received: string[]
 let reply: (socket: Socket, data: string) => void
 let board: TestBoard
-let inside: Inside
+let inside: SandboxedNetworks
 beforeAll(async () => {
   board = await startBoard()
   internet = createServer({ allowHalfOpen: true }, socket => {
@@ -52,7 +57,7 @@ beforeAll(async () => {
     socket.on('end', () => socket.end())
   })
   await new Promise<void>(resolve => internet.listen(0, '127.0.0.1', resolve))
-  inside = await openInside(
+  inside = await openSandboxedNetworks(
     { boardUrl: board.url, acceptForBoard: board.server.acceptFromSandbox },
     names,
     (internet.address() as AddressInfo).port,

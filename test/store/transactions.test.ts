@@ -10,7 +10,7 @@ import { UniqueViolation, type Database, type Transaction } from '../../src/stor
 import { openDatabase, openSharedDatabase } from '../../src/store/open.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
-import { standStill } from '../support/processes/standStill.ts'
+import { suspendProcess } from '../support/processes/suspendProcess.ts'
 
 if (noLibsqlServer !== undefined)
   process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)
@@ -323,7 +323,7 @@ describe.skipIf(noLibsqlServer !== undefined)('a libSQL server', () => {
       const answers = async () => (await asked()).map(each => (each.status === 'fulfilled' ? 'well' : each.reason.code))
       const untilWell = () => eventually('answers', async () => (await answers()).every(each => each === 'well'))
       await untilWell()
-      await standStill(server.process().pid!)
+      await suspendProcess(server.process().pid!)
       const stoppedAt = performance.now()
       await expect(db.get('SELECT 1 AS one')).rejects.toMatchObject({
         code: 'DATABASE_BUSY',

@@ -1,5 +1,5 @@
 import { useLoad } from '../app/load.ts'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { confirm } from '../ui/confirm.tsx'
 import { Check } from '../ui/Inputs.tsx'
@@ -19,7 +19,7 @@ export function Authentication() {
             hint="Without it everybody who reaches the server is asked nothing and may do all."
             value={settings.enabled}
             onChange={enabled => {
-              if (enabled) return void change({ ...settings, enabled }).catch(complain)
+              if (enabled) return void change({ ...settings, enabled }).catch(showError)
               confirm({
                 title: 'Switch authentication off',
                 text: 'Everybody who reaches this server can then read and change everything, and start agents on its machine.',
@@ -32,7 +32,7 @@ export function Authentication() {
             label="Registration"
             hint="Everybody who reaches the server may make an account. Without it administrators make them, and invitations do."
             value={settings.registrationEnabled}
-            onChange={registrationEnabled => void change({ ...settings, registrationEnabled }).catch(complain)}
+            onChange={registrationEnabled => void change({ ...settings, registrationEnabled }).catch(showError)}
           />
         </>
       )}

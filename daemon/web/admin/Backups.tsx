@@ -2,8 +2,8 @@ import { useRef, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { announce, complain, say } from '../app/messages.ts'
-import { client, readAnew } from '../app/session.ts'
+import { announce, showError, showMessage } from '../app/messages.ts'
+import { client, reloadAll } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Check } from '../ui/Inputs.tsx'
@@ -21,18 +21,18 @@ const origins = { request: 'asked for', timetable: 'timetable', restore: 'kept b
 export function Backups() {
   const loaded = useLoad(() => client.backups.list(), [])
   const [withKey, setWithKey] = useState(false)
-  const { work, setWork, during } = useWork(loaded.reload)
+  const { progress, setProgress, withProgress } = useProgress(loaded.reload)
   const make = () =>
-    during('Backing up the database and the attachments…', async () => {
+    withProgress('Backing up the database and the attachments…', async () => {
       const { filename } = await client.backups.create({ withKey })
-      say(`${filename} was made and verified.`)
+      showMessage(`${filename} was made and verified.`)
     })
   const upload = (file: File) =>
-    during(`Uploading ${file.name}…`, async () => {
+    withProgress(`Uploading ${file.name}…`, async () => {
       const onProgress = (sent: number, total: number) =>
-        setWork({ text: sent < total ? `Uploading ${file.name}…` : 'The server verifies it…', value: sent / total })
+        setProgress({ text: sent < total ? `Uploading ${file.name}…` : 'The server verifies it…', value: sent / total })
       const { filename } = await client.backups.upload({ file: { file, filename: file.name, onProgress } })
-      say(`${filename} is on the server, and is good.`)
+      showMessage(`${filename} is on the server, and is good.`)
     })
   return (
     <>
@@ -43,15 +43,15 @@ export function Backups() {
         onChange={setWithKey}
       />
       <div className="tools">
-        <Button isMain onClick={make} disabled={work !== undefined}>
+        <Button isMain onClick={make} disabled={progress !== undefined}>
           Back up now
         </Button>
-        <Upload isDisabled={work !== undefined} send={file => void upload(file).catch(complain)} />
+        <Upload isDisabled={progress !== undefined} send={file => void upload(file).catch(showError)} />
       </div>
-      {work && (
+      {progress && (
         <div className="notice" role="status">
-          <span>{work.text}</span>
-          <progress aria-label={work.text} value={work.value} />
+          <span>{progress.text}</span>
+          <progress aria-label={progress.text} value={progress.value} />
         </div>
       )}
       <Await of={loaded}>
@@ -61,7 +61,7 @@ export function Backups() {
           ) : (
             <Table label="Backups" head={['File', 'Made', 'Size', 'Why', 'Verified', '']}>
               {all.map(backup => (
-                <BackupRow key={backup.filename} backup={backup} during={during} />
+                <BackupRow key={backup.filename} backup={backup} withProgress={withProgress} />
               ))}
             </Table>
           )
@@ -72,19 +72,19 @@ export function Backups() {
 }
 
 /** What is under way, and how far it is. */
-function useWork(reload: () => Promise<void>) {
-  const [work, setWork] = useState<{ text: string; value?: number }>()
-  const during = async (text: string, run: () => Promise<unknown>) => {
-    setWork({ text })
+function useProgress(reload: () => Promise<void>) {
+  const [progress, setProgress] = useState<{ text: string; value?: number }>()
+  const withProgress = async (text: string, run: () => Promise<unknown>) => {
+    setProgress({ text })
     announce(text)
     try {
       await run()
       await reload()
     } finally {
-      setWork(undefined)
+      setProgress(undefined)
     }
   }
-  return { work, setWork, during }
+  return { progress, setProgress, withProgress }
 }
 
 function Upload({ isDisabled, send }: { isDisabled: boolean; send: (file: File) => void }) {
@@ -112,10 +112,10 @@ function Upload({ isDisabled, send }: { isDisabled: boolean; send: (file: File) 
 
 function BackupRow({
   backup: { filename, createdAt, size, origin, verified, withKey, version, sha256 },
-  during,
+  withProgress,
 }: {
   backup: Backup
-  during: (text: string, run: () => Promise<unknown>) => Promise<void>
+  withProgress: (text: string, run: () => Promise<unknown>) => Promise<void>
 }) {
   const restore = () =>
     confirm({
@@ -125,8 +125,8 @@ function BackupRow({
       typed: filename,
       run: async () => {
         const { keptAs } = await client.backups.restore({ filename })
-        say(`Restored. What was there before is in ${keptAs}.`)
-        readAnew()
+        showMessage(`Restored. What was there before is in ${keptAs}.`)
+        reloadAll()
       },
     })
   const remove = () =>
@@ -134,10 +134,10 @@ function BackupRow({
       title: `Delete ${filename}`,
       text: 'Nothing else holds what is in it.',
       submit: 'Delete the backup',
-      run: () => during('Deleting…', () => client.backups.delete({ filename })),
+      run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
     })
   const download = () =>
-    during(`Downloading ${filename}…`, async () =>
+    withProgress(`Downloading ${filename}…`, async () =>
       saveFile({ ...(await client.backups.download({ filename })), filename }),
     )
   return (

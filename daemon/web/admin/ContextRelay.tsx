@@ -1,7 +1,7 @@
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { Check, NumberInput, useFields } from '../ui/Inputs.tsx'
@@ -19,7 +19,7 @@ function RelayForm({ relay }: { relay: Relay }) {
   const { values, bind } = useFields(relay)
   const save = async () => {
     await client.settings.setContextRelay(values)
-    say('Saved.')
+    showMessage('Saved.')
   }
   return (
     <Form submit="Save" onSubmit={save}>

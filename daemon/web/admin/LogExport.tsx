@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Form } from '../ui/Form.tsx'
@@ -49,7 +49,7 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
     onSaved(
       await client.logs.setExport({ enabled, endpoint, minLevel, compression, ...(lines.length > 0 && { headers }) }),
     )
-    say('The log export was saved.')
+    showMessage('The log export was saved.')
   }
   const test = async () => {
     const { ok, status, error } = await client.logs.testExport()

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
 import { hrefOf } from '../app/router.ts'
 import { client, session } from '../app/session.ts'
@@ -93,7 +93,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
       orgId: id,
       credentialId: value || null,
     })
-    say(chosen === null ? 'Its projects use none of its own now.' : 'Its projects use that credential now.')
+    showMessage(chosen === null ? 'Its projects use none of its own now.' : 'Its projects use that credential now.')
     await reload()
   }
   const credentials = own.value ?? []
@@ -109,7 +109,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
         ...(isSomebodyElses ? [[defaultCredentialId, 'one of somebody else'] as const] : []),
         ...credentials.map(each => [each.id, each.name] as const),
       ]}
-      onChange={value => void choose(value).catch(complain)}
+      onChange={value => void choose(value).catch(showError)}
     />
   )
 }
@@ -201,7 +201,7 @@ function MemberRow({ id, member: { userId, email, displayName, role }, mayManage
         <select
           aria-label={`Role of ${email}`}
           value={role}
-          onChange={({ target }) => void change(target.value as Role).catch(complain)}
+          onChange={({ target }) => void change(target.value as Role).catch(showError)}
         >
           {roles.map(([value, text]) => (
             <option key={value} value={value}>

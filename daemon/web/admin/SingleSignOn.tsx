@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
@@ -78,7 +78,7 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
         allowedGroups: linesOf(values.allowedGroups),
       }),
     )
-    say('Single sign-on was saved. Test it before you rely on it.')
+    showMessage('Single sign-on was saved. Test it before you rely on it.')
   }
   return (
     <Form submit="Save" onSubmit={save}>

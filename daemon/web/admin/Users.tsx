@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
@@ -135,7 +135,7 @@ function UserRow({ user, reload, onPassword }: UserRowProps) {
           <select
             aria-label={`Role of ${user.email}`}
             value={user.role}
-            onChange={({ target }) => void update({ role: target.value as Role }).catch(complain)}
+            onChange={({ target }) => void update({ role: target.value as Role }).catch(showError)}
           >
             {roles
               .filter(([role]) => isSuper || role !== 'super_admin')
@@ -195,7 +195,7 @@ function itemsOf({
       typed: email,
       run: async () => {
         await client.users.delete({ id })
-        say(`${email} was deleted.`)
+        showMessage(`${email} was deleted.`)
         await reload()
       },
     })

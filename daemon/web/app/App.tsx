@@ -5,11 +5,11 @@ import { Confirmation } from '../ui/confirm.tsx'
 import { Boundary, lazyPart } from '../ui/lazyPart.tsx'
 import { Page } from '../ui/Page.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
-import { complain } from './messages.ts'
+import { showError } from './messages.ts'
 import { startOverOnArrival, takeArrival } from './arrival.ts'
 import { loadProjects } from './projects.ts'
 import { hrefOf, useRoute, type Route } from './router.ts'
-import { age, begin, session, type Me } from './session.ts'
+import { reloadCount, begin, session, type Me } from './session.ts'
 import { applyTheme, loadSettings } from './settings.ts'
 import { Shell } from './Shell.tsx'
 import { useStore } from './store.ts'
@@ -60,9 +60,9 @@ export function App() {
 }
 
 function SignedIn({ me, hasEnded }: { me: Me; hasEnded: boolean }) {
-  const now = useStore(age)
+  const now = useStore(reloadCount)
   useEffect(() => {
-    void loadProjects().catch(complain)
+    void loadProjects().catch(showError)
     void loadSettings().catch(() => undefined)
   }, [me.id, now])
   const route = useRoute()

@@ -3,18 +3,18 @@ import { Button } from '../ui/Button.tsx'
 import { Icon, type IconName } from '../ui/Icon.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { Menu } from '../ui/Menu.tsx'
-import { hearPaletteKey, palette } from '../palette/commands.ts'
+import { listenForPaletteKey, palette } from '../palette/commands.ts'
 import { followMine, liveState } from './live.ts'
 import { projects } from './projects.ts'
 import { hrefOf, navigate, useRoute, type Route } from './router.ts'
-import { leave, type Me } from './session.ts'
+import { signOut, type Me } from './session.ts'
 import { changeSettings, settings } from './settings.ts'
 import { useStore } from './store.ts'
 
 const NewProjectDialog = lazyPart(() => import('../project/NewProject.tsx'), 'NewProjectDialog', { isDialog: true })
 const Palette = lazyPart(() => import('../palette/Palette.tsx'), 'Palette', { isDialog: true })
 
-/** What is around every page: the bar above, and the projects beside it. */
+/** The layout of every page: the top bar and the sidebar of projects. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const isExpanded = useStore(settings, ({ sidebarExpanded }) => sidebarExpanded)
   const [isOpenOnPhone, setOpenOnPhone] = useState(false)
@@ -23,7 +23,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const route = useRoute()
   const isPaletteOpen = useStore(palette, ({ isOpen }) => isOpen)
   useEffect(() => setOpenOnPhone(false), [route])
-  useEffect(hearPaletteKey, [])
+  useEffect(listenForPaletteKey, [])
   const isShown = isNarrow ? isOpenOnPhone : isExpanded
   return (
     <div className="shell">
@@ -49,9 +49,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <a href={hrefOf({ name: 'home' })} className="home-link" aria-label="board, home">
           board
         </a>
-        <WhichProject route={route} />
+        <ProjectSwitcher route={route} />
         <Button isPlain icon="search" label="Search and do (Ctrl-K)" onClick={() => palette.set({ isOpen: true })} />
-        <Connection />
+        <ConnectionStatus />
         <Account me={me} />
       </header>
       <Sidebar me={me} route={route} isFolded={!isShown} onNew={() => setMaking(true)} />
@@ -62,8 +62,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   )
 }
 
-/** The project in which one is, and the others to switch to. */
-function WhichProject({ route }: { route: Route }) {
+/** The menu of the current project, and the others to switch to. */
+function ProjectSwitcher({ route }: { route: Route }) {
   const all = useStore(projects)
   const id = 'projectId' in route ? route.projectId : undefined
   const project = all?.find(each => each.id === id)
@@ -94,7 +94,7 @@ function useNarrow(): boolean {
 }
 
 /** Says when what is shown may be old. */
-function Connection() {
+function ConnectionStatus() {
   const state = useStore(liveState)
   // A page that follows no project is connected, too: what is for the person alone comes then.
   useEffect(() => followMine(() => undefined), [])
@@ -111,7 +111,7 @@ function Account({ me }: { me: Me }) {
   const items = [
     { label: 'Settings', run: () => navigate({ name: 'me' }) },
     { label: 'Keyboard shortcuts', run: () => navigate({ name: 'me', section: 'shortcuts' }) },
-    { label: 'Sign out', run: leave, separator: true },
+    { label: 'Sign out', run: signOut, separator: true },
   ]
   return <Menu label={`Account of ${name}`} icon="person" items={items} />
 }
@@ -122,12 +122,12 @@ function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolde
   const isAdmin = me.role !== 'user'
   return (
     <nav id="sidebar" className={isFolded ? 'sidebar folded' : 'sidebar'} aria-label="Projects">
-      <Place to={{ name: 'home' }} icon="home" label="Home" isCurrent={route.name === 'home'} />
+      <NavLink to={{ name: 'home' }} icon="home" label="Home" isCurrent={route.name === 'home'} />
       <h2>
         <span>Projects</span>
       </h2>
       {all?.map(({ id, name }) => (
-        <Place key={id} to={{ name: 'board', projectId: id }} icon="folder" label={name} isCurrent={id === current} />
+        <NavLink key={id} to={{ name: 'board', projectId: id }} icon="folder" label={name} isCurrent={id === current} />
       ))}
       <button type="button" title="New project" aria-label="New project" onClick={onNew}>
         <Icon name="add" />
@@ -136,19 +136,19 @@ function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolde
       <div className="end">
         {current !== undefined && (
           <>
-            <Place
+            <NavLink
               to={{ name: 'assistant', projectId: current }}
               icon="message"
               label="Assistant"
               isCurrent={route.name === 'assistant'}
             />
-            <Place
+            <NavLink
               to={{ name: 'charts', projectId: current }}
               icon="chart"
               label="Charts"
               isCurrent={route.name === 'charts'}
             />
-            <Place
+            <NavLink
               to={{ name: 'project', projectId: current }}
               icon="edit"
               label="Project settings"
@@ -157,14 +157,14 @@ function Sidebar({ me, route, isFolded, onNew }: { me: Me; route: Route; isFolde
           </>
         )}
         {isAdmin && (
-          <Place to={{ name: 'admin' }} icon="settings" label="Administration" isCurrent={route.name === 'admin'} />
+          <NavLink to={{ name: 'admin' }} icon="settings" label="Administration" isCurrent={route.name === 'admin'} />
         )}
       </div>
     </nav>
   )
 }
 
-const Place = ({ to, icon, label, isCurrent }: { to: Route; icon: IconName; label: string; isCurrent: boolean }) => (
+const NavLink = ({ to, icon, label, isCurrent }: { to: Route; icon: IconName; label: string; isCurrent: boolean }) => (
   <a href={hrefOf(to)} title={label} aria-label={label} aria-current={isCurrent ? 'page' : undefined}>
     <Icon name={icon} />
     <span>{label}</span>

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { age } from './session.ts'
+import { reloadCount } from './session.ts'
 
 /** Something that is read from the server: the last that came, whether more is coming, and why it did not come. */
 export interface Loaded<T> {
@@ -28,7 +28,7 @@ export function useLoad<T>(read: () => Promise<T>, of: readonly unknown[]): Load
       if (mine === turn.current) setState(before => ({ ...before, error, isLoading: false }))
     }
   }, [])
-  useEffect(() => age.subscribe(() => void reload()), [])
+  useEffect(() => reloadCount.subscribe(() => void reload()), [])
   useEffect(() => {
     setState({ isLoading: true })
     void reload()

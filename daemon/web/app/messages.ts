@@ -11,21 +11,21 @@ interface Toast {
 
 export const toasts = new Store<readonly Toast[]>([])
 /** What screen readers say next. */
-export const spoken = new Store('')
+export const liveText = new Store('')
 const shownMs = 7000
 let lastId = 0
 
 /** Tells screen readers something that is seen on the screen anyway. */
 export function announce(text: string): void {
   // The same text again is news only when it differs.
-  spoken.set(spoken.get() === text ? `${text} ` : text)
+  liveText.set(liveText.get() === text ? `${text} ` : text)
 }
 
 /** Says that something was done, perhaps with a way to undo it. */
-export const say = (text: string, action?: Toast['action']): void => add({ text, isFailure: false, action })
+export const showMessage = (text: string, action?: Toast['action']): void => add({ text, isFailure: false, action })
 
 /** Says why something was not done. It stays until it is closed. */
-export const complain = (error: unknown): void => add({ text: reasonOf(error), isFailure: true })
+export const showError = (error: unknown): void => add({ text: reasonOf(error), isFailure: true })
 
 function add(toast: Omit<Toast, 'id'>): void {
   const id = ++lastId

@@ -22,9 +22,9 @@ export type Session =
 export const session = new Store<Session>({ name: 'starting' })
 
 /** Grows when what the page knows may be of another time: after a new sign-in, and after a restore. */
-export const age = new Store(0)
+export const reloadCount = new Store(0)
 /** Reads all that is shown anew. */
-export const readAnew = (): void => age.update(before => before + 1)
+export const reloadAll = (): void => reloadCount.update(before => before + 1)
 
 /** Where the page comes from, without a slash at its end: a proxy may serve it below a path. */
 const baseUrl = new URL('.', location.href).href.replace(/\/$/, '')
@@ -62,7 +62,7 @@ export async function begin(arrive: () => Promise<Arrival | undefined>): Promise
       return undefined
     })
     const me = await client.auth.me().catch(signedOut)
-    if (other && !me) return await enter(other.token, false)
+    if (other && !me) return await signInWith(other.token, false)
     // A link of somebody else's must not make one work in their account unawares.
     if (other && me && other.user.id !== me.id) return session.set({ name: 'choosing', me, other })
     if (other) void drop(other)
@@ -82,7 +82,7 @@ function signedOut(error: unknown): undefined {
  * Goes on with a new token.
  * @param isKept whether it is kept when the tab is closed
  */
-export async function enter(token: string, isKept: boolean): Promise<void> {
+export async function signInWith(token: string, isKept: boolean): Promise<void> {
   for (const storage of [sessionStorage, localStorage]) storage.removeItem(tokenKey)
   ;(isKept ? localStorage : sessionStorage).setItem(tokenKey, token)
   connection.token = token
@@ -91,14 +91,14 @@ export async function enter(token: string, isKept: boolean): Promise<void> {
   // What is on the screen is somebody else's.
   if (before.name === 'in' && before.me.id !== me.id) return location.reload()
   session.set({ name: 'in', me, hasEnded: false })
-  if (before.name === 'in') readAnew()
+  if (before.name === 'in') reloadAll()
   const waiting = signedInAgain
   signedInAgain = []
   for (const resolve of waiting) resolve({ url: baseUrl, token })
 }
 
 /** Goes on as who one was, and ends the sign-in that the address brought. */
-export function stay(me: Me, other: Arrival): void {
+export function keepAccount(me: Me, other: Arrival): void {
   void drop(other)
   session.set({ name: 'in', me, hasEnded: false })
 }
@@ -109,7 +109,7 @@ const drop = ({ token }: Arrival): Promise<void> =>
     .catch(() => undefined)
 
 /** Ends the sign-in, here and on the server. */
-export async function leave(): Promise<void> {
+export async function signOut(): Promise<void> {
   await client.auth.logout().catch(() => undefined)
   for (const storage of [sessionStorage, localStorage]) storage.removeItem(tokenKey)
   connection.token = undefined

@@ -1,7 +1,7 @@
 import { defaultUserSettings } from '../../../src/contract/defaultUserSettings.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { complain } from './messages.ts'
+import { showError } from './messages.ts'
 import { client } from './session.ts'
 import { Store } from './store.ts'
 
@@ -33,7 +33,7 @@ export async function changeSettings(change: Partial<UserSettings>): Promise<voi
     settings.set(await client.settings.setUser(change))
   } catch (error) {
     settings.set(before)
-    complain(error)
+    showError(error)
   }
 }
 

@@ -5,7 +5,7 @@ import { countStarts, named, placesAtTop } from '../../../src/boardModel/changes
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import { useLoad } from '../app/load.ts'
-import { announce, say } from '../app/messages.ts'
+import { announce, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { shortcuts } from '../app/settings.ts'
 import { Dialog } from '../ui/Dialog.tsx'
@@ -132,7 +132,7 @@ function AgentOf({ session, cards }: CardsProps) {
   const save = async () => {
     const chosen = { agent: agent || null, profile: profile ?? null, model: model || null }
     for (const { id } of cards) await client.cards.update({ projectId: session.projectId, cardId: id, ...chosen })
-    say(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works from the next start on.`)
+    showMessage(`${named(cards)}: ${agent === '' ? "the project's agent" : agent} works from the next start on.`)
     close()
   }
   return (

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { reasonOf } from '../app/reasons.ts'
 import { hrefOf, navigate } from '../app/router.ts'
@@ -43,7 +43,7 @@ function ProjectBoard({ projectId, boardId, cardId }: BoardProps) {
   useTitle([board?.name, project?.name].filter(Boolean).join(' · '))
   useEffect(() => session.start(), [session])
   useEffect(() => session.show(boardId), [session, boardId])
-  useEffect(() => void loadDragging().catch(complain), [])
+  useEffect(() => void loadDragging().catch(showError), [])
   useEffect(() => hearKeys(session, { filter: () => filter.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
   useEffect(() => () => adding.set(undefined), [])

@@ -9,7 +9,7 @@ import { ColumnHead } from './ColumnHead.tsx'
 import { drag, dragLibrary, dropColumn, startsIn } from './dragging.ts'
 import { QuickAdd } from './QuickAdd.tsx'
 
-const usualHeight = { comfortable: 78, compact: 38 }
+const estimatedHeight = { comfortable: 78, compact: 38 }
 const gap = 8
 
 /** A column. Only the cards that are seen are drawn, however many there are. */
@@ -22,11 +22,11 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   const wanted = useStore(session.cursor.state, state => (state.columnId === columnId ? state.wanted : undefined))
   const found = column?.found ?? []
   const current = kept === undefined ? 0 : Math.max(0, found.indexOf(kept))
-  const count = column ? rowsOf(column) : 0
+  const count = column ? countRows(column) : 0
   const virtualizer = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => usualHeight[settings.get().density],
+    estimateSize: () => estimatedHeight[settings.get().density],
     getItemKey: at => found[at] ?? `unread ${at}`,
     overscan: 6,
     gap,
@@ -34,7 +34,7 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
     paddingEnd: gap,
     useFlushSync: false,
     // The card that has the focus stays drawn when it is scrolled away.
-    rangeExtractor: range => withCurrent(defaultRangeExtractor(range), current, range.count),
+    rangeExtractor: range => includeCurrent(defaultRangeExtractor(range), current, range.count),
   })
   const items = virtualizer.getVirtualItems()
   const last = items.at(-2)?.index ?? 0
@@ -44,13 +44,13 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
       virtualizer.scrollToIndex(found.indexOf(wanted), { align: 'auto' })
   }, [wanted, column])
   useLayoutEffect(() => session.cursor.keep())
-  useMeasuredAnew(virtualizer, list)
+  useRemeasureOnDensity(virtualizer, list)
   useDrop(columnId, root, scroller, list, virtualizer, found)
   if (!column) return null
   return (
     <section ref={root} className="column" data-column={columnId} aria-label={`${column.name}, ${column.total} cards`}>
       <ColumnHead session={session} column={column} />
-      <Starting columnId={columnId} />
+      <StartWarning columnId={columnId} />
       <div ref={scroller} className="column-cards">
         <ul ref={list} style={{ height: virtualizer.getTotalSize() }} aria-label={column.name}>
           {items.map(({ key, index, start }) => (
@@ -78,18 +78,18 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   )
 })
 
-/** The cards, and those that have not been read yet. */
-const rowsOf = ({ ids, found, total, isWhole }: ShownColumn): number =>
+/** How many rows there are, with those whose cards have not been read yet. */
+const countRows = ({ ids, found, total, isWhole }: ShownColumn): number =>
   isWhole || found.length !== ids.length ? found.length : Math.max(total, found.length)
 
-const withCurrent = (indexes: number[], current: number, count: number): number[] =>
+const includeCurrent = (indexes: number[], current: number, count: number): number[] =>
   current >= count || indexes.includes(current) ? indexes : [...indexes, current].sort((a, b) => a - b)
 
 type Lists = Virtualizer<HTMLDivElement, Element>
 type Ref<T> = { current: T | null }
 
-/** Where the person wants cards higher or lower, what is known of their heights holds no more. The column itself stays, with what is typed in it. */
-function useMeasuredAnew(virtualizer: Lists, list: Ref<HTMLUListElement>): void {
+/** Measures the cards again when the density setting changes. The column is not mounted anew: it keeps what is typed in it. */
+function useRemeasureOnDensity(virtualizer: Lists, list: Ref<HTMLUListElement>): void {
   const density = useStore(settings, mine => mine.density)
   const measured = useRef(density)
   useLayoutEffect(() => {
@@ -132,7 +132,7 @@ function DropLine({ columnId, virtualizer }: { columnId: string; virtualizer: Li
 }
 
 /** Says before cards are dropped that this starts agents. */
-function Starting({ columnId }: { columnId: string }) {
+function StartWarning({ columnId }: { columnId: string }) {
   const now = useStore(drag)
   const count = now ? startsIn(now, columnId) : 0
   if (count === 0) return null

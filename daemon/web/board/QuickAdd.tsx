@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react'
 import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
-import { announce, complain } from '../app/messages.ts'
+import { announce, showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
@@ -36,7 +36,7 @@ export function QuickAdd({ session, column }: { session: BoardSession; column: S
       announce(`Added ${text} to ${column.name}`)
     } catch (error) {
       setTitle(now => (now === '' ? text : now))
-      complain(error)
+      showError(error)
     }
   }
   return (

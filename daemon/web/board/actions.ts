@@ -1,7 +1,7 @@
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { goesOn, startIn } from '../../../src/client/startCard.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
-import { announce, complain, say } from '../app/messages.ts'
+import { announce, showError, showMessage } from '../app/messages.ts'
 import { projects, useProject, type Project } from '../app/projects.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -21,11 +21,11 @@ export const boardDialog = new Store<BoardDialog | undefined>(undefined)
 /** The column in which a card is being added. */
 export const adding = new Store<string | undefined>(undefined)
 
-const isFree = (project: Project | undefined): boolean => project !== undefined && project.role !== 'viewer'
+const isEditable = (project: Project | undefined): boolean => project !== undefined && project.role !== 'viewer'
 
 /** Whether the person may change what is on the board; a viewer is offered nothing that does. */
-export const canChange = (projectId: string): boolean => isFree(projects.get()?.find(({ id }) => id === projectId))
-export const useCanChange = (projectId: string): boolean => isFree(useProject(projectId))
+export const canChange = (projectId: string): boolean => isEditable(projects.get()?.find(({ id }) => id === projectId))
+export const useCanChange = (projectId: string): boolean => isEditable(useProject(projectId))
 
 /** The selected cards in the order in which they stand; else the one under the cursor. */
 export function chosenCards(session: BoardSession): Card[] {
@@ -66,7 +66,7 @@ export function toggleDensity(): void {
 }
 
 /** Moves the chosen cards to the neighbouring column. */
-function moveAside(session: BoardSession, cards: readonly Card[], step: number): void {
+function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: number): void {
   const { columns } = session.shown()
   const at = columns.findIndex(({ ids }) => cards[0] !== undefined && ids.includes(cards[0].id))
   const target = columns[at + step]
@@ -93,14 +93,14 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
       if (!column) throw new Error('This board has no active column, in which agents work. Add one.')
       await startIn(client, card, column)
       const text = `The agent of card ${card.id} ${goesOn(card) ? 'goes on' : 'starts'}.`
-      say(text)
+      showMessage(text)
       announce(text)
       const { lastAgentAction } = await client.cards.get({ projectId: session.projectId, cardId: card.id })
-      if (lastAgentAction?.type === 'not_started') complain(new Error(`Card ${card.id}: ${lastAgentAction.detail}`))
+      if (lastAgentAction?.type === 'not_started') showError(new Error(`Card ${card.id}: ${lastAgentAction.detail}`))
     }
   }
-  if (idle.length === 0) return say('Its agent is at work already.')
-  if (idle.length === 1) return void start().catch(complain)
+  if (idle.length === 0) return showMessage('Its agent is at work already.')
+  if (idle.length === 1) return void start().catch(showError)
   const title = `Start ${idle.length} agents?`
   confirm({ title, text: 'Each of them works, and may cost money.', submit: 'Start', isDanger: false, run: start })
 }
@@ -108,7 +108,7 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
 /** Cancels the agents that are at work. */
 export function cancel(session: BoardSession, cards: readonly Card[]): void {
   const active = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
-  if (active.length === 0) return say('No agent is at work here.')
+  if (active.length === 0) return showMessage('No agent is at work here.')
   confirm({
     title: active.length === 1 ? `Cancel the agent of card ${active[0]!.id}?` : `Cancel ${active.length} agents?`,
     text: 'The files that were written stay.',
@@ -120,13 +120,13 @@ export function cancel(session: BoardSession, cards: readonly Card[]): void {
 /** Copies a text, and says so. */
 export async function copy(text: string): Promise<void> {
   await navigator.clipboard.writeText(text)
-  say(`Copied ${text}`)
+  showMessage(`Copied ${text}`)
 }
 
 export const linkOf = ({ projectId, id }: Card): string =>
   new URL(hrefOf({ name: 'card', projectId, cardId: id }), location.href).href
 
-/** What an action of the shortcuts does here; undefined where it does nothing on this board. */
+/** The function that a shortcut's action calls; undefined where the action has none on this board. */
 export function actionOf(session: BoardSession, action: ShortcutAction): (() => void) | undefined {
   const cards = chosenCards(session)
   const [card] = cards
@@ -135,9 +135,9 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
   const change = (run: () => void) => (mayChange && card ? run : undefined)
   switch (action) {
     case 'moveLeft':
-      return change(() => moveAside(session, cards, -1))
+      return change(() => moveToNeighbour(session, cards, -1))
     case 'moveRight':
-      return change(() => moveAside(session, cards, 1))
+      return change(() => moveToNeighbour(session, cards, 1))
     case 'moveDown':
       return change(() => moveWithin(session, card!, 1))
     case 'moveUp':
@@ -168,9 +168,9 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'browser':
       return each(() => openCard(session, card!.id))
     case 'copyId':
-      return each(() => void copy(card!.id).catch(complain))
+      return each(() => void copy(card!.id).catch(showError))
     case 'copyTitle':
-      return each(() => void copy(card!.title).catch(complain))
+      return each(() => void copy(card!.title).catch(showError))
     case 'undo':
       return mayChange ? () => undo(session) : undefined
     case 'redo':

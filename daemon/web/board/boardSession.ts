@@ -17,7 +17,7 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { follow } from '../app/live.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { untilReached } from '../app/untilReached.ts'
@@ -163,7 +163,7 @@ export class BoardSession {
       ])
       if (this.state.get().boardId !== asked) return
       const board = boards.find(({ id }) => id === asked) ?? boards[0]
-      if (asked !== undefined && board?.id !== asked) say('That board is not there any more.')
+      if (asked !== undefined && board?.id !== asked) showMessage('That board is not there any more.')
       if (board && board.id !== asked) this.set(state => ({ ...state, boardId: board.id, cache: emptyCache }))
       const columns = all.filter(({ boardId }) => boardId === board?.id)
       this.set(state => ({ ...withBoardColumns(state, columns), boards, columns, error: undefined }))
@@ -195,7 +195,7 @@ export class BoardSession {
       // A column that is gone, most likely: the columns are read again by its event.
       .catch((error: unknown) => {
         this.state.update(now => (now.reading?.request === request ? { ...now, reading: undefined } : now))
-        complain(error)
+        showError(error)
       })
   }
 

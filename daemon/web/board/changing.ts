@@ -19,7 +19,7 @@ import {
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import type { Move, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { whyNotStarted } from '../../../src/client/agentStarts.ts'
-import { announce, complain, say } from '../app/messages.ts'
+import { announce, showError, showMessage } from '../app/messages.ts'
 import { reasonOf } from '../app/reasons.ts'
 import { client } from '../app/session.ts'
 import { untilReached } from '../app/untilReached.ts'
@@ -72,7 +72,7 @@ export function moveBefore(
 }
 
 const tell = (session: BoardSession, text: string): void => {
-  say(text, { label: 'Undo', run: () => undo(session) })
+  showMessage(text, { label: 'Undo', run: () => undo(session) })
   announce(text)
 }
 
@@ -114,7 +114,7 @@ export function undo(session: BoardSession): void {
     if (!result) return
     session.set(() => result.state)
     carryOut(session, 'move', result.moves)
-    for (const place of result.back?.places ?? []) void bringBack(session, result.back!.type, place).catch(complain)
+    for (const place of result.back?.places ?? []) void bringBack(session, result.back!.type, place).catch(showError)
     announceAndSay(result.text ?? '')
   })
 }
@@ -134,7 +134,7 @@ export function redo(session: BoardSession): void {
 }
 
 function announceAndSay(text: string): void {
-  say(text)
+  showMessage(text)
   announce(text)
 }
 
@@ -150,7 +150,7 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
 function refused(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
   const text = `Card ${move.cardId} is where it was: ${reasonOf(error)}`
-  complain(new Error(text))
+  showError(new Error(text))
   announce(text)
 }
 
@@ -168,7 +168,7 @@ async function send(session: BoardSession, type: Change['type'], move: Move): Pr
   const card = await ask(() => client.cards.move({ ...place, columnId: move.columnId!, position: move.position }))
   done(card.version)
   const reason = whyNotStarted(card)
-  if (reason !== undefined) complain(new Error(`No agent started on card ${card.id}: ${reason}`))
+  if (reason !== undefined) showError(new Error(`No agent started on card ${card.id}: ${reason}`))
 }
 
 const bringBack = (session: BoardSession, type: 'unarchive' | 'restore', { cardId, columnId, position }: Place) =>

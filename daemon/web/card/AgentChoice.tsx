@@ -1,6 +1,6 @@
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { useProject } from '../app/projects.ts'
@@ -27,7 +27,7 @@ export function AgentChoice() {
   const credentials = useLoad(() => client.credentials.list(), [])
   const place = { projectId, cardId }
   const change = (fields: Parameters<typeof client.cards.update>[0] extends infer T ? Partial<T> : never) =>
-    void client.cards.update({ ...place, ...fields }).then(opened.setCard, complain)
+    void client.cards.update({ ...place, ...fields }).then(opened.setCard, showError)
   const agent = offers.agents.find(({ id }) => id === card.agent)
   const warning = agent && !agent.installed ? `${agent.name} is not installed. ${agent.install ?? ''}` : undefined
   return (
@@ -72,7 +72,7 @@ export function AgentChoice() {
         hint="It moves on through its pipeline by itself."
         value={card.autoMode}
         disabled={!canWork}
-        onChange={enabled => void client.cards.setAutoMode({ ...place, enabled }).then(opened.setCard, complain)}
+        onChange={enabled => void client.cards.setAutoMode({ ...place, enabled }).then(opened.setCard, showError)}
       />
       <Check
         label="Worktree of its own"
@@ -159,7 +159,7 @@ function CredentialChoice({
           onChange={({ target: { value } }) =>
             void client.credentials
               .chooseForCard({ ...place, credentialId: value === 'none' ? null : value })
-              .catch(complain)
+              .catch(showError)
           }
         >
           <option value="keep">Leave it as it is</option>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { dropped, FileButton } from '../transcript/files.tsx'
@@ -36,7 +36,7 @@ export function Attachments() {
     try {
       await client.attachments.create({ projectId, cardId, file: { file, filename, onProgress } })
     } catch (error) {
-      complain(error)
+      showError(error)
     } finally {
       setSending(now => now.filter(each => each.id !== id))
     }
@@ -81,7 +81,7 @@ function Attached({ attachment, canWork }: { attachment: Attachment; canWork: bo
   return (
     <li>
       {isPicture ? <Picture attachment={attachment} /> : <Icon name="file" />}
-      <button type="button" className="link" onClick={() => void save().catch(complain)}>
+      <button type="button" className="link" onClick={() => void save().catch(showError)}>
         {filename}
       </button>
       <span className="dim">{sizeText(size)}</span>

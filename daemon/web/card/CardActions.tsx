@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { CardDetail, Column } from '../../../src/boardModel/cardCache.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -127,25 +127,28 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
 
 async function archive(place: Place): Promise<void> {
   await client.cards.archive(place)
-  say('Archived.', { label: 'Undo', run: () => void client.cards.unarchive(place).catch(complain) })
+  showMessage('Archived.', { label: 'Undo', run: () => void client.cards.unarchive(place).catch(showError) })
 }
 
 async function summarize(place: Place): Promise<void> {
   await client.agents.summary(place)
-  say('Summarized. The summary is below “Sessions”.')
+  showMessage('Summarized. The summary is below “Sessions”.')
 }
 
 async function copyAddress({ projectId, cardId }: Place): Promise<void> {
   const address = `${location.origin}${location.pathname}#/projects/${projectId}/cards/${cardId}`
   await navigator.clipboard.writeText(address)
-  say('Its address is copied.')
+  showMessage('Its address is copied.')
 }
 
 function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
   const remove = async (force: boolean) => {
     await client.cards.delete({ ...place, force })
     onGone()
-    say(`Deleted “${card.title}”.`, { label: 'Undo', run: () => void client.cards.restore(place).catch(complain) })
+    showMessage(`Deleted “${card.title}”.`, {
+      label: 'Undo',
+      run: () => void client.cards.restore(place).catch(showError),
+    })
   }
   const lost = [
     card.hasActiveAgent && 'Cancel its agent first.',

@@ -1,5 +1,5 @@
 import { useState, type FormEvent } from 'react'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Heading } from './Heading.tsx'
@@ -18,7 +18,7 @@ export function LabelEditor() {
     event.preventDefault()
     const label = text.trim()
     if (label === '') return
-    await change([...new Set([...labels, label])]).then(() => setText(''), complain)
+    await change([...new Set([...labels, label])]).then(() => setText(''), showError)
   }
   if (!canWork && labels.length === 0) return null
   return (

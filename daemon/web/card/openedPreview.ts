@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { announce, complain } from '../app/messages.ts'
+import { announce, showError } from '../app/messages.ts'
 import { follow } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { usePoll } from '../ui/usePoll.ts'
@@ -57,7 +57,7 @@ export function usePreview(): OpenedPreview {
   })
   useEffect(
     () => () => {
-      if (isStartedHere.current) void client.previews.stop(place).catch(complain)
+      if (isStartedHere.current) void client.previews.stop(place).catch(showError)
     },
     [projectId, cardId],
   )

@@ -69,7 +69,7 @@ interface ChartsProps {
 function Charts({ history, usage, stats, days }: ChartsProps) {
   const [measure, setMeasure] = useState<'tokens' | 'cost'>('tokens')
   const isCost = measure === 'cost'
-  const isToldOf = usage.some(({ costUsd }) => costUsd !== null)
+  const hasCost = usage.some(({ costUsd }) => costUsd !== null)
   const used = usageByDay(usage, days, each => (isCost ? (each.costUsd ?? 0) : each.inputTokens + each.outputTokens))
   return (
     <>
@@ -94,7 +94,7 @@ function Charts({ history, usage, stats, days }: ChartsProps) {
               label="Show"
               options={[
                 ['tokens', 'tokens'],
-                ['cost', isToldOf ? 'cost' : 'cost (no agent has told it)'],
+                ['cost', hasCost ? 'cost' : 'cost (no agent has told it)'],
               ]}
               value={measure}
               onChange={setMeasure}

@@ -10,10 +10,10 @@ interface StackedBarsProps extends Chart {
 }
 
 const height = 200
-const left = 52
-const below = 22
-const above = 8
-/** What is said of a day whose values are not known. */
+const marginLeft = 52
+const marginBottom = 22
+const marginTop = 8
+/** The text for a day without values. */
 const unknown = 'not recorded'
 
 /** Bars of days, each of stacked series that differ in colour and in pattern; the same as a table. */
@@ -21,14 +21,14 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
   const id = useId().replace(/[^\w-]/g, '')
   const [box, width] = useWidth()
   const totals = points.map(({ values }) => sum(values ?? []))
-  const top = niceTop(Math.max(...totals, minTop))
-  const inner = Math.max(40, width - left - 4)
+  const top = roundedTop(Math.max(...totals, minTop))
+  const inner = Math.max(40, width - marginLeft - 4)
   const step = inner / points.length
-  const y = (value: number) => above + (height - above - below) * (1 - value / top)
-  const fills = series.map((_, at) => `url(#${id}-${(looks?.[at] ?? at) % marks.length})`)
-  const words = (values: readonly number[] | undefined) =>
+  const y = (value: number) => marginTop + (height - marginTop - marginBottom) * (1 - value / top)
+  const fills = series.map((_, at) => `url(#${id}-${(looks?.[at] ?? at) % patternPaths.length})`)
+  const describe = (values: readonly number[] | undefined) =>
     values ? series.map((name, at) => `${name} ${format(values[at]!)}`).join(', ') : unknown
-  const summary = `${title}. Last: ${words(points.at(-1)?.values)}. The table below has every day.`
+  const summary = `${title}. Last: ${describe(points.at(-1)?.values)}. The table below has every day.`
   return (
     <div className="chart" ref={box}>
       {series.length > 1 && <Legend fills={fills} series={series} />}
@@ -36,8 +36,8 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
         <Patterns id={id} />
         {[0, top / 2, top].map(value => (
           <g key={value}>
-            <line className="grid" x1={left} x2={left + inner} y1={y(value)} y2={y(value)} />
-            <text x={left - 6} y={y(value) + 4} textAnchor="end">
+            <line className="grid" x1={marginLeft} x2={marginLeft + inner} y1={y(value)} y2={y(value)} />
+            <text x={marginLeft - 6} y={y(value) + 4} textAnchor="end">
               {format(value)}
             </text>
           </g>
@@ -46,15 +46,20 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
           <Bar
             key={day}
             fills={fills}
-            x={left + at * step + (step > 4 ? 1 : 0)}
+            x={marginLeft + at * step + (step > 4 ? 1 : 0)}
             width={Math.max(1, step - (step > 4 ? 2 : 0))}
             y={y}
             values={values}
-            title={`${day}: ${words(values)}`}
+            title={`${day}: ${describe(values)}`}
           />
         ))}
         {[0, points.length - 1].map(at => (
-          <text key={at} x={at === 0 ? left : left + inner} y={height - 5} textAnchor={at === 0 ? 'start' : 'end'}>
+          <text
+            key={at}
+            x={at === 0 ? marginLeft : marginLeft + inner}
+            y={height - 5}
+            textAnchor={at === 0 ? 'start' : 'end'}
+          >
             {points[at]?.day}
           </text>
         ))}
@@ -67,7 +72,7 @@ export function StackedBars({ title, series, points, looks, format, minTop = 2 }
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /** The next round number whose half is one, too: an axis that can be read. */
-function niceTop(max: number): number {
+function roundedTop(max: number): number {
   const power = 10 ** Math.floor(Math.log10(max))
   return [1, 2, 4, 6, 8, 10].map(factor => factor * power).find(value => value >= max)!
 }
@@ -97,7 +102,7 @@ function Bar({ fills, x, width, y, values = [], title }: BarProps) {
   return (
     <g>
       <title>{title}</title>
-      <rect className="all" x={x} width={width} y={above} height={height - above - below} />
+      <rect className="hover-area" x={x} width={width} y={marginTop} height={height - marginTop - marginBottom} />
       {values.map((value, at) => {
         const from = under
         under += value
@@ -111,8 +116,8 @@ function Bar({ fills, x, width, y, values = [], title }: BarProps) {
   )
 }
 
-/** What each pattern has on its ground. */
-const marks = [
+/** The lines of each pattern over its colour: series differ in print and for the colour-blind, too. */
+const patternPaths = [
   undefined,
   'M0 8 8 0M-2 2 2-2M6 10l4-4',
   'M0 4h8',
@@ -125,10 +130,10 @@ const marks = [
 
 const Patterns = ({ id }: { id: string }) => (
   <defs>
-    {marks.map((mark, at) => (
+    {patternPaths.map((path, at) => (
       <pattern key={at} id={`${id}-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
         <rect className={`ground ground-${at}`} width="8" height="8" />
-        {mark && <path className="mark" d={mark} />}
+        {path && <path className="mark" d={path} />}
       </pattern>
     ))}
   </defs>

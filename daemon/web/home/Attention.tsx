@@ -1,9 +1,9 @@
 import { useEffect } from 'react'
 import { followMine } from '../app/live.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
 import { hrefOf, navigate, useRoute } from '../app/router.ts'
-import { age } from '../app/session.ts'
+import { reloadCount } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { waitingCount } from '../app/waiting.ts'
 import { attention, countOf, followNotifications, followProjects, keepProjects, readAll } from './attention.ts'
@@ -31,7 +31,7 @@ export function Attention() {
       followNotifications(),
       followMine(show),
       whenBack(readAll),
-      age.subscribe(readAll),
+      reloadCount.subscribe(readAll),
     ]
     count()
     return () => {
@@ -65,6 +65,6 @@ const show: Parameters<typeof followMine>[0] = events => {
       location.hash !== hrefOf({ name: 'home' }) &&
       location.hash !== ''
     )
-      say(`${cardTitle}: ${message}`, { label: 'Open', run: open })
+      showMessage(`${cardTitle}: ${message}`, { label: 'Open', run: open })
   }
 }

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react'
 import type { Project } from '../app/projects.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
@@ -150,7 +150,7 @@ function FailedItem({ project, card }: { project: Project; card: Card }) {
   const place = { projectId: project.id, cardId: card.id }
   const retry = async () => {
     await client.agents.retry(place)
-    say(`The agent of ${card.title} goes on.`)
+    showMessage(`The agent of ${card.title} goes on.`)
   }
   return (
     <Item

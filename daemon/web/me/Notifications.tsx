@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { permission, ring } from '../home/notify.ts'
 import { Button } from '../ui/Button.tsx'
@@ -41,7 +41,7 @@ export function Notifications() {
                 key={name}
                 label={label}
                 value={mine[name]}
-                onChange={isOn => void change({ [name]: isOn }).catch(complain)}
+                onChange={isOn => void change({ [name]: isOn }).catch(showError)}
               />
             ))}
           </fieldset>
@@ -51,7 +51,7 @@ export function Notifications() {
               label="Notifications of the system"
               hint="Shown where nobody sees the board: by the browser for a hidden tab, by the terminal board where it can."
               value={mine.desktop}
-              onChange={isOn => void change({ desktop: isOn }).catch(complain)}
+              onChange={isOn => void change({ desktop: isOn }).catch(showError)}
             />
             {mine.desktop && <Permission />}
             <Check
@@ -59,7 +59,7 @@ export function Notifications() {
               value={mine.sound}
               onChange={isOn => {
                 if (isOn) ring()
-                void change({ sound: isOn }).catch(complain)
+                void change({ sound: isOn }).catch(showError)
               }}
             />
           </fieldset>
@@ -105,7 +105,7 @@ function Webhook({ url, change }: { url: string | null; change: (part: Partial<S
   const [text, setText] = useState(url ?? '')
   const save = async () => {
     await change({ webhookUrl: text.trim() === '' ? null : text.trim() })
-    say(text.trim() === '' ? 'The webhook was removed.' : 'The webhook was saved.')
+    showMessage(text.trim() === '' ? 'The webhook was removed.' : 'The webhook was saved.')
   }
   return (
     <Form submit="Save the webhook" onSubmit={save}>

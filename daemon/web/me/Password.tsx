@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Password as PasswordField } from '../signIn/Login.tsx'
 import { Form } from '../ui/Form.tsx'
@@ -12,7 +12,7 @@ export function Password() {
     await client.auth.setPassword({ currentPassword, newPassword })
     setCurrent('')
     setNew('')
-    say('The password was changed. All your other sign-ins have ended.')
+    showMessage('The password was changed. All your other sign-ins have ended.')
   }
   return (
     <Form submit="Change the password" onSubmit={save}>

@@ -3,7 +3,7 @@ import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { clash, keysIn } from '../../../src/boardModel/keymap.ts'
 import { defaultShortcuts, type ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
-import { announce, say } from '../app/messages.ts'
+import { announce, showMessage } from '../app/messages.ts'
 import { changeShortcuts, shortcuts } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
@@ -92,7 +92,7 @@ function Capture({ action, keys, onClose }: { action: ShortcutAction; keys: Keys
         .join(',') || keys[other],
     ])
     await changeShortcuts({ ...Object.fromEntries(taken), [action]: list.join(',') })
-    say(`${said[action]}: ${shownKeys(sequence)}`)
+    showMessage(`${said[action]}: ${shownKeys(sequence)}`)
     onClose()
   }
   const bare = others.filter(other => keysIn(keys[other]).every(each => clash(each, sequence)))

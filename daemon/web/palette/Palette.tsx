@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
 import { navigate, type Route } from '../app/router.ts'
 import { client, session, type Me } from '../app/session.ts'
@@ -9,23 +9,23 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { commands, palette, type Command } from './commands.ts'
 
 const searchAfterMs = 150
-const shownAtMost = 60
+const maxItems = 60
 
 /** Cards, boards, projects and everything that can be done, found by typing. */
 export function Palette() {
   const all = useStore(projects)
-  const known = useMemo(() => [...commands(), ...everywhere(), ...(all ?? []).map(projectItem)], [all])
+  const known = useMemo(() => [...commands(), ...globalCommands(), ...(all ?? []).map(projectItem)], [all])
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const hits = useHits(text.trim())
   const list = useRef<HTMLUListElement>(null)
-  const items = [...cardById(text.trim()), ...matching(known, text.trim()), ...hits].slice(0, shownAtMost)
+  const items = [...cardById(text.trim()), ...matching(known, text.trim()), ...hits].slice(0, maxItems)
   const chosen = Math.min(at, items.length - 1)
   useEffect(() => {
     void list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
   }, [chosen])
   const close = () => palette.set({ isOpen: false })
-  const take = (item: Command | undefined) => {
+  const choose = (item: Command | undefined) => {
     if (!item) return
     close()
     // The dialog first gives the focus back to what had it, which the action is about.
@@ -33,14 +33,14 @@ export function Palette() {
       try {
         item.run()
       } catch (error) {
-        complain(error)
+        showError(error)
       }
     })
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key]
     if (by !== undefined) setAt(Math.max(0, Math.min(items.length - 1, chosen + by)))
-    else if (event.key === 'Enter') take(items[chosen])
+    else if (event.key === 'Enter') choose(items[chosen])
     else return
     event.preventDefault()
   }
@@ -70,7 +70,7 @@ export function Palette() {
             id={`palette-${index}`}
             role="option"
             aria-selected={index === chosen}
-            onClick={() => take({ label, run })}
+            onClick={() => choose({ label, run })}
           >
             <span>{label}</span>
             <span className="aside">
@@ -84,7 +84,7 @@ export function Palette() {
   )
 }
 
-/** Every word somewhere in it; what begins with the text comes first. */
+/** The commands that contain every word; those that begin with the text come first. */
 function matching(items: readonly Command[], text: string): Command[] {
   const wanted = text.toLowerCase()
   const words = wanted.split(/\s+/).filter(Boolean)
@@ -98,7 +98,7 @@ const to = (label: string, route: Route, aside?: string): Command => ({ label, a
 const projectItem = ({ id, name }: { id: string; name: string }): Command =>
   to(name, { name: 'board', projectId: id }, 'project')
 
-function everywhere(): Command[] {
+function globalCommands(): Command[] {
   const now = session.get()
   const me: Me | undefined = now.name === 'in' ? now.me : undefined
   const theme = (name: 'light' | 'dark' | 'system') => ({
@@ -124,7 +124,7 @@ function cardById(text: string): Command[] {
     void client.cards
       .getFlat({ id })
       .then(({ projectId }) => navigate({ name: 'card', projectId, cardId: id }))
-      .catch(complain)
+      .catch(showError)
   return [{ label: `Card ${id}`, aside: 'card', run }]
 }
 

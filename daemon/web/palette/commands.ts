@@ -31,7 +31,7 @@ export function useCommands(provide: () => readonly Command[], of: readonly unkn
 }
 
 /** Hears Ctrl-K and Cmd-K everywhere. */
-export function hearPaletteKey(): () => void {
+export function listenForPaletteKey(): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
     event.preventDefault()

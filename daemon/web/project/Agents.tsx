@@ -1,4 +1,4 @@
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
@@ -91,7 +91,7 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
       mode: mode || null,
       effort: effort || null,
     })
-    say('Saved. It holds for agents that start from now on.')
+    showMessage('Saved. It holds for agents that start from now on.')
   }
   const offered = known.agents.map(({ id, name, installed }) => ({
     id,
@@ -145,7 +145,7 @@ function Approvals({ project, onChange }: SectionProps) {
   const save = async () => {
     const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
     onChange(await client.projects.update({ id: project.id, approvalPolicy }))
-    say('Saved: how questions of agents are answered.')
+    showMessage('Saved: how questions of agents are answered.')
   }
   return (
     <div className="panel">
@@ -195,7 +195,7 @@ function UsageLimits({ project, onChange, known }: WithKnown) {
     setValues(before => ({ ...before, next: before.next.toSpliced(at, 1, ...(entry ? [entry] : [])) }))
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, usageLimits: values }))
-    say('Saved: what happens at a usage limit.')
+    showMessage('Saved: what happens at a usage limit.')
   }
   return (
     <div className="panel">

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -78,12 +78,12 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
     const credentialId = isUsed ? null : id
     await client.credentials.choose({ projectId: project.id, credentialId })
     onChange({ ...project, credentialId })
-    say(isUsed ? 'The project uses no credential of yours now.' : `Agents of the project use ${name} now.`)
+    showMessage(isUsed ? 'The project uses no credential of yours now.' : `Agents of the project use ${name} now.`)
   }
   const verify = async () => {
     const { valid, detail } = await client.credentials.verify({ id })
     if (!valid) throw new Error(`${name} is not good${detail ? `: ${detail}` : '.'}`)
-    say(`${name} is good.`)
+    showMessage(`${name} is good.`)
   }
   const remove = () =>
     confirm({

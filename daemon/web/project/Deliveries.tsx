@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -26,7 +26,7 @@ export function Deliveries({ webhook, maySend, onClose }: { webhook: Webhook; ma
   }
   usePoll(true, list.value?.items.some(({ status }) => status === 'pending') ? 700 : 5000, list.reload)
   const redeliver = async (deliveryId: string) => {
-    await client.webhooks.redeliver({ ...place, deliveryId }).catch(complain)
+    await client.webhooks.redeliver({ ...place, deliveryId }).catch(showError)
     await list.reload()
   }
   return (

@@ -1,5 +1,5 @@
 import { client } from '../app/session.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import type { EditProps } from '../ui/Rows.tsx'
@@ -35,7 +35,7 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
     }
     if (credential) await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null })
     else await client.credentials.create({ ...changed, provider, ...(baseUrl !== '' && { baseUrl }) })
-    say(`${name} is saved. Check it, then use it here.`)
+    showMessage(`${name} is saved. Check it, then use it here.`)
     await onSaved()
   }
   const kept = credential && credential.kind === 'api_key' ? 'Left empty, the key stays as it is.' : undefined

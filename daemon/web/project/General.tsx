@@ -1,4 +1,4 @@
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { loadProjects, projects } from '../app/projects.ts'
 import { navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -51,7 +51,7 @@ function Identity({ project, onChange }: SectionProps) {
   const save = async () => {
     const { organizationId, ...rest } = values
     onChange(await client.projects.update({ id: project.id, ...rest, organizationId: organizationId || null }))
-    say('The project is saved.')
+    showMessage('The project is saved.')
   }
   const offered = (organizations.value ?? []).map(({ id, name }) => [id, name] as const)
   return (
@@ -117,8 +117,8 @@ function Deletion({ project }: SectionProps) {
       run: async () => {
         await client.projects.delete({ id: project.id })
         navigate({ name: 'home' }, { replace: true })
-        say(`${project.name} is deleted.`)
-        loadProjects().catch(complain)
+        showMessage(`${project.name} is deleted.`)
+        loadProjects().catch(showError)
       },
     })
   }

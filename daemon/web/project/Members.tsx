@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { complain, say } from '../app/messages.ts'
+import { showError, showMessage } from '../app/messages.ts'
 import { loadProjects } from '../app/projects.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -77,7 +77,7 @@ function Add({
   const add = async () => {
     const made = await client.members.add({ id: project.id, ...values })
     if (made.pending) onInvited(made)
-    else say(`${made.email} is a member now.`)
+    else showMessage(`${made.email} is a member now.`)
     setValues({ email: '', role: values.role })
     await onAdded()
   }
@@ -111,7 +111,7 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
         await client.members.remove(place)
         if (!isMe) return reload()
         navigate({ name: 'home' })
-        loadProjects().catch(complain)
+        loadProjects().catch(showError)
       },
     })
   return (
@@ -131,7 +131,7 @@ function MemberRow({ project, me, mayManage, member, reload }: SectionProps & { 
             void client.members
               .update({ ...place, role: target.value as Role })
               .then(reload)
-              .catch(complain)
+              .catch(showError)
           }
         >
           {roles.map(([role]) => (

@@ -1,4 +1,4 @@
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
@@ -49,7 +49,7 @@ export function Sandbox({ project, onChange }: SectionProps) {
   const { values, bind } = useFields(fieldsOf(project.sandbox))
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, sandbox: settingsOf(values) }))
-    say('Saved. It holds from the next start of an agent on.')
+    showMessage('Saved. It holds from the next start of an agent on.')
   }
   return (
     <div className="panel">

@@ -1,4 +1,4 @@
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { Choice, useFields } from '../ui/Inputs.tsx'
@@ -14,7 +14,7 @@ export function Silence({ project, onChange }: SectionProps) {
   const { values, bind } = useFields({ onSilence: project.onSilence })
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, ...values }))
-    say('Saved: what happens when an agent says nothing.')
+    showMessage('Saved: what happens when an agent says nothing.')
   }
   return (
     <div className="panel">

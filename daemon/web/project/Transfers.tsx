@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { announce, complain, say } from '../app/messages.ts'
+import { announce, showError, showMessage } from '../app/messages.ts'
 import { loadProjects } from '../app/projects.ts'
 import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -28,7 +28,7 @@ export function TransfersSection(props: SectionProps) {
 function Export({ project }: SectionProps) {
   const download = async () => {
     saveFile(await client.transfers.exportProject({ id: project.id }))
-    say('The export is there.')
+    showMessage('The export is there.')
   }
   return (
     <div className="panel">
@@ -92,7 +92,7 @@ function Import({ project }: SectionProps) {
     setTried(undefined)
     setMade(report)
     announce('The import is done.')
-    loadProjects().catch(complain)
+    loadProjects().catch(showError)
   }
   return (
     <div className="panel">

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -146,7 +146,7 @@ function Edit({
     const sent = { ...values, events: [...values.events], description: values.description || null }
     if (webhook) {
       await client.webhooks.update({ projectId: project.id, webhookId: webhook.id, ...sent })
-      say('The webhook is saved.')
+      showMessage('The webhook is saved.')
     } else onSecret((await client.webhooks.create({ projectId: project.id, ...sent })).secret)
     await onSaved()
   }

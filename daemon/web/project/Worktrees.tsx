@@ -1,7 +1,7 @@
 import { Fragment } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
@@ -65,7 +65,7 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
   const { settings, version, agreed, problem } = file
   const agree = async () => {
     if (version !== null) onChange(await client.projects.agreeToBoardFile({ id, version }))
-    say('Agreed. It holds from the next start of an agent on.')
+    showMessage('Agreed. It holds from the next start of an agent on.')
   }
   const withdraw = async () => {
     await client.projects.withdrawAgreement({ id })
@@ -163,7 +163,7 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
   const save = async () => {
     onChange(await client.projects.update({ id: project.id, worktree: settingsOf(values) }))
     onSaved()
-    say('Saved. It holds from the next start of an agent on.')
+    showMessage('Saved. It holds from the next start of an agent on.')
   }
   const file = found.boardFile?.agreed ? found.boardFile.settings : null
   /** What a text or number is called, and what holds where its field is empty. */

@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom'
 import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
 import { announce } from '../app/messages.ts'
 import { DiffBlock, rowsPerBlock } from './DiffBlock.tsx'
-import type { Lines } from './draftKeeper.ts'
+import type { Lines } from './reviewDraft.ts'
 import { isChosen, lineAt, linesOf, rowsOf, type Chosen, type Notes, type Row, type Side } from './rows.ts'
 
 interface DiffTableProps {

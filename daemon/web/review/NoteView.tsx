@@ -2,13 +2,13 @@ import { useContext, useEffect, useRef, useState, createContext } from 'react'
 import { Button } from '../ui/Button.tsx'
 import { Time } from '../ui/Time.tsx'
 import { useStore } from '../app/store.ts'
-import type { DraftComment, DraftKeeper, Lines, OpenForm } from './draftKeeper.ts'
+import type { DraftComment, ReviewDraft, Lines, OpenForm } from './reviewDraft.ts'
 import { Visible } from './lineParts.tsx'
 import type { Review, ReviewComment } from './reviewStore.ts'
 import type { Note } from './rows.ts'
 
 /** The draft that comments go to. */
-export const DraftContext = createContext<DraftKeeper | undefined>(undefined)
+export const DraftContext = createContext<ReviewDraft | undefined>(undefined)
 
 /** What stands below a line: a comment of an earlier review, one of the draft, or one that is being written. */
 export function NoteView({ note }: { note: Note }) {

@@ -1,6 +1,6 @@
 import { useContext, useState } from 'react'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -18,7 +18,7 @@ const sent: Record<Verdict, string> = {
 /** The end of a review: what one says of the whole, and what becomes of it. */
 export function SendForm({ review, card }: { review: ReviewStore; card: CardDetail }) {
   const draft = useContext(DraftContext)!
-  const { body, comments, keeping, reason } = useStore(draft.state)
+  const { body, comments, saveState, reason } = useStore(draft.state)
   const [verdict, setVerdict] = useState<Verdict>('request_changes')
   const submits: Record<Verdict, string> = {
     request_changes: 'Request changes: the agent works',
@@ -41,11 +41,11 @@ export function SendForm({ review, card }: { review: ReviewStore; card: CardDeta
         submit={submits[verdict]}
         onSubmit={async () => {
           await review.send(verdict)
-          say(sent[verdict])
+          showMessage(sent[verdict])
         }}
       >
         <Drafted />
-        <Field label="Summary" hint={words(keeping, comments.length, reason)}>
+        <Field label="Summary" hint={words(saveState, comments.length, reason)}>
           {props => (
             <textarea {...props} rows={4} value={body} onChange={({ target }) => draft.setBody(target.value)} />
           )}
@@ -105,11 +105,11 @@ function Drafted() {
 
 const names: Record<Verdict, string> = { request_changes: 'Request changes', comment: 'Comment', approve: 'Approve' }
 
-const words = (keeping: string, comments: number, reason: string | undefined): string =>
+const words = (saveState: string, comments: number, reason: string | undefined): string =>
   `${comments} ${comments === 1 ? 'comment' : 'comments'} in your draft. ${
-    keeping === 'kept'
+    saveState === 'saved'
       ? 'It is kept on the server.'
-      : keeping === 'failed'
+      : saveState === 'failed'
         ? `It is not kept: ${reason}`
         : 'Keeping it…'
   }`

@@ -5,15 +5,15 @@ import type { Token } from './highlight.ts'
 
 const maxCompared = 1000
 const maxShown = 4000
-/** Characters that nobody sees, or that change how others are seen. */
-const hidden =
+/** Control, zero-width and bidirectional characters. */
+const invisible =
   /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/
-const hiddenRuns = new RegExp(`(${hidden.source})`)
+const invisibleRuns = new RegExp(`(${invisible.source})`)
 
-/** Text from outside, with its control characters and those of directions named. */
+/** Text from outside, in which each invisible character is shown by its code point. */
 export function Visible({ text }: { text: string }): ReactNode {
-  if (!hidden.test(text)) return text
-  return text.split(hiddenRuns).map((part, at) =>
+  if (!invisible.test(text)) return text
+  return text.split(invisibleRuns).map((part, at) =>
     at % 2 === 0 ? (
       part
     ) : (
@@ -26,7 +26,7 @@ export function Visible({ text }: { text: string }): ReactNode {
 
 const nameOf = (character: string): string => `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
 
-/** Which characters of a line are not in the one that it stands for: from, to. Undefined where the two have too little in common. */
+/** The ranges [from, to) of a line that differ from the line it replaces or is replaced by; undefined where less than a quarter is the same. */
 function changedRanges({ kind, text, pair }: DiffLine): [number, number][] | undefined {
   if (!pair || text.length > maxCompared || pair.text.length > maxCompared) return undefined
   const [before, after] = kind === 'removed' ? [text, pair.text] : [pair.text, text]
@@ -45,7 +45,10 @@ function changedRanges({ kind, text, pair }: DiffLine): [number, number][] | und
 /** A line in its colours, with what changed in it marked. */
 export function lineParts(line: DiffLine, tokens: readonly Token[] | undefined): ReactNode {
   const text = line.text.length > maxShown ? line.text.slice(0, maxShown) : line.text
-  const parts = cut(tokens && text === line.text ? tokens : [{ text, className: undefined }], changedRanges(line) ?? [])
+  const parts = splitAtRanges(
+    tokens && text === line.text ? tokens : [{ text, className: undefined }],
+    changedRanges(line) ?? [],
+  )
   return (
     <>
       {parts.map(({ text: part, className, isChanged }, at) => {
@@ -74,7 +77,7 @@ interface Part extends Token {
   isChanged: boolean
 }
 
-function cut(tokens: readonly Token[], ranges: readonly [number, number][]): Part[] {
+function splitAtRanges(tokens: readonly Token[], ranges: readonly [number, number][]): Part[] {
   const parts: Part[] = []
   let at = 0
   let range = 0

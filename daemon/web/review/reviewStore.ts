@@ -6,7 +6,7 @@ import type { Output } from '../../../src/contract/route.ts'
 import { follow } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
-import { DraftKeeper } from './draftKeeper.ts'
+import { ReviewDraft } from './reviewDraft.ts'
 
 export type Review = Output<Contract['reviews']['list']>[number]
 export type ReviewComment = Review['comments'][number]
@@ -32,13 +32,13 @@ interface ReviewState {
 /** What is reviewed, what was said of it, and what one is about to say. */
 export class ReviewStore {
   readonly state = new Store<ReviewState>({ isReading: true })
-  readonly draft: DraftKeeper
+  readonly draft: ReviewDraft
   readonly place: CardPlace
   #turn = 0
 
   constructor(place: CardPlace) {
     this.place = place
-    this.draft = new DraftKeeper(place)
+    this.draft = new ReviewDraft(place)
   }
 
   /** Follows the reviews of the card. @param mayWrite whether one may have a draft. @returns ends it */

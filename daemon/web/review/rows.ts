@@ -1,5 +1,5 @@
 import type { DiffFile, DiffLine } from '../../../src/boardModel/diffFiles.ts'
-import type { DraftComment, Lines, OpenForm } from './draftKeeper.ts'
+import type { DraftComment, Lines, OpenForm } from './reviewDraft.ts'
 import type { Review, ReviewComment } from './reviewStore.ts'
 
 /** A row of a file's table: a line, or side by side the two that stand for each other. */

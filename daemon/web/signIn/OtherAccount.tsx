@@ -1,4 +1,4 @@
-import { enter, stay, type Arrival, type Me } from '../app/session.ts'
+import { signInWith, keepAccount, type Arrival, type Me } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { useTitle } from '../ui/Page.tsx'
 
@@ -15,8 +15,8 @@ export function OtherAccount({ me, other }: { me: Me; other: Arrival }) {
           stay who you are.
         </p>
         <div className="buttons">
-          <Button onClick={() => enter(other.token, false)}>Go on as {brought}</Button>
-          <Button isMain onClick={() => stay(me, other)}>
+          <Button onClick={() => signInWith(other.token, false)}>Go on as {brought}</Button>
+          <Button isMain onClick={() => keepAccount(me, other)}>
             Stay {present}
           </Button>
         </div>

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { goToProvider } from '../app/arrival.ts'
 import { useLoad } from '../app/load.ts'
 import { navigate, useRoute } from '../app/router.ts'
-import { client, enter, type AuthStatus } from '../app/session.ts'
+import { client, signInWith, type AuthStatus } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Await, useTitle } from '../ui/Page.tsx'
@@ -22,7 +22,7 @@ export function SignIn({ status, reason }: { status: AuthStatus; reason?: string
             {reason}
           </p>
         )}
-        {status.hasUsers ? <Ways status={status} /> : <SetUp onDone={enter} />}
+        {status.hasUsers ? <Ways status={status} /> : <SetUp onDone={signInWith} />}
       </main>
     </div>
   )
@@ -35,7 +35,7 @@ export function SignInAgain() {
     <Dialog title="Your sign-in has ended">
       <p>Sign in again to go on. What you typed is still there.</p>
       <Await of={status}>
-        {known => (known.hasUsers ? <Ways status={known} isAgain /> : <SetUp onDone={enter} />)}
+        {known => (known.hasUsers ? <Ways status={known} isAgain /> : <SetUp onDone={signInWith} />)}
       </Await>
     </Dialog>
   )
@@ -48,12 +48,12 @@ function Ways({ status, isAgain = false }: { status: AuthStatus; isAgain?: boole
   const mayRegister = !isAgain && (status.registrationEnabled || invitation !== undefined)
   const registered = async (token: string, isKept: boolean) => {
     if (invitation !== undefined) navigate({ name: 'home' }, { replace: true })
-    await enter(token, isKept)
+    await signInWith(token, isKept)
   }
   return (
     <>
       {invitation !== undefined && <p>You are invited to a project. Make an account, or sign in, to accept.</p>}
-      {isNew && mayRegister ? <Register invitation={invitation} onDone={registered} /> : <Login onDone={enter} />}
+      {isNew && mayRegister ? <Register invitation={invitation} onDone={registered} /> : <Login onDone={signInWith} />}
       {mayRegister && (
         <Button isPlain onClick={() => setNew(!isNew)}>
           {isNew ? 'I have an account: sign in' : 'Make an account'}

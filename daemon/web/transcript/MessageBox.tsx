@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import type { Attachment } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
 import { useDraft } from '../ui/draft.ts'
@@ -41,7 +41,7 @@ export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, on
       setText('')
       setGiven([])
     } catch (error) {
-      complain(error)
+      showError(error)
     } finally {
       setSending(false)
       area.current?.focus()
@@ -49,7 +49,7 @@ export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, on
   }
   const add = async (files: Iterable<File>) => {
     for (const file of files)
-      await onFile?.(file).then(attachment => setGiven(before => [...before, attachment]), complain)
+      await onFile?.(file).then(attachment => setGiven(before => [...before, attachment]), showError)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || completion.onKeyDown(event)) return

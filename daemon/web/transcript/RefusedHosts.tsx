@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import type { Session } from '../../../src/boardModel/openedCard.ts'
 import { allowsHost, authority, parseNetworkHost } from '../../../src/contract/networkHosts.ts'
-import { say } from '../app/messages.ts'
+import { showMessage } from '../app/messages.ts'
 import { loadProjects, useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
@@ -27,7 +27,7 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
     hasAllowed.current = true
     await client.projects.update({ id: projectId, sandbox: { addHosts: [entry] } })
     await loadProjects()
-    say(`Allowed ${entry} for this project. It holds from the next start of an agent on.`)
+    showMessage(`Allowed ${entry} for this project. It holds from the next start of an agent on.`)
   }
   return (
     <div className="notice refused" role="status">

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
 import type { Message, OpenedCard, Session } from '../../../src/boardModel/openedCard.ts'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
@@ -151,7 +151,7 @@ function Older({
     setFailed(false)
     await onOlder().catch((error: unknown) => {
       setFailed(true)
-      complain(error)
+      showError(error)
     })
   }
   useEffect(() => {

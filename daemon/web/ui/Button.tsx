@@ -1,5 +1,5 @@
 import { useState, type ButtonHTMLAttributes, type ReactNode } from 'react'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 import { Icon, type IconName } from './Icon.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onClick'> {
@@ -39,7 +39,7 @@ export function Button({
     try {
       await work
     } catch (error) {
-      complain(error)
+      showError(error)
     } finally {
       setBusy(false)
     }

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
 import { Button } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
-import { complain } from '../app/messages.ts'
+import { showError } from '../app/messages.ts'
 
 /** One line of a menu; `separator` draws a line above it. */
 export interface MenuItem {
@@ -103,7 +103,7 @@ function MenuList({ id, label, items, root, onClose, onLeave }: MenuListProps) {
           disabled={item.isDisabled}
           onClick={() => {
             onClose()
-            void Promise.resolve(item.run()).catch(complain)
+            void Promise.resolve(item.run()).catch(showError)
           }}
         >
           <span>{item.label}</span>

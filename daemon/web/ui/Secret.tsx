@@ -1,5 +1,5 @@
 import { useRef } from 'react'
-import { announce, say } from '../app/messages.ts'
+import { announce, showMessage } from '../app/messages.ts'
 import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
 import { Field } from './Field.tsx'
@@ -18,7 +18,7 @@ export function Secret({ label, value, hint }: SecretProps) {
   const copy = async () => {
     await copyText(value, input.current!)
     announce('Copied.')
-    say(`${label}: copied`)
+    showMessage(`${label}: copied`)
   }
   return (
     <Field label={label} hint={hint}>

@@ -1,11 +1,11 @@
-import { dismiss, spoken, toasts } from '../app/messages.ts'
+import { dismiss, liveText, toasts } from '../app/messages.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from './Button.tsx'
 
 /** Shows the messages, and has the live region of the page. */
 export function Toasts() {
   const shown = useStore(toasts)
-  const text = useStore(spoken)
+  const text = useStore(liveText)
   return (
     <>
       <div className="visually-hidden spoken" role="status" aria-live="polite">

@@ -136,7 +136,7 @@ export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
 }
 
 /** Makes a folder for the PATH in which the agent has the name by which the board starts it. `prefix` is a command that runs it. */
-export function linkProgram(folder: string, { id, file }: RealAgent, prefix: readonly string[] = []): string {
+export function writeAgentScript(folder: string, { id, file }: RealAgent, prefix: readonly string[] = []): string {
   const name = builtIn.find(each => each.id === id)!.command[0]!
   mkdirSync(folder, { recursive: true })
   const words = [...prefix, join(modules, file)]
@@ -146,7 +146,7 @@ export function linkProgram(folder: string, { id, file }: RealAgent, prefix: rea
 }
 
 /** Makes such a folder with a link, as npm does. */
-export function linkPlainly(folder: string, { id, file }: RealAgent): string {
+export function linkAgent(folder: string, { id, file }: RealAgent): string {
   mkdirSync(folder, { recursive: true })
   symlinkSync(join(modules, file), join(folder, builtIn.find(each => each.id === id)!.command[0]!))
   return [folder, dirname(process.execPath), process.env.PATH].join(':')

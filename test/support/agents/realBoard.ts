@@ -8,7 +8,7 @@ import { processesWith } from '../processes/trees.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { makeRepository, type Card } from './agentBoard.ts'
 import { traceNetwork } from './networkTrace.ts'
-import { linkPlainly, linkProgram, type RealAgent } from './realAgents.ts'
+import { linkAgent, writeAgentScript, type RealAgent } from './realAgents.ts'
 
 /** The built program as a server with one real agent on its PATH, whose account is set up for a model server of the tests. */
 export interface RealBoard {
@@ -34,8 +34,8 @@ export interface RealBoard {
   approveAll(cardId: string): Promise<Ended>
   /** Waits until nothing of an agent runs any more. */
   untilNoneRuns(): Promise<void>
-  /** What the agent and all that it started looked for beyond this machine. */
-  foreign(): string[]
+  /** Names and addresses beyond this machine that the agent, or a process of it, asked for. */
+  foreignConnections(): string[]
   close(): Promise<void>
 }
 
@@ -48,11 +48,11 @@ export interface Ended {
 /** How long a turn may take with a program of 200 MB that starts on a busy machine. */
 const turnMs = 240_000
 
-/** @param isWalledIn runs the agent in the sandbox, where it cannot be traced */
+/** @param isSandboxed runs the agent in the sandbox, where its connections cannot be traced */
 export async function startRealBoard(
   agent: RealAgent,
   env: Record<string, string> = {},
-  isWalledIn = process.env.BOARD_TEST_SANDBOX === 'on',
+  isSandboxed = process.env.BOARD_TEST_SANDBOX === 'on',
 ): Promise<RealBoard> {
   const root = mkdtempSync(join(tmpdir(), `board-${agent.id}-`))
   const [dataDir, home] = [join(root, 'data'), join(root, 'home')]
@@ -61,8 +61,8 @@ export async function startRealBoard(
   const key = `sk-of-the-account-of-${agent.id}-0123456789`
   const trace = traceNetwork(join(root, 'trace'))
   const board = boardProcess(dataDir, {
-    PATH: isWalledIn ? linkPlainly(join(root, 'bin'), agent) : linkProgram(join(root, 'bin'), agent, trace.prefix),
-    BOARD_SANDBOX: isWalledIn ? 'require' : 'off',
+    PATH: isSandboxed ? linkAgent(join(root, 'bin'), agent) : writeAgentScript(join(root, 'bin'), agent, trace.prefix),
+    BOARD_SANDBOX: isSandboxed ? 'require' : 'off',
     HOME: home,
     ...agent.account(model.url, key),
     ...env,
@@ -133,7 +133,7 @@ export async function startRealBoard(
     untilNoneRuns: async () => {
       await eventually('the end of every process', () => processesWith(dataDir).every(pid => pid === board.pid), 20_000)
     },
-    foreign: trace.foreign,
+    foreignConnections: trace.foreign,
     close: async () => {
       await clearAway(board, root)
       await model.close()

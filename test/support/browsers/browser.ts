@@ -13,7 +13,7 @@ export interface Visitor {
   /** What no page may do: errors on the console, violations of its policy, requests elsewhere, failures of the server. */
   problems: string[]
   /** What axe-core finds wrong, a line each, in the page as it stands. */
-  barriers(): Promise<string[]>
+  axeViolations(): Promise<string[]>
   /** Waits until all that the page asked for has come and is drawn: what is drawn then stays, and can be measured and pressed. */
   settled(): Promise<void>
 }
@@ -61,7 +61,7 @@ export function visitors(): (board: Visited, options?: VisitOptions) => Promise<
     const page = await context.newPage()
     const problems: string[] = []
     watch(page, { own: new URL(board.url).origin, elsewhere: elsewhere && new URL(elsewhere).origin }, problems)
-    const visitor: Visitor = { page, problems, barriers: () => barriersOf(page), settled: settledOf(page) }
+    const visitor: Visitor = { page, problems, axeViolations: () => axeViolationsOf(page), settled: settledOf(page) }
     open.push({ visitor, close: () => context.close() })
     const from = isStranger ? at : `#/ticket/${await ticketOf(board)}${at.slice(1)}`
     await page.goto(`${board.url}/${from}`)
@@ -97,7 +97,7 @@ function watch(page: Page, { own, elsewhere }: { own: string; elsewhere?: string
 }
 
 /** Holds back what is asked of a route from now on. @returns lets it through */
-export async function holdBack(page: Page, route: string): Promise<() => void> {
+export async function holdRequests(page: Page, route: string): Promise<() => void> {
   let answer!: () => void
   const told = new Promise<void>(resolve => (answer = resolve))
   await page.route(route, async each => {
@@ -143,7 +143,7 @@ function settledOf(page: Page): () => Promise<void> {
 const drawn = `new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => document.body.textContent.includes('Loading…'))`
 
-async function barriersOf(page: Page): Promise<string[]> {
+async function axeViolationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run({

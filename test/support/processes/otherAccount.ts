@@ -4,18 +4,18 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { inNamespaces } from './bubblewrap.ts'
 
-/** An account that is not the one of these tests. */
+/** The user and group id of `nobody`. */
 const nobody = 65_534
-export const canBeOthers = process.platform === 'linux' && process.getuid?.() === 0
+export const canSwitchAccount = process.platform === 'linux' && process.getuid?.() === 0
 
 /** Whether there can be a process of another account; says why not where there cannot. */
 export function hasOtherAccount(): boolean {
-  if (!canBeOthers) console.log('Skipped: only root can start a process under another account, on Linux.')
-  return canBeOthers
+  if (!canSwitchAccount) console.log('Skipped: only root can start a process under another account, on Linux.')
+  return canSwitchAccount
 }
 
-/** A request as it goes over the wire. `leaves`: the client is gone as soon as it has sent it. */
-export interface Asked {
+/** A request as it goes over the wire. `leaves`: the client disconnects as soon as it has sent it. */
+export interface RawRequest {
   method?: string
   path: string
   headers?: Record<string, string>
@@ -26,7 +26,7 @@ export interface Asked {
   localPort?: number
   leaves?: boolean
 }
-export interface Answered {
+export interface RawResponse {
   status: number
   body: any
   /** What stood behind the head, a byte a character. */
@@ -36,11 +36,11 @@ export interface Answered {
 const source = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.url), 'utf8')
 
 /** Sends requests from a process of another account, of the tests' own, or of that in a sandbox on the machine's network. */
-export async function askAs(
+export async function requestAs(
   account: 'other' | 'own' | 'sandboxed',
   url: string,
-  requests: readonly Asked[],
-): Promise<Answered[]> {
+  requests: readonly RawRequest[],
+): Promise<RawResponse[]> {
   const client = [process.execPath, '--input-type=module', '-e', source]
   const [program, ...args] =
     account === 'sandboxed' ? inNamespaces(['--unshare-user', '--unshare-pid'], client) : client
@@ -66,7 +66,7 @@ export async function askAs(
   return (JSON.parse(printed) as string[]).map(toAnswer)
 }
 
-function bytesOf({ method = 'GET', path, headers = {}, body, raw }: Asked, port: number): string {
+function bytesOf({ method = 'GET', path, headers = {}, body, raw }: RawRequest, port: number): string {
   const content = body === undefined ? '' : JSON.stringify(body)
   const all = {
     host: `localhost:${port}`,
@@ -78,7 +78,7 @@ function bytesOf({ method = 'GET', path, headers = {}, body, raw }: Asked, port:
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${raw ?? content}`
 }
 
-function toAnswer(answer: string): Answered {
+function toAnswer(answer: string): RawResponse {
   const [head, ...rest] = answer.split('\r\n\r\n')
   const text = rest.join('\r\n\r\n')
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head!)?.[1] ?? 0), body: parse(text), rest: text }

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 
 const inMemory = '/dev/shm'
 const minFreeBytes = 4 * 1024 ** 3
-/** Longer than any test takes, for a run in another container has a pid of its own counting. */
-const restingMs = 60 * 60_000
+/** Longer than any test takes: a run in another container cannot be told by its pid. */
+const minIdleMs = 60 * 60_000
 
 /** Gives all tests one folder for theirs, and removes it with all that they leave. It is in memory where it can be: on a disk that others use too, every commit of a server waits for theirs. */
 export default (): (() => void) => {
   for (const place of new Set([inMemory, tmpdir()])) sweep(place)
   const onDisk = process.env.BOARD_TEST_ON_DISK === '1'
-  const folder = (!onDisk && hasRoom() && scratch(inMemory)) || newFolder(tmpdir())
+  const folder = (!onDisk && hasRoom() && tryFolder(inMemory)) || newFolder(tmpdir())
   process.env.TMPDIR = folder
   return () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -28,7 +28,7 @@ function sweep(place: string): void {
     const owner = /^board-tests-(?:(\d+)-)?\w{6}$/.exec(name)
     const path = join(place, name)
     try {
-      if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > restingMs)
+      if (owner && !(owner[1] && isAlive(Number(owner[1]))) && Date.now() - statSync(path).mtimeMs > minIdleMs)
         rmSync(path, { recursive: true, force: true })
     } catch {
       /* Another account's, or swept by another run. */
@@ -62,7 +62,7 @@ function hasRoom(): boolean {
 }
 
 /** A new folder there, or undefined where no files can be made, or no programs run. */
-function scratch(place: string): string | undefined {
+function tryFolder(place: string): string | undefined {
   let folder: string | undefined
   try {
     folder = newFolder(place)

@@ -12,7 +12,7 @@ import { undeclaredAnswers, type Refusal } from '../contract/declared.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { provideDatabase } from './migratedDatabase.ts'
-import { patientClient, patientReply } from './patience.ts'
+import { retryingClient, retryRefusedWrite } from './writeRetry.ts'
 
 /** How servers of tests keep agents apart unless a test says so itself: BOARD_TEST_SANDBOX=on has all of them in the sandbox. */
 export const testSandbox = process.env.BOARD_TEST_SANDBOX === 'on' ? 'require' : 'off'
@@ -79,7 +79,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
   const token = server.app.identity.localToken
   const as: TestBoard['as'] = other =>
     shared
-      ? patientClient(createClient({ url: server.url, token: other }))
+      ? retryingClient(createClient({ url: server.url, token: other }))
       : createClient({ url: server.url, token: other })
   const refusals: Refusal[] = []
   const send: TestBoard['request'] = async (method, path, options) => {
@@ -98,7 +98,7 @@ export async function startBoard(config: Partial<ServerConfig> = {}): Promise<Te
     server,
     client: as(token),
     as,
-    request: shared ? (...asked) => patientReply(() => send(...asked)) : send,
+    request: shared ? (...asked) => retryRefusedWrite(() => send(...asked)) : send,
     folder: name => {
       const folder = join(root, name)
       mkdirSync(folder, { recursive: true })

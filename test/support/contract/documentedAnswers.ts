@@ -3,16 +3,16 @@ import type { OpenApiDocument, Operation } from '../../../daemon/documents/opena
 import type { Reply, TestBoard } from '../servers/testBoard.ts'
 import type { Row } from './examples.ts'
 
-/** What the OpenAPI document, as a client reads it, promises of each row. */
-export interface Promises {
+/** What the OpenAPI document, as a client reads it, says that each route answers. */
+export interface DocumentedAnswers {
   operationOf(row: Row): Operation
   offers(row: Row, header: 'If-Match' | 'Idempotency-Key'): boolean
   codesOf(row: Row, status: number): string[]
-  /** Expects a raw answer to be the promised one of its status. */
-  expectRaw(row: Row, reply: Pick<Reply, 'status' | 'headers' | 'text'>): void
+  /** Expects an answer to have the content type that the document gives for its status. */
+  expectDocumented(row: Row, reply: Pick<Reply, 'status' | 'headers' | 'text'>): void
 }
 
-export async function readPromises(board: TestBoard): Promise<Promises> {
+export async function readDocumentedAnswers(board: TestBoard): Promise<DocumentedAnswers> {
   const document = (await board.request('GET', '/api/openapi.json', { token: null })).body as OpenApiDocument
   const operationOf = ({ route }: Row): Operation => document.paths[route.path]![route.method.toLowerCase()]!
   return {
@@ -20,7 +20,7 @@ export async function readPromises(board: TestBoard): Promise<Promises> {
     offers: (row, header) =>
       operationOf(row).parameters.some(({ name, in: place }) => place === 'header' && name === header),
     codesOf: (row, status) => operationOf(row).responses[status]?.description.split(', ') ?? [],
-    expectRaw: (row, { status, headers, text }) => {
+    expectDocumented: (row, { status, headers, text }) => {
       const promised = operationOf(row).responses[status]
       expect(promised, `${row.name} ${status}`).toBeDefined()
       const [type] = Object.keys(promised!.content ?? {})
@@ -33,7 +33,7 @@ export async function readPromises(board: TestBoard): Promise<Promises> {
 }
 
 /** How many answers a board keeps for an Idempotency-Key. */
-export const keptAnswers = async (board: TestBoard, key: string): Promise<number> =>
+export const countStoredAnswers = async (board: TestBoard, key: string): Promise<number> =>
   (await board.server.app.db.get<{ total: number }>('SELECT count(*) AS total FROM idempotent_answers WHERE key = ?', [
     key,
   ]))!.total

@@ -5,7 +5,7 @@ import { join } from 'node:path'
  * What sessions have left once none runs: mounts, sockets of their networks, folders of their files, locks of the repository. Empty
  * for nothing.
  */
-export function leftBehind(dataDir: string, repository: string, serverPid: number): string[] {
+export function findLeftovers(dataDir: string, repository: string, serverPid: number): string[] {
   const names = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).map(String) : [])
   const below = (folder: string): string[] =>
     existsSync(folder) ? readdirSync(folder, { recursive: true }).map(name => join(folder, String(name))) : []

@@ -3,21 +3,21 @@ import type { Client } from '../../../src/client/index.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 
 /** A libSQL server that has more to do than it manages within the time has a write refused before it is begun: it may be sent again. */
-const isUnbegun = (status: number, message = ''): boolean =>
+const isRefusedWrite = (status: number, message = ''): boolean =>
   status === 503 && message.startsWith('Too many writes wait')
-const againMs = 200
+const retryMs = 200
 
-/** Sends a request again until it is no longer refused unbegun. */
-export async function patientReply<R extends { status: number; body: any }>(send: () => Promise<R>): Promise<R> {
+/** Sends a request again as long as its write is refused before it has begun. */
+export async function retryRefusedWrite<R extends { status: number; body: any }>(send: () => Promise<R>): Promise<R> {
   for (;;) {
     const reply = await send()
-    if (!isUnbegun(reply.status, reply.body?.error?.message)) return reply
-    await delay(againMs)
+    if (!isRefusedWrite(reply.status, reply.body?.error?.message)) return reply
+    await delay(retryMs)
   }
 }
 
 /** A client each of whose calls does the same. */
-export const patientClient = (client: Client): Client =>
+export const retryingClient = (client: Client): Client =>
   new Proxy(client, {
     get: (_, resource) => {
       const calls = Reflect.get(client, resource) as Record<string, (...args: unknown[]) => unknown> | undefined
@@ -27,20 +27,20 @@ export const patientClient = (client: Client): Client =>
         new Proxy(calls, {
           get: (_target, name) =>
             typeof calls[name as string] === 'function'
-              ? (...args: unknown[]) => patiently(() => calls[name as string]!(...args))
+              ? (...args: unknown[]) => callWithRetry(() => calls[name as string]!(...args))
               : calls[name as string],
         })
       )
     },
   })
 
-function patiently(call: () => unknown): unknown {
+function callWithRetry(call: () => unknown): unknown {
   const result = call()
   return result instanceof Promise
     ? result.catch(async (error: unknown) => {
-        if (!(error instanceof ApiFailure && isUnbegun(error.status, error.message))) throw error
-        await delay(againMs)
-        return patiently(call)
+        if (!(error instanceof ApiFailure && isRefusedWrite(error.status, error.message))) throw error
+        await delay(retryMs)
+        return callWithRetry(call)
       })
     : result
 }

@@ -23,26 +23,26 @@ export interface DraftState {
   body: string
   comments: readonly DraftComment[]
   form?: OpenForm
-  keeping: 'kept' | 'changed' | 'failed'
-  /** Why it is not kept. */
+  saveState: 'saved' | 'changed' | 'failed'
+  /** Why saving failed. */
   reason?: string
-  /** What another window has kept meanwhile. */
+  /** The version that another window has saved meanwhile: a conflict. */
   other?: Draft
-  /** What the server has against comments. */
+  /** The server's errors, by comment. */
   refused: ReadonlyMap<DraftComment, string>
 }
 
 const delayMs = 400
 
 /**
- * One's own draft of a review. It is kept on the server a moment after each change, and until then, with the comment that is being
- * written, in the tab. What another window has kept meanwhile is not overwritten.
+ * One's own draft of a review. It is saved on the server 400 ms after the last change, and until then, with the comment that is being
+ * written, in sessionStorage. A version that another window has saved meanwhile is not overwritten.
  */
-export class DraftKeeper {
-  readonly state = new Store<DraftState>({ body: '', comments: [], keeping: 'kept', refused: new Map() })
+export class ReviewDraft {
+  readonly state = new Store<DraftState>({ body: '', comments: [], saveState: 'saved', refused: new Map() })
   readonly #place: { projectId: string; cardId: string }
   readonly #key: string
-  /** When the server's draft was written that this one goes on from. */
+  /** The version of the server's draft that this one is based on. */
   #updatedAt: string | null = null
   #timer: ReturnType<typeof setTimeout> | undefined
   #saving: Promise<void> = Promise.resolve()
@@ -52,17 +52,17 @@ export class DraftKeeper {
     this.#key = `board review ${place.projectId} ${place.cardId}`
   }
 
-  /** Reads the draft. @returns ends it; what is not kept yet is kept then */
+  /** Reads the draft. @returns ends it, and saves what is not saved yet */
   start(): () => void {
     void this.#read()
-    const look = () => {
-      if (!document.hidden && this.state.get().keeping === 'kept') void this.#look()
+    const refresh = () => {
+      if (!document.hidden && this.state.get().saveState === 'saved') void this.#refresh()
     }
-    document.addEventListener('visibilitychange', look)
-    addEventListener('focus', look)
+    document.addEventListener('visibilitychange', refresh)
+    addEventListener('focus', refresh)
     return () => {
-      document.removeEventListener('visibilitychange', look)
-      removeEventListener('focus', look)
+      document.removeEventListener('visibilitychange', refresh)
+      removeEventListener('focus', refresh)
       if (this.#timer !== undefined) void this.settle().catch(() => undefined)
     }
   }
@@ -80,12 +80,12 @@ export class DraftKeeper {
 
   readonly openLines = (lines: Lines): void => this.open(lines)
 
-  /** Takes over what is typed. It is kept in the tab, and drawn by the form itself. */
+  /** Notes what is typed into the form, without drawing it again. */
   type(body: string): void {
     const { form } = this.state.get()
     if (!form) return
     form.body = body
-    this.#keepHere()
+    this.#saveInTab()
   }
 
   /** Puts the comment that is being written into the draft. */
@@ -103,22 +103,22 @@ export class DraftKeeper {
 
   close(): void {
     this.#set({ form: undefined })
-    this.#keepHere()
+    this.#saveInTab()
   }
 
   remove(comment: DraftComment): void {
     this.#change({ comments: this.state.get().comments.filter(each => each !== comment) })
   }
 
-  /** Goes on with what another window has kept, together with what was written here if `joins`. */
-  takeOther(joins: boolean): void {
+  /** Resolves a conflict by the other window's version, merged with this one if `isMerged`. */
+  takeOther(isMerged: boolean): void {
     const { other, body, comments } = this.state.get()
     if (!other) return
     this.#updatedAt = other.updatedAt
-    this.#set({ other: undefined, keeping: 'kept', reason: undefined })
-    if (!joins) {
+    this.#set({ other: undefined, saveState: 'saved', reason: undefined })
+    if (!isMerged) {
       this.#set({ body: other.body, comments: other.comments })
-      return this.#keepHere()
+      return this.#saveInTab()
     }
     const texts = new Set(other.comments.map(each => JSON.stringify(each)))
     this.#change({
@@ -127,18 +127,18 @@ export class DraftKeeper {
     })
   }
 
-  /** Keeps all on the server now. @throws Error where another window has changed the draft */
+  /** Saves now. @throws Error where another window has changed the draft */
   async settle(): Promise<void> {
     this.add()
     if (this.#timer !== undefined) this.#saveSoon(0)
     await this.#saving
-    if (this.state.get().keeping === 'kept') await this.#look()
-    const { other, keeping, reason } = this.state.get()
+    if (this.state.get().saveState === 'saved') await this.#refresh()
+    const { other, saveState, reason } = this.state.get()
     if (other) throw new Error('Your draft was changed in another window. Say above which one you go on with.')
-    if (keeping === 'failed') throw new Error(reason)
+    if (saveState === 'failed') throw new Error(reason)
   }
 
-  /** Says at comments what the server has against them. */
+  /** Shows the server's errors at the comments that they are about. */
   refuse(details: readonly Detail[]): void {
     const { comments } = this.state.get()
     const refused = new Map<DraftComment, string>()
@@ -152,8 +152,8 @@ export class DraftKeeper {
   /** The draft is a review now. */
   sent(): void {
     this.#updatedAt = null
-    this.#set({ body: '', comments: [], keeping: 'kept', refused: new Map() })
-    this.#keepHere()
+    this.#set({ body: '', comments: [], saveState: 'saved', refused: new Map() })
+    this.#saveInTab()
   }
 
   async #read(): Promise<void> {
@@ -165,16 +165,16 @@ export class DraftKeeper {
     // A form that was opened before the answer came stays.
     this.#set({ body: draft.body, comments: draft.comments, form: this.state.get().form ?? here?.form })
     if (!here?.isChanged) return
-    this.#set({ body: here.body, comments: here.comments, keeping: 'changed' })
+    this.#set({ body: here.body, comments: here.comments, saveState: 'changed' })
     if (here.updatedAt === draft.updatedAt) this.#saveSoon(0)
     else this.#set({ other: draft })
   }
 
-  /** Takes over what another window has kept, where nothing was changed here. */
-  async #look(): Promise<void> {
+  /** Reads the draft again: another window's version replaces this one where nothing was changed here, else it is a conflict. */
+  async #refresh(): Promise<void> {
     const draft = await client.reviews.getDraft(this.#place).catch(() => undefined)
     if (!draft || draft.updatedAt === this.#updatedAt) return
-    if (this.state.get().keeping !== 'kept') return this.#set({ other: draft })
+    if (this.state.get().saveState !== 'saved') return this.#set({ other: draft })
     this.#updatedAt = draft.updatedAt
     this.#set({ body: draft.body, comments: draft.comments })
   }
@@ -184,8 +184,8 @@ export class DraftKeeper {
   }
 
   #change(change: Partial<DraftState>): void {
-    this.#set({ ...change, keeping: 'changed', refused: new Map() })
-    this.#keepHere()
+    this.#set({ ...change, saveState: 'changed', refused: new Map() })
+    this.#saveInTab()
     if (!this.state.get().other) this.#saveSoon(delayMs)
   }
 
@@ -208,16 +208,16 @@ export class DraftKeeper {
       const kept = await client.reviews.putDraft({ ...this.#place, body, comments: [...comments] })
       this.#updatedAt = kept.updatedAt
       const now = this.state.get()
-      if (now.body === body && now.comments === comments) this.#set({ keeping: 'kept', reason: undefined })
-      this.#keepHere()
+      if (now.body === body && now.comments === comments) this.#set({ saveState: 'saved', reason: undefined })
+      this.#saveInTab()
     } catch (error) {
-      this.#set({ keeping: 'failed', reason: reasonOf(error) })
+      this.#set({ saveState: 'failed', reason: reasonOf(error) })
     }
   }
 
-  #keepHere(): void {
-    const { body, comments, form, keeping } = this.state.get()
-    const isChanged = keeping !== 'kept'
+  #saveInTab(): void {
+    const { body, comments, form, saveState } = this.state.get()
+    const isChanged = saveState !== 'saved'
     if (!isChanged && !form) return sessionStorage.removeItem(this.#key)
     const kept: Kept = { body, comments: [...comments], form, isChanged, updatedAt: this.#updatedAt }
     sessionStorage.setItem(this.#key, JSON.stringify(kept))

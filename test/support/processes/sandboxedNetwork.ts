@@ -12,11 +12,11 @@ import {
 import { inNamespaces } from './bubblewrap.ts'
 import { environment, openStore } from './trees.ts'
 
-/** Names and the addresses that they have, each list one answer to a question, the last one for ever. */
-export type Names = Record<string, string[][]>
+/** Host names and their addresses, each list one answer to a question, the last one for ever. */
+export type NameServer = Record<string, string[][]>
 
 /** Sandboxes with a network, and an Internet of names whose public addresses are ports of this machine. */
-export interface Inside {
+export interface SandboxedNetworks {
   /** Which names were looked up. */
   lookups: string[]
   open(options: Partial<SandboxNetworkOptions>): SandboxNetwork
@@ -42,19 +42,19 @@ const client = readFileSync(new URL('../../fixtures/rawClient.mjs', import.meta.
 export const namespaces = ['--unshare-user', '--unshare-pid', '--unshare-net', '--disable-userns']
 /** The command that runs another one with a network of its own. */
 type Wall = (argv: string[]) => string[] | Promise<string[]>
-const inOwnNetwork: Wall = argv => inNamespaces(namespaces, argv)
+const unshareNetwork: Wall = argv => inNamespaces(namespaces, argv)
 
 /** @param internetPort where a connection to any name goes, on loopback */
-export async function openInside(
+export async function openSandboxedNetworks(
   base: Pick<SandboxNetworkOptions, 'boardUrl' | 'acceptForBoard'>,
-  names: Names,
+  names: NameServer,
   internetPort: number,
-): Promise<Inside> {
+): Promise<SandboxedNetworks> {
   const store = await openStore()
   const trees = createProcessTrees(store.db)
   const lookups: string[] = []
   const guarded = createGuardedConnect(fakeLookup(names, lookups), fakeDial(internetPort))
-  const run: Inside['run'] = async (network, argv, input = '', { wall = inOwnNetwork } = {}) => {
+  const run: SandboxedNetworks['run'] = async (network, argv, input = '', { wall = unshareNetwork } = {}) => {
     const child = await trees.spawn({
       command: await wall(network.wrap(argv)),
       cwd: '/',
@@ -96,7 +96,7 @@ export async function openInside(
 }
 
 const fakeLookup =
-  (names: Names, lookups: string[]): Lookup =>
+  (names: NameServer, lookups: string[]): Lookup =>
   (name, _, callback) => {
     lookups.push(name)
     const answers = names[name] ?? []

@@ -12,7 +12,7 @@ export interface Seen {
 type Answer = (seen: Seen, response: ServerResponse) => void
 
 /** A provider on loopback that stands in for all of them: it knows good keys, authorizes devices, and keeps what it was asked. */
-export interface FakeProvider {
+export interface FakeCredentialProvider {
   url: string
   seen: Seen[]
   /** Requests for a path, in order. */
@@ -32,7 +32,7 @@ const deviceCode = 'device-code-that-nobody-may-see'
 export const canaryDeviceCode = deviceCode
 
 /** @param errorStatus with which OAuth errors come: 400 by the standard, 200 from GitHub */
-export async function startProvider(errorStatus = 400): Promise<FakeProvider> {
+export async function startCredentialProvider(errorStatus = 400): Promise<FakeCredentialProvider> {
   const answers = new Map<string, Answer>()
   const server = createServer((request, response) => {
     let text = ''
@@ -57,7 +57,7 @@ export async function startProvider(errorStatus = 400): Promise<FakeProvider> {
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider: FakeProvider = {
+  const provider: FakeCredentialProvider = {
     url,
     seen: [],
     goodKey: 'sk-good-key-0123456789',
