@@ -179,23 +179,26 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     'templates',
     'transfers',
   ]
-  test.each(['light', 'dark'] as const)('has no violations of WCAG 2.2, nor have the charts (%s)', async colorScheme => {
-    await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
-    const { page, axeViolations, settled } = await visit(board, {
-      at: at('general'),
-      colorScheme,
-      viewport: { width: 360, height: 780 },
-    })
-    for (const section of sections) {
-      await page.goto(`${board.url}/${at(section)}`)
+  test.each(['light', 'dark'] as const)(
+    'has no violations of WCAG 2.2, nor have the charts (%s)',
+    async colorScheme => {
+      await board.client.scripts.create({ projectId, name: 'build', command: 'make' })
+      const { page, axeViolations, settled } = await visit(board, {
+        at: at('general'),
+        colorScheme,
+        viewport: { width: 360, height: 780 },
+      })
+      for (const section of sections) {
+        await page.goto(`${board.url}/${at(section)}`)
+        await settled()
+        await page.getByRole('heading', { level: 2 }).first().waitFor()
+        expect({ section, axeViolations: await axeViolations() }).toEqual({ section, axeViolations: [] })
+      }
+      await page.goto(`${board.url}/#/projects/${projectId}/charts`)
+      await page.getByRole('img', { name: 'Cards by day' }).waitFor()
       await settled()
-      await page.getByRole('heading', { level: 2 }).first().waitFor()
-      expect({ section, axeViolations: await axeViolations() }).toEqual({ section, axeViolations: [] })
-    }
-    await page.goto(`${board.url}/#/projects/${projectId}/charts`)
-    await page.getByRole('img', { name: 'Cards by day' }).waitFor()
-    await settled()
-    for (const table of await page.getByText('as a table').all()) await table.click()
-    expect(await axeViolations()).toEqual([])
-  })
+      for (const table of await page.getByText('as a table').all()) await table.click()
+      expect(await axeViolations()).toEqual([])
+    },
+  )
 })
