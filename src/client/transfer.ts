@@ -42,7 +42,7 @@ export async function download(
     signal: options?.signal,
   }))
   const { status, headers, body } = answer
-  if (status >= 300 || headers[signOf[transfer]] === undefined) await jsonOf(connection, answer, path)
+  if (status >= 300 || headers[signOf[transfer]] === undefined) await jsonOf(connection, answer, path, options)
   return { ...fileOf(headers), body }
 }
 
@@ -71,7 +71,7 @@ export async function upload(
       'content-length': String(Buffer.byteLength(head) + size + tail.length),
     },
   }))
-  return jsonOf(connection, answer, path)
+  return jsonOf(connection, answer, path, options)
 }
 
 async function* parts(head: string, file: Upload, size: number, tail: string): AsyncGenerator<Buffer> {
@@ -118,7 +118,11 @@ async function jsonOf(
   connection: Connection,
   { status, headers, body }: StreamedAnswer,
   path: string,
+  options?: CallOptions,
 ): Promise<unknown> {
-  const text = Buffer.concat(await body.toArray()).toString()
+  const chunks = await body.toArray().catch((error: unknown) => {
+    throw unreachable(new URL(connection.url), options?.signal, error)
+  })
+  const text = Buffer.concat(chunks).toString()
   return dataOf(connection.url, { status, headers, body: parseJson(text), asked: { path } })
 }

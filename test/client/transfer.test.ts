@@ -40,3 +40,17 @@ test.each(['text/plain', 'text/html', 'application/json'])(
     other.close()
   },
 )
+
+test('a server that is gone in the middle of its answer to an upload was not reached', async () => {
+  const dying = createServer((request, answer) => {
+    request.resume().on('end', () => {
+      answer.writeHead(201, { 'content-type': 'application/json', 'content-length': '100' }).write('{')
+      setTimeout(() => request.socket.destroy(), 20)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(dying, 'listening')
+  const client = createClient({ url: `http://127.0.0.1:${(dying.address() as AddressInfo).port}` })
+  const file = { path: import.meta.filename }
+  await expect(client.attachments.create({ projectId: '1', cardId: '1', file })).rejects.toThrow(Unreachable)
+  dying.close()
+})
