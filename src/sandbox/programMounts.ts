@@ -20,8 +20,15 @@ export async function programMounts(
   const named = [...(program === null ? [] : [program]), ...argv.slice(1), process.execPath]
   const tools = (await Promise.all(named.filter(isAbsolute).map(toolOf))).flat()
   const shown = [...new Set([...searched.flatMap(toolFolders), ...tools])]
-  const real = await Promise.all(shown.map(path => realpath(path).catch(() => [])))
-  const all = [...new Set([...shown, ...real.flat()])].filter(
+  // What the account may not reach, bubblewrap could not either.
+  const reached = await Promise.all(
+    shown.map(path =>
+      realpath(path)
+        .then(real => [path, real])
+        .catch(() => []),
+    ),
+  )
+  const all = [...new Set(reached.flat())].filter(
     path => !isOfSystem(path) && !isWithin(path, home) && !shared.includes(path),
   )
   // What lies in another of them is there with it; a link there leads to what it should, once that is there too.
