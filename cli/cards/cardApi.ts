@@ -5,9 +5,9 @@ import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'
-import { Failure } from '../failures/failure.ts'
 import { elsewhere } from '../context/otherProjects.ts'
-import { columnsOf, idOf, isId } from '../context/resolve.ts'
+import { columnsOf } from '../context/resolve.ts'
+import { cardIdOf } from './cardIds.ts'
 
 type Item = Output<Contract['cards']['list']>[number]
 type Detail = Output<Contract['cards']['get']>
@@ -28,6 +28,10 @@ export interface CardFilter {
   label?: string
   search?: string
   archived?: boolean
+  /** Only what could start now, which comes in the order in which it should. */
+  ready?: boolean
+  /** Only what waits for other cards. */
+  blocked?: boolean
 }
 /** Which cards are listed: `withColumns` adds the names and types of their columns where the route leaves them out. */
 export interface CardQuery {
@@ -81,7 +85,7 @@ async function readCards(
       onPage?.(Math.min(limit, cards.length + inColumn.length))
       if (inColumn.length >= wanted) break
     }
-    if (part.columnId !== undefined) inColumn.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
+    if (part.columnId !== undefined && !part.ready) inColumn.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
     cards.push(...inColumn)
   }
   return { cards: cards.slice(0, limit), more: cards.length > limit }
@@ -89,7 +93,7 @@ async function readCards(
 
 /** The filter once for each column that it may find cards in. */
 async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
-  if (filter.archived || filter.columnId !== undefined) return [filter]
+  if (filter.archived || filter.ready || filter.columnId !== undefined) return [filter]
   const { boardId, ...others } = filter
   return (await columnsOf(context, projectId, boardId)).map(({ id }) => ({ ...others, columnId: id }))
 }
@@ -107,22 +111,31 @@ export interface NewCard extends Partial<AgentChoice> {
   labels: string[]
   useWorktree: boolean
   command?: string
+  blockedBy?: string[]
+  parentId?: string
   /** Start it in its column, which is an active one, or make nothing. */
   start?: boolean
 }
 
-/** Creates a card whose agent waits, unless it is to start; with a command, a terminal card. The external route knows no labels, agents, terminal cards and starts. */
+/** Creates a card whose agent waits, unless it is to start; with a command, a terminal card. The external route knows no labels, agents, parts, terminal cards and starts. */
 export async function createCard(
   { client, external }: Context,
   projectId: string,
-  { title, prompt, column, labels, useWorktree, command, start = false, ...choice }: NewCard,
+  { title, prompt, column, labels, useWorktree, command, blockedBy, parentId, start = false, ...choice }: NewCard,
   idempotencyKey?: string,
 ): Promise<Card> {
   const isChosen = Object.values(choice).some(value => value !== undefined)
-  if (external && labels.length === 0 && !isChosen && command === undefined && !start)
+  if (external && labels.length === 0 && !isChosen && command === undefined && parentId === undefined && !start)
     return fromExternal(
       await client.external.create(
-        { projectId, title, prompt, columnId: column && Number(column.id), useWorktree },
+        {
+          projectId,
+          title,
+          prompt,
+          columnId: column && Number(column.id),
+          useWorktree,
+          blockedBy: blockedBy?.map(Number),
+        },
         { idempotencyKey },
       ),
     )
@@ -136,6 +149,8 @@ export async function createCard(
       useWorktree,
       deferred: !start,
       mustStart: start,
+      blockedBy,
+      parentId,
       ...choice,
       command,
       ...(command !== undefined && { kind: 'terminal' }),
@@ -144,14 +159,14 @@ export async function createCard(
   )
 }
 
-/** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. */
+/** Moves a card to a place in a column, by default to its end. An API key does not start the column's agent. `force` starts a card that waits for others. */
 export async function moveCard(
   { client, external }: Context,
   { projectId, cardId }: CardPlace,
   columnId: string,
-  position?: number,
+  { position, force }: { position?: number; force?: boolean } = {},
 ): Promise<Card> {
-  if (!external) return client.cards.move({ projectId, cardId, columnId, position })
+  if (!external) return client.cards.move({ projectId, cardId, columnId, position, force })
   return fromExternal(
     await client.external.move({
       projectId,
@@ -206,16 +221,6 @@ export async function inItsProject<T>(
   }
 }
 
-/** The id of a card as somebody named it: 12 or #12. @throws Failure (not found) */
-export function cardIdOf(wanted: string): string {
-  const cardId = idOf(wanted)
-  if (isId(cardId)) return cardId
-  throw new Failure('notFound', `there is no card "${wanted}"`, {
-    hint: `a card is named by its id; its words find it: board search ${/^[\w .-]+$/.test(wanted) ? `"${wanted}"` : '"…"'}`,
-    see: 'board cards list',
-  })
-}
-
 /** Where a card is, once it is sure that it is there. */
 export const placeOf = (context: Context, cardId: string): Promise<CardPlace> =>
   inItsProject(context, cardId, async place => {
@@ -239,10 +244,10 @@ export const withColumnName = async (context: Context, card: Card): Promise<Card
   card.columnName === undefined ? (await withColumnNames(context, card.projectId, [card]))[0]! : card
 
 /** External lists know neither boards nor search; a key that may read cards may use the internal list for those. */
-const isExternalFilter = ({ external }: Context, { boardId, search, archived }: CardFilter): boolean =>
-  external && boardId === undefined && search === undefined && !archived
+const isExternalFilter = ({ external }: Context, { boardId, search, archived, ready, blocked }: CardFilter): boolean =>
+  external && boardId === undefined && search === undefined && !archived && !ready && !blocked
 
-/** The route pages one column by places (`offset`) when nothing else is asked for, and all else by ids (`cursor`). */
+/** The route pages what is ready, and one column when nothing else is asked for, by places (`offset`), and all else by ids (`cursor`). */
 async function* internalPages(
   { client }: Context,
   projectId: string,
@@ -251,7 +256,7 @@ async function* internalPages(
 ): AsyncGenerator<Card[]> {
   const limit = Math.min(1000, wanted)
   const { columnId, ...others } = filter
-  const inPlaces = columnId !== undefined && Object.values(others).every(value => value === undefined)
+  const inPlaces = filter.ready || (columnId !== undefined && Object.values(others).every(value => value === undefined))
   for (let offset = 0, cursor = '0'; ;) {
     const page = await retryOnRateLimit(() =>
       client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }),

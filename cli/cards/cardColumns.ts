@@ -23,6 +23,8 @@ export function reviewWords({
   return reviewRound ? `${words} (round ${reviewRound})` : words
 }
 
+const idsOrNone = (ids: readonly (string | number)[] = []): string | undefined => ids.join(', ') || undefined
+
 /** The fields of a card on its own. */
 export const cardFields: Column<Card>[] = [
   { name: 'id', style: 'id', value: card => card.id },
@@ -41,6 +43,17 @@ export const cardFields: Column<Card>[] = [
       card.lastAgentAction &&
       `${card.lastAgentAction.type}${card.lastAgentAction.detail ? `: ${card.lastAgentAction.detail}` : ''}`,
   },
+  { name: 'blocked', value: card => card.blocked || undefined },
+  { name: 'ready', hidden: true, value: card => card.ready },
+  { name: 'blockedBy', header: 'Waits for', value: ({ blockedBy }) => idsOrNone(blockedBy) },
+  { name: 'blocks', value: ({ blocks }) => idsOrNone(blocks) },
+  { name: 'parentId', header: 'Part of', value: card => card.parentId },
+  {
+    name: 'children',
+    header: 'Parts',
+    value: ({ children }) => (children?.total ? `${children.done} of ${children.total} done` : undefined),
+  },
+  { name: 'discoveredFromId', header: 'Found on', value: card => card.discoveredFromId },
   { name: 'groupId', header: 'Group', value: card => card.groupId },
   { name: 'unread', value: card => card.unread },
   { name: 'deferred', value: card => card.deferred },

@@ -10,8 +10,8 @@ import { warnOfFolder } from './startWarnings.ts'
  * Has a card's agent started (see startCard).
  * @throws like startCard, and Failure (failure) when the server has no agent to start
  */
-export async function runCard(context: Context, place: CardPlace): Promise<Card> {
-  await startCard(context, place)
+export async function runCard(context: Context, place: CardPlace, force = false): Promise<Card> {
+  await startCard(context, place, force)
   const card = await getCard(context, place)
   await warnOfFolder(context, card)
   const { lastAgentAction } = card
@@ -27,13 +27,13 @@ export async function runCard(context: Context, place: CardPlace): Promise<Card>
 /**
  * Starts a card's agent: for the first time, for which a card that is in no active column moves into the first one of its board;
  * where it broke off; or anew.
- * @throws Failure (conflict) when its board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ * @throws Failure (conflict) when its board has no active column; ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE | CARD_BLOCKED
  */
-export async function startCard(context: Context, place: CardPlace): Promise<'starts' | 'goes on'> {
+export async function startCard(context: Context, place: CardPlace, force = false): Promise<'starts' | 'goes on'> {
   const { client } = context
   const card = await getCard(context, place)
   const active = await activeColumn(context, card)
-  return startIn(client, card, active)
+  return startIn(client, card, active, { force })
 }
 
 /**

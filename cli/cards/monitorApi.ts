@@ -1,7 +1,8 @@
 import { createClient, type ApiFailure, type Client } from '../../src/client/index.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { cardIdOf, inItsProject, type CardPlace } from './cardApi.ts'
+import { inItsProject, type CardPlace } from './cardApi.ts'
+import { cardIdOf } from './cardIds.ts'
 import { requireUser, type Context } from '../context/context.ts'
 import { Failure, usage } from '../failures/failure.ts'
 

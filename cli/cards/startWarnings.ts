@@ -14,7 +14,7 @@ export async function warnOfStart(context: Context, card: Card): Promise<void> {
   const reason = whyNotStarted(card)
   if (reason !== undefined)
     return context.out.warn(
-      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: board agents providers)`,
+      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: ${card.blocked ? `board cards block ${id}` : 'board agents providers'})`,
     )
   if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
 }

@@ -25,7 +25,7 @@ export function registerSteering(agents: Command): void {
     'retry',
     "Go on with a card's latest session",
     "Go on with a card's latest session, in a new one where the agent cannot resume.",
-    (client, place) => client.agents.retry(place),
+    (client, place, force) => client.agents.retry({ ...place, force }),
     'goes on',
   )
   example(retry, 'board agents retry 12')
@@ -34,7 +34,7 @@ export function registerSteering(agents: Command): void {
     'relaunch',
     "Start a card's agent anew",
     "Start a new session of a card's agent, with the prompt of its column and its own.",
-    (client, place) => client.agents.relaunch(place),
+    (client, place, force) => client.agents.relaunch({ ...place, force }),
     'was started anew',
   )
   example(relaunch, 'board agents relaunch 12 --wait')
@@ -93,7 +93,7 @@ function starter(
   name: string,
   summary: string,
   description: string,
-  action: (client: Client, place: CardPlace) => Promise<unknown>,
+  action: (client: Client, place: CardPlace, force: boolean) => Promise<unknown>,
   did: string,
 ): Command {
   const command = agents
@@ -104,10 +104,11 @@ function starter(
       '-w, --wait',
       'wait until the agent has ended or waits for you, at most --timeout; exit 1 unless it completed',
     )
-  return command.action(async (id: string, { wait }: { wait?: boolean }) => {
+    .option('--force', 'also while the card waits for others')
+  return command.action(async (id: string, { wait, force = false }: { wait?: boolean; force?: boolean }) => {
     const context = await openContext(command)
     const place = await inItsProject(context, id, async place => {
-      await action(context.client, place)
+      await action(context.client, place, force)
       return place
     })
     context.out.done(`The agent of card ${id} ${did}.`)

@@ -4,6 +4,7 @@ import { collect } from '../parsing/arguments.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardBrief } from '../cards/cardColumns.ts'
 import { createCard, getCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
+import { cardIdOf, cardIds } from '../cards/cardIds.ts'
 import { activeColumn, runCard } from '../cards/cardRun.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
@@ -23,6 +24,8 @@ interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions {
   unlessExists?: boolean
   idempotencyKey?: string
   terminal?: string
+  blockedBy?: string[]
+  parent?: string
   template?: string
   from?: string
 }
@@ -38,6 +41,8 @@ export function registerVerbs(cards: Command): void {
     .option('-l, --label <label>', 'a label; may be given several times', collect)
   const add = addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)")
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
+    .option('--blocked-by <cards>', 'the cards that it waits for, with commas', cardIds)
+    .option('--parent <card>', 'the card that it is a part of', cardIdOf)
     .option('--no-worktree', "let the agent work in the project's own folder")
     .option('--run', 'start its agent, in the first active column unless --column names one')
     .addOption(
@@ -73,6 +78,7 @@ export function registerVerbs(cards: Command): void {
     'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
     'board cards add "Mend what the picture shows" --attach screenshot.png --run',
     'board cards add "Rename the table" --agent codex --model gpt-5 --effort low',
+    'board cards add "Write the tests" --blocked-by 12,13 --parent 7',
     'board cards add --template release.md',
     "jq -c '.[] | {title, prompt: .body}' issues.json | board cards add --from - --label imported",
   )
@@ -178,6 +184,8 @@ async function add(
         effort: options.effort ?? text.effort,
       })),
       command: options.terminal,
+      blockedBy: options.blockedBy,
+      parentId: options.parent,
       start: isStarted,
     },
     options.idempotencyKey,

@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { AgentChoice } from '../../src/contract/agentChoice.ts'
 import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
-import { collect } from '../parsing/arguments.ts'
+import { collect, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
+import { cardIdOf } from '../cards/cardIds.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { cardOfText, cardText } from '../cards/cardFile.ts'
 import { edit } from '../input/editor.ts'
@@ -15,12 +16,14 @@ interface EditOptions extends PromptOptions, ChoiceOptions {
   title?: string
   addLabel?: string[]
   removeLabel?: string[]
+  parent?: string
   editor?: boolean
 }
 interface Change extends Partial<AgentChoice> {
   title?: string
   prompt?: string
   labels?: string[]
+  parentId?: string | null
 }
 
 export function registerVerbs(cards: Command): void {
@@ -30,10 +33,12 @@ export function registerVerbs(cards: Command): void {
     .option('-t, --title <title>', 'the new title')
     .option('--add-label <label>', 'a label to add; may be given several times', collect)
     .option('--remove-label <label>', 'a label to take away; may be given several times', collect)
+    .option('--parent <card>', 'the card that they are parts of; none for none', orWord('none', cardIdOf))
   const command = addChoiceOptions(described, "the agent that works on them; none for their column's or project's")
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
+        'parent',
         'prompt',
         'promptFile',
         'agent',
@@ -48,27 +53,32 @@ export function registerVerbs(cards: Command): void {
     command,
     'board cards edit 12 --title "Fix the login form" --add-label urgent',
     'board cards edit 12 --agent claude --model opus --effort high',
+    'board cards edit 12 13 --parent 7',
     'board cards edit 12 --editor',
     'board cards list --label bug -q | board cards edit - --add-label triaged',
   )
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
-  const changes = options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel
+  const changes =
+    options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel ?? options.parent
   if (options.editor) return editInEditor(context, ids)
   if (changes === undefined && !isChosen(options))
     throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, ${choiceFlags} or --editor`,
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
   if (options.promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
   const prompt = await promptOf(options)
   const choice = await chosen(context, options)
+  const parentId = wordAsNull('none', options.parent)
   await bulk(
     context,
     ids,
     id =>
-      inItsProject(context, id, place => change(context, place, { title: options.title, prompt, ...choice }, options)),
+      inItsProject(context, id, place =>
+        change(context, place, { title: options.title, prompt, parentId, ...choice }, options),
+      ),
     { verb: 'edited', label: 'Editing' },
   )
 }

@@ -69,7 +69,10 @@ function registerDelete(cards: Command): void {
     .command('delete <cards...>')
     .summary('Delete cards')
     .description('Delete cards. They can be restored for 30 days. - reads ids from stdin.')
-    .option('-f, --force', 'also when the worktree holds work that nothing else holds; a patch of it is kept')
+    .option(
+      '-f, --force',
+      'also when the worktree holds work that nothing else holds, of which a patch is kept, or other cards wait for it',
+    )
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only say what would be deleted')
     .action(async (ids: string[], options: DeleteOptions) => deleted(await openContext(command), ids, options))

@@ -14,6 +14,8 @@ interface ListOptions {
   label?: string
   search?: string
   archived?: boolean
+  ready?: boolean
+  blocked?: boolean
   limit: number
   all?: boolean
   watch?: boolean
@@ -35,6 +37,8 @@ export function registerVerbs(cards: Command): void {
     .option('-l, --label <label>', 'only cards whose labels contain this text')
     .option('--search <text>', 'only cards whose title contains this text')
     .option('--archived', 'only archived cards')
+    .addOption(new Option('--ready', 'only cards that could start now').conflicts(['archived', 'blocked']))
+    .option('--blocked', 'only cards that wait for others')
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
     .addOption(new Option('--all', 'every card').conflicts('limit'))
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
@@ -46,6 +50,8 @@ export function registerVerbs(cards: Command): void {
         'label',
         'search',
         'archived',
+        'ready',
+        'blocked',
         'limit',
         'all',
       ]),
@@ -70,20 +76,27 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
     label: options.label,
     search: options.search,
     archived: options.archived,
+    ready: options.ready,
+    blocked: options.blocked,
   }
   const limit = options.all ? Infinity : options.limit
   const query = { projectId: project.id, filter, limit, withColumns: showsColumns(context) }
   if (options.watch) return watch(context, project, query)
+  await printList(context, query, 'No cards.')
+}
+
+/** Prints what a query finds. */
+export async function printList(context: Context, query: CardQuery, empty: string): Promise<void> {
   const progress = context.out.progress('Listing')
   const page = await listCards(context, query, count => progress.to(count))
   progress.done()
-  await context.out.list(page.cards, cardColumns, { empty: 'No cards.' })
+  await context.out.list(page.cards, cardColumns, { empty })
   if (page.more)
     context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
 }
 
 /** What came without the names of its columns gets them where they are shown. */
-const showsColumns = ({ out, external }: Context): boolean => !out.quiet && (external || out.json)
+export const showsColumns = ({ out, external }: Context): boolean => !out.quiet && (external || out.json)
 
 async function watch(context: Context, project: Project, query: CardQuery): Promise<void> {
   requireScreen(context)

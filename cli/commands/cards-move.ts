@@ -14,6 +14,7 @@ interface MoveOptions {
   position?: number
   top?: boolean
   bottom?: boolean
+  force?: boolean
   dryRun?: boolean
   yes?: boolean
 }
@@ -33,6 +34,7 @@ export function registerVerbs(cards: Command): void {
     )
     .addOption(new Option('--top', 'to the top').conflicts('bottom'))
     .option('--bottom', 'to the bottom (the default)')
+    .option('--force', 'start the agents of cards that wait for others, too')
     .option('--dry-run', 'only say what would be moved, and which agents would start')
     .option('-y, --yes', 'do not ask')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))
@@ -66,7 +68,8 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
       inItsProject(context, id, async place => {
         const card = to === undefined || dryRun ? await getCard(context, place) : undefined
         const columnId = to === undefined ? card!.columnId : (await columnIn(place.projectId, to)).id
-        if (!dryRun) await warnOfStart(context, await moveCard(context, place, columnId, position))
+        if (!dryRun)
+          await warnOfStart(context, await moveCard(context, place, columnId, { position, force: options.force }))
         if (position !== undefined) position += 1
       }),
     {

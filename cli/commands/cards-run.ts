@@ -11,6 +11,7 @@ import { example } from '../help/help.ts'
 import { lastMessageId } from '../agents/messages.ts'
 
 interface RunOptions {
+  force?: boolean
   wait?: boolean
   follow?: boolean
 }
@@ -33,6 +34,7 @@ export function registerVerbs(cards: Command): void {
       'wait until the agents have ended or wait for you, at most --timeout; exit 1 unless all completed',
     )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
+    .option('--force', 'also a card that waits for others')
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
   example(
     run,
@@ -76,14 +78,14 @@ function registerWait(cards: Command): void {
   )
 }
 
-async function started(context: Context, ids: string[], { wait, follow }: RunOptions): Promise<void> {
+async function started(context: Context, ids: string[], { wait, follow, force }: RunOptions): Promise<void> {
   const options = { verb: 'started', label: 'Starting' }
   if (follow && (ids.length > 1 || ids[0] === '-'))
     throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
-  if (follow) return followed(context, ids[0]!)
+  if (follow) return followed(context, ids[0]!, force)
   const run = (id: string) =>
     inItsProject(context, id, async place => {
-      await runCard(context, place)
+      await runCard(context, place, force)
       return place
     })
   if (!wait) return bulk(context, ids, run, options)
@@ -95,10 +97,10 @@ async function started(context: Context, ids: string[], { wait, follow }: RunOpt
   if (failure !== undefined) throw failure
 }
 
-async function followed(context: Context, id: string): Promise<void> {
+async function followed(context: Context, id: string, force?: boolean): Promise<void> {
   const place = await placeOf(context, id)
   const since = await lastMessageId(context, place)
-  await runCard(context, place)
+  await runCard(context, place, force)
   await followUntilDone(context, place, since)
 }
 

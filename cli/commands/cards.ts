@@ -6,6 +6,7 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['list', () => import('./cards-list.ts')],
   ['view read', () => import('./cards-view.ts')],
   ['add', () => import('./cards-add.ts')],
+  ['ready block', () => import('./cards-order.ts')],
   ['edit', () => import('./cards-edit.ts')],
   ['move', () => import('./cards-move.ts')],
   ['run cancel wait', () => import('./cards-run.ts')],
@@ -24,8 +25,8 @@ export async function register(command: Command, verb?: string): Promise<void> {
   if (meant) return (await meant[1]()).registerVerbs(command)
   for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
-    'See cards': 'list view read summary',
-    'Write cards': 'add edit attach attachments download detach',
+    'See cards': 'list ready view read summary',
+    'Write cards': 'add edit block attach attachments download detach',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
     'Work with their branches': 'diff review preview merge checkout worktree',

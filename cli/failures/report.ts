@@ -1,4 +1,5 @@
 import type { ApiFailure, Unreachable } from '../../src/client/failures.ts'
+import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { exitOf, exits, type Exit, type Failure } from './failure.ts'
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -54,7 +55,11 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
     }
   if (error.code === 'INVALID_CREDENTIALS') return { message }
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
-  const missing = missingIn(error)
+  if (error.code === 'CARD_BLOCKED')
+    return { message, hint: 'to start it nevertheless: --force', see: 'board cards ready' }
+  if (error.code === 'CARD_BLOCKS_OTHERS') return { message, hint: 'to delete it nevertheless: --force' }
+  // A message that is not the usual one says what is missing.
+  const missing = error.message === errors[error.code as ErrorCode]?.[1] ? missingIn(error) : undefined
   if (whereToLook[error.code])
     return { message: missing === undefined ? message : `${message}: ${missing}`, see: whereToLook[error.code] }
   if (error.status === 403) return { message, see: 'board whoami' }

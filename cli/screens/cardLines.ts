@@ -22,7 +22,7 @@ export interface CardStyling {
 /** Below this a line has room for the sign of a status, and not for its name. */
 const minNamedStatus = 46
 
-/** A card in its column: the title, and below it the number, how its agent is doing, its labels, and when it last changed. */
+/** A card in its column: the title, and below it the number, how its agent is doing, whether it waits for others, its labels, and when it last changed. */
 export function cardLines(card: Card, how: CardStyling): Line[] {
   const { isDense, inside, width, nowMs, theme } = how
   const { palette, glyphs } = theme
@@ -30,11 +30,16 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
     oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
   const status = card.status === 'idle' ? [] : [span('  '), badge(card, theme, nowMs)]
+  const waits = card.blocked ? [span('  '), span('waits', palette.warn)] : []
   const labels = card.labels.flatMap(label => [span('  '), span(label, palette.label)])
   const style = card.unread ? palette.strong : palette.title
   return [
     ...titleLines(card, width).map((text, at) => row([span(text, style)], [], at === 0)),
-    row([span(`#${card.id}`, palette.dim), ...status, ...labels], [span(`${ageOf(card, nowMs)} `, palette.dim)], false),
+    row(
+      [span(`#${card.id}`, palette.dim), ...status, ...waits, ...labels],
+      [span(`${ageOf(card, nowMs)} `, palette.dim)],
+      false,
+    ),
   ]
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import type { BoardToolName } from '../../src/contract/boardTools.ts'
+import { CardOrder } from '../../src/contract/cardOrder.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { CardStatus, integer, Labels, Prompt, queryInteger, refTo, text, Title } from '../../src/contract/fields.ts'
 import { noteAction } from '../../src/domain/agentActions.ts'
@@ -41,6 +42,8 @@ const listCardsTool = defineTool({
     status: v.optional(CardStatus),
     label: v.optional(text(1, 100)),
     search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))),
+    ready: v.optional(v.pipe(v.boolean(), v.description('Only what could start now.')), false),
+    blocked: v.optional(v.pipe(v.boolean(), v.description('Only what waits for other cards.')), false),
     limit: v.optional(integer(1, 100), 50),
     cursor: v.optional(queryInteger(1)),
   },
@@ -95,13 +98,14 @@ const answerComment = defineTool({
 const createCard = defineTool({
   name: 'create_card',
   description:
-    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it.',
+    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of. It says by itself that it was found on your card.',
   entries: {
     title: Title,
     prompt: v.optional(Prompt, ''),
     columnId: v.optional(refTo('COLUMN_NOT_FOUND')),
     labels: v.optional(Labels, []),
     useWorktree: v.optional(v.boolean(), true),
+    ...CardOrder,
   },
   run: async (app, { projectId }, input, caller) =>
     json(

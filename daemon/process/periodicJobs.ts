@@ -10,6 +10,7 @@ import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
 import type { Duty } from '../../src/daemons/membership.ts'
 import { pruneAudit } from '../../src/store/audit.ts'
+import type { Agents } from '../../src/domain/sessions.ts'
 import { findDamage } from '../../src/store/copies.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { forgetDeliveries } from '../../src/store/deliveries.ts'
@@ -39,7 +40,7 @@ const logDays = 30
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
-  return [...boardJobs(app, board), ...expiryJobs(board), ...machineJobs(app, machine), ...ownJobs(app)]
+  return [...boardJobs(app, board), ...expiryJobs(board, app.supervisor), ...machineJobs(app, machine), ...ownJobs(app)]
 }
 
 /** What one daemon does for the whole board. */
@@ -80,7 +81,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
 ]
 
 /** Jobs that delete expired records. */
-const expiryJobs = (board: Database): Job[] => [
+const expiryJobs = (board: Database, agents: Agents): Job[] => [
   {
     name: 'forget webhook deliveries 30 days after their end',
     everySecs: hourSecs,
@@ -111,7 +112,7 @@ const expiryJobs = (board: Database): Job[] => [
     duty: 'board',
     run: async signal => {
       await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
-      await repeat(signal, () => board.transaction(purgeDeletedCards))
+      await repeat(signal, () => board.transaction(tx => purgeDeletedCards(tx, agents)))
     },
   },
   forgetAudit(board),

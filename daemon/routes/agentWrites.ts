@@ -29,8 +29,10 @@ export const agentWrites = ({ db, supervisor }: App): Handlers<Pick<Contract['ag
         tx => sessionCommands.send(tx, supervisor, by(ref, call), { content, attachmentIds }),
         message => message,
       ),
-    retry: (ref, call) => write(call, tx => sessionCommands.retry(tx, supervisor, by(ref, call)), nothing),
-    relaunch: (ref, call) => write(call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call)), nothing),
+    retry: ({ force, ...ref }, call) =>
+      write(call, tx => sessionCommands.retry(tx, supervisor, by(ref, call), force), nothing),
+    relaunch: ({ force, ...ref }, call) =>
+      write(call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force), nothing),
     relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
     approvePlan: async ({ projectId, cardId, ...answer }, { audit }) => {
       audit?.note(await sessionCommands.approvePlan(db, supervisor, { projectId, cardId }, answer))

@@ -1,6 +1,7 @@
 import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { edit } from '../../src/domain/cardEdits.ts'
 import * as cardMoves from '../../src/domain/cardMoves.ts'
 import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as cards from '../../src/domain/cards.ts'
@@ -9,7 +10,7 @@ import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
 import * as projects from '../../src/domain/projects.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { currentBranch } from '../../src/git/repository.ts'
-import { listItemsJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
+import { listItemsJson, listReadyJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import { orderedIds } from '../../src/store/order.ts'
 import { cardDetail, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
@@ -18,29 +19,33 @@ import { Json, type Call, type Handlers } from '../http/handlers.ts'
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   list: async input =>
     new Json(
-      input.offset === undefined ? await listItemsJson(app.db, input) : await listColumnJson(app, input, input.offset),
+      input.ready
+        ? await listReadyJson(app.db, input)
+        : input.offset === undefined
+          ? await listItemsJson(app.db, input)
+          : await listColumnJson(app, input, input.offset),
     ),
   get: async ref => cardDetail(await cards.find(app.db, ref)),
   update: ({ projectId, cardId, ...change }, call) =>
     call.write(async tx => {
-      const card = await cards.update(tx, { projectId, cardId, ...seen(call) }, change)
+      const card = await edit(tx, app.supervisor, { projectId, cardId, ...seen(call) }, change)
       if (change.agent || change.profile)
         await requireTakenOnCard(tx, app.supervisor, card, change.agent ? 'agent' : 'profile')
       return card
     }, cardDetail),
   delete: async ({ force, ...ref }, call) => {
     await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
-    return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref), nothing)
+    return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref, force), nothing)
   },
-  restore: (ref, call) => call.write(tx => cardRemoval.restore(tx, ref), cardDetail),
+  restore: (ref, call) => call.write(tx => cardRemoval.restore(tx, app.supervisor, ref), cardDetail),
   view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
   move: ({ projectId, cardId, ...to }, call) =>
     write(app, call, tx => cardMoves.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
   archive: (ref, call) => call.write(tx => cardMoves.archive(tx, app.supervisor, ref), cardDetail),
-  unarchive: (ref, call) => call.write(tx => cardMoves.unarchive(tx, ref), cardDetail),
+  unarchive: (ref, call) => call.write(tx => cardMoves.unarchive(tx, app.supervisor, ref), cardDetail),
   complete: (ref, call) => call.write(tx => cardMoves.complete(tx, app.supervisor, ref), nothing),
-  activate: (ref, call) =>
-    write(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }), nothing),
+  activate: ({ force, ...ref }, call) =>
+    write(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing),
   setAutoMode: ({ enabled, ...ref }, call) =>
     call.write(tx => cards.update(tx, { ...ref, caller: call.caller }, { autoMode: enabled }), cardDetail),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),

@@ -1,7 +1,8 @@
 import { Cron } from 'croner'
 import type { ServerConfig } from '../config/server.ts'
 import { invalid } from '../contract/errors.ts'
-import { bySystem, type Audit } from '../identity/audit.ts'
+import type { Audit } from '../identity/audit.ts'
+import { bySystem } from '../store/audit.ts'
 import type { Backups } from './backups.ts'
 
 /** When something is due again that was last done, if ever, at the one time, by somebody who began to look at the other; undefined for never. */

@@ -7,20 +7,22 @@ export const goesOn = ({ status }: { status: string }): boolean => brokenOff.has
 
 /**
  * Starts a card's agent in an active column: for the first time, for which it may move there; where it broke off; or anew.
- * @throws ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE
+ * With `force` also a card that waits for others.
+ * @throws ApiFailure INSUFFICIENT_PERMISSIONS | AGENT_ALREADY_RUNNING | AGENT_UNAVAILABLE | CARD_BLOCKED
  */
 export async function startIn(
   client: Pick<Client, 'cards' | 'agents'>,
   card: { id: string; projectId: string; columnId: string; deferred: boolean; status: string },
   active: { id: string },
+  { force = false }: { force?: boolean } = {},
 ): Promise<'starts' | 'goes on'> {
   const place = { projectId: card.projectId, cardId: card.id }
   // A run that cannot start moves nothing.
-  if (active.id !== card.columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true })
-  else if (card.deferred) await client.cards.activate(place)
+  if (active.id !== card.columnId) await client.cards.move({ ...place, columnId: active.id, mustStart: true, force })
+  else if (card.deferred) await client.cards.activate({ ...place, force })
   else if (goesOn(card)) {
-    await client.agents.retry(place)
+    await client.agents.retry({ ...place, force })
     return 'goes on'
-  } else await client.agents.relaunch(place)
+  } else await client.agents.relaunch({ ...place, force })
   return 'starts'
 }

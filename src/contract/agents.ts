@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { agentCatalogue } from './agentCatalogue.ts'
 import { AgentMessage } from './agentMessages.ts'
+import { ForceStart } from './cardOrder.ts'
 import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, queryRefTo, text, Time } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
@@ -185,21 +186,23 @@ export const agents = {
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
-    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE'],
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Go on with the latest session, in a new one where the agent cannot resume',
+    input: ForceStart,
     emits: ['agent.status', 'card.updated'],
   }),
   relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
-    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE'],
+    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',
     who: member('agents.run'),
     summary: 'Start a new session',
+    input: ForceStart,
     emits: ['agent.status', 'card.updated'],
   }),
   relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { Force, ForceStart } from './cardOrder.ts'
 import { CardDetail, Pipeline } from './cardRecords.ts'
 import { Name, Position, Prompt, refTo } from './fields.ts'
 import { ofCard } from './notFound.ts'
@@ -9,6 +10,7 @@ const MoveCard = v.strictObject({
   columnId: refTo('COLUMN_NOT_FOUND'),
   position: v.optional(Position),
   mustStart: v.optional(v.boolean(), false),
+  force: Force,
 })
 const SetPipeline = v.strictObject({
   steps: v.pipe(
@@ -27,7 +29,7 @@ const SetPipeline = v.strictObject({
 /** How a card goes through its columns and its pipeline. */
 export const cardFlow = {
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['columnId'] },
     at: 'machine or here',
@@ -47,6 +49,7 @@ export const cardFlow = {
   }),
   unarchive: post('/api/projects/{projectId}/cards/{cardId}/unarchive', {
     notFound: ofCard,
+    at: 'machine or here',
     who: member('agents.archive'),
     summary: 'Bring an archived card back',
     output: CardDetail,
@@ -60,12 +63,13 @@ export const cardFlow = {
     emits: ['card.completed', 'card.moved'],
   }),
   activate: post('/api/projects/{projectId}/cards/{cardId}/activate', {
-    fails: ['CARD_NOT_DEFERRED'],
+    fails: ['CARD_NOT_DEFERRED', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card', only: 'starts' },
     at: 'machine',
     who: member('agents.run'),
-    summary: 'Activate a deferred card',
+    summary: 'Activate a deferred card, or start a ready one that is idle in an active column',
+    input: ForceStart,
     emits: ['card.updated'],
   }),
   setAutoMode: patch('/api/projects/{projectId}/cards/{cardId}/auto-mode', {

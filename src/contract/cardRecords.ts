@@ -43,6 +43,13 @@ export const CardItem = v.object({
   /** What it was called then. */
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
+  /** Whether a card that it waits for is not done. */
+  blocked: v.boolean(),
+  /** Whether it could start now. */
+  ready: v.boolean(),
+  parentId: v.nullable(Id),
+  /** Its parts: without those in the trash. */
+  children: v.object({ total: Count, done: Count }),
   archivedAt: v.nullable(Time),
   createdAt: Time,
   updatedAt: Time,
@@ -55,6 +62,12 @@ export const CardDetail = v.object({
   prompt: Prompt,
   ...AgentChoice.entries,
   command: v.nullable(v.string()),
+  /** The cards that it waits for, all of them. */
+  blockedBy: v.array(Id),
+  /** The cards that wait for it. */
+  blocks: v.array(Id),
+  /** The card on which it was found. */
+  discoveredFromId: v.nullable(Id),
   useWorktree: v.boolean(),
   gitBranch: v.nullable(v.string()),
   worktreePath: v.nullable(v.string()),

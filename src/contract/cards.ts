@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { ChangedAgentChoice } from './agentChoice.ts'
+import { CardOrder } from './cardOrder.ts'
 import { CardDetail, CardItem } from './cardRecords.ts'
 import { cardFlow } from './cardFlow.ts'
 import {
@@ -26,6 +27,9 @@ const ListCards = v.strictObject({
   search: v.optional(text(1, 200)),
   archived: v.optional(queryBoolean, false),
   unread: v.optional(queryBoolean, false),
+  /** In the order of boards, columns and places; pages go by offset. */
+  ready: v.optional(queryBoolean, false),
+  blocked: v.optional(queryBoolean, false),
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal')),
   limit: limit(1000, 1000),
   cursor: v.optional(queryInteger(0)),
@@ -37,6 +41,7 @@ const UpdateCard = v.strictObject({
   labels: v.optional(Labels),
   groupId: v.optional(v.nullable(Name)),
   useWorktree: v.optional(v.boolean()),
+  ...CardOrder,
   ...ChangedAgentChoice.entries,
 })
 const DeleteCard = v.strictObject({ force: v.optional(queryBoolean, false) })
@@ -57,6 +62,7 @@ const CreateCard = v.strictObject({
   deferred: v.optional(v.boolean(), false),
   mustStart: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false),
+  ...CardOrder,
   ...ChangedAgentChoice.entries,
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal'), 'kanban'),
   command: v.optional(Command),
@@ -81,6 +87,8 @@ export const cards = {
     notFound: ofCard,
     who: member('cards.update'),
     summary: 'Change a card; another agent takes no model, mode or effort of the one before',
+    fails: ['DEPENDENCY_CYCLE'],
+    at: 'machine or here',
     ifMatch: true,
     input: UpdateCard,
     output: CardDetail,
@@ -91,13 +99,14 @@ export const cards = {
     audited: { target: 'card', detail: ['force'] },
     at: 'machine',
     who: member('cards.delete'),
-    fails: ['WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING'],
+    fails: ['WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CARD_BLOCKS_OTHERS'],
     summary: 'Delete a card; it can be restored for 30 days',
     input: DeleteCard,
     emits: ['card.deleted'],
   }),
   restore: post('/api/projects/{projectId}/cards/{cardId}/restore', {
     notFound: ofCard,
+    at: 'machine or here',
     who: member('cards.delete'),
     summary: 'Restore a deleted card',
     output: CardDetail,
@@ -130,7 +139,7 @@ export const cards = {
     emits: ['card.updated'],
   }),
   create: post('/api/cards', {
-    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'CARD_NOT_FOUND', 'CARD_BLOCKED'],
     audited: { target: 'card', id: 'id', only: 'starts', detail: ['kind'] },
     at: 'machine or here, if it starts',
     who: member('cards.create', 'projectId'),

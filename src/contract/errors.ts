@@ -90,6 +90,12 @@ export const errors = {
   NOTHING_TO_APPROVE: [409, 'Nothing waits for an approval.'],
   MERGE_CONFLICT: [409, 'The merge has conflicts; nothing was changed.'],
   AGENT_NOT_RUNNING: [409, 'No agent is running on the card.'],
+  CARD_BLOCKED: [409, 'The card waits for other cards; force starts it nevertheless.'],
+  CARD_BLOCKS_OTHERS: [
+    409,
+    'Other cards wait for the card; force deletes it, and they go on waiting until it is taken from them.',
+  ],
+  DEPENDENCY_CYCLE: [409, 'The card would wait for itself.'],
   CARD_NOT_DEFERRED: [409, 'The card is not deferred.'],
   COLUMN_NOT_ON_DEFAULT_BOARD: [409, "columnId must be a column of the project's default board."],
   COLUMN_IN_OTHER_PROJECT: [409, 'The column belongs to another project.'],

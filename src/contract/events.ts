@@ -80,6 +80,8 @@ export const events = {
   'card.unarchived': cardEvent(CardDetail),
   'card.restored': cardEvent(CardDetail),
   'card.completed': cardEvent(CardDetail),
+  /** The last card that it waited for is done. */
+  'card.ready': cardEvent(CardDetail),
   'card.moved': cardEvent(v.object({ ...CardDetail.entries, from: Place, to: Place })),
   'card.deleted': event(v.object({ id: Id, columnId: Id }), ['cards.read']),
   'card.viewed': cardEvent(Gone),

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { ExternalBlockers } from './cardOrder.ts'
 import { CardItem, LastAction, Lock } from './cardRecords.ts'
 import {
   CardStatus,
@@ -34,6 +35,8 @@ export const ExternalItem = v.object({
   gitBranch: v.nullable(v.string()),
   useWorktree: v.boolean(),
   deferred: v.boolean(),
+  blocked: v.boolean(),
+  ready: v.boolean(),
   lastAgentAction: LastAction,
   createdAt: Time,
   updatedAt: Time,
@@ -45,6 +48,7 @@ export const ExternalItem = v.object({
 export const ExternalCard = v.object({
   ...ExternalItem.entries,
   position: v.nullable(Position),
+  blockedBy: v.array(IntegerId),
   locks: v.array(Lock),
   sessions: v.array(
     v.object({
@@ -82,6 +86,7 @@ const Create = v.strictObject({
   prompt: v.optional(Prompt, ''),
   columnId: v.optional(integerRefTo('COLUMN_NOT_FOUND')),
   useWorktree: v.optional(v.boolean(), true),
+  blockedBy: ExternalBlockers,
 })
 const Move = v.strictObject({ targetColumnId: integerRefTo('COLUMN_NOT_FOUND'), position: Position })
 
@@ -106,7 +111,7 @@ export const external = {
     output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
   }),
   create: post('/api/external/projects/{projectId}/cards', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD', 'COLUMN_IN_OTHER_PROJECT'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD', 'COLUMN_IN_OTHER_PROJECT', 'CARD_NOT_FOUND'],
     ...common,
     notFound: ofProject,
     audited: { target: 'card', id: 'id', only: 'starts' },

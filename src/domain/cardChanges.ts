@@ -7,7 +7,13 @@ import { cardDetail } from '../views/cards.ts'
 type Changed = Pick<CardRow, 'id' | 'projectId'>
 /** Events that contain a card. */
 type CardEvent =
-  'card.created' | 'card.updated' | 'card.completed' | 'card.archived' | 'card.unarchived' | 'card.restored'
+  | 'card.created'
+  | 'card.updated'
+  | 'card.completed'
+  | 'card.ready'
+  | 'card.archived'
+  | 'card.unarchived'
+  | 'card.restored'
 
 /** Changes a card and appends its event. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
 export async function changeCard(
@@ -48,6 +54,15 @@ export async function changePlace(tx: Transaction, before: CardRow, change: Card
 export async function trashCard(tx: Transaction, { id, projectId, columnId }: CardRow): Promise<void> {
   await updateCard(tx, id, { deletedAt: tx.now })
   await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
+}
+
+/** Appends an event with the present progress of the card that this one is a part of. */
+export async function announceParent(
+  tx: Transaction,
+  { projectId, parentId }: Pick<CardRow, 'projectId' | 'parentId'>,
+): Promise<void> {
+  const parent = parentId === null ? undefined : await readCard(tx, projectId, parentId)
+  if (parent) await append(tx, 'card.updated', projectId, cardDetail(parent))
 }
 
 /** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */

@@ -14,11 +14,13 @@ import {
 import { listColumns, listDefaultColumns, readColumn, type ColumnRow } from '../store/columns.ts'
 import { readCredentialOfCard, readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { replaceBlockers } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { noAccount, type Caller } from './caller.ts'
 import { projectRole } from './access.ts'
 import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
-import { announceCard, changeCard } from './cardChanges.ts'
+import { announceCard, announceParent, changeCard } from './cardChanges.ts'
+import { findBlockade, requireOrder, type CardOrder } from './dependencies.ts'
 import { notStarted, requireStartable, start, type Agents } from './sessions.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { initialSteps } from './steps.ts'
@@ -35,7 +37,7 @@ export interface CardRef {
 }
 /** A card that a caller wants to start. */
 export type StartRef = CardRef & { caller: Caller }
-export interface NewCard extends Partial<AgentChoice> {
+export interface NewCard extends Partial<AgentChoice>, CardOrder {
   projectId: number
   caller: Caller
   title: string
@@ -72,9 +74,11 @@ export async function findExternalJson(
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
  * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
  * - With `mustStart` a card that starts nothing is refused.
- * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
+ * - A card that waits for others does not start.
+ * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
  *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
- *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE
+ *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE,
+ *   CARD_BLOCKED
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   const { column, columns } = await placeForNewCard(tx, card, automation)
@@ -90,6 +94,8 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   const starts = column.columnType === 'active' && !deferred
   if (card.mustStart && !starts)
     refuse('CONFLICT', 'The card would start nothing: it is deferred, or its column is not active.')
+  const { blockedBy = [], parentId = null, discoveredFromId = caller.agent?.cardId ?? null } = card
+  await requireOrder(tx, card, { blockedBy, parentId, discoveredFromId })
   const made = insertCard(tx, {
     projectId: card.projectId,
     boardId: column.boardId,
@@ -109,17 +115,26 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     useWorktree: card.useWorktree,
     deferred,
     autoMode: card.autoMode ?? false,
+    parentId,
+    discoveredFromId,
     unread: automation,
     creatorId: caller.userId === noAccount ? null : caller.userId,
     creatorName: caller.displayName,
     pipeline: JSON.stringify(initialSteps(columns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null,
+    doneAt: column.columnType === 'done' ? tx.now : null,
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
   })
   if (isOrdered(card)) await order.insertCard(tx, column.id, made)
+  if (blockedBy.length > 0) await replaceBlockers(tx, await made, blockedBy)
   const created = await announceCard(tx, 'card.created', { projectId: card.projectId, id: await made })
+  await announceParent(tx, created)
+  if (!starts) return created
+  const blockade = await findBlockade(tx, created)
+  if (card.mustStart && blockade) throw blockade
   if (card.mustStart) await requireStartable(tx, agents, created, caller)
-  return starts ? started(tx, agents, created, caller) : created
+  if (blockade) return changeCard(tx, created, { lastAgentAction: notStarted(tx, blockade) })
+  return started(tx, agents, created, caller)
 }
 
 /** Predicts whether creating a card would start an agent. */
@@ -132,30 +147,39 @@ export async function wouldStart(
   return column?.columnType === 'active'
 }
 
-/** Changes a card's fields. @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, INSUFFICIENT_PERMISSIONS for auto mode of a caller who may not start agents */
-export async function update(
-  tx: Transaction,
-  ref: CardRef,
-  change: {
-    title?: string
-    prompt?: string
-    labels?: readonly string[]
-    groupId?: string | null
-    useWorktree?: boolean
-    autoMode?: boolean
-  } & Partial<AgentChoice>,
-): Promise<CardRow> {
+/** The fields of a card that are changed by hand. */
+export interface CardEdit extends CardOrder, Partial<AgentChoice> {
+  title?: string
+  prompt?: string
+  labels?: readonly string[]
+  groupId?: string | null
+  useWorktree?: boolean
+  autoMode?: boolean
+}
+
+/**
+ * Changes a card's fields.
+ * @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, DEPENDENCY_CYCLE, INSUFFICIENT_PERMISSIONS for auto mode of a caller
+ *   who may not start agents
+ */
+export async function update(tx: Transaction, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   if (change.autoMode) requireMayStart(ref.caller, card.kind)
-  const { labels, ...plain } = change
+  const { labels, blockedBy, ...plain } = change
+  await requireOrder(tx, card, change)
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
     Object.entries(plain).filter(([, value]) => value !== undefined),
   )
   const readCredential = (id: number | null) => readCredentialOfCard(tx, card.id, id)
   Object.assign(given, await changedChoice(tx, change, () => cardLevels(tx, card), readCredential))
   if (labels) given.labels = JSON.stringify(labels)
-  if (Object.keys(given).length === 0) return card
-  return changeCard(tx, card, given)
+  if (blockedBy) await replaceBlockers(tx, card.id, blockedBy)
+  if (Object.keys(given).length === 0 && !blockedBy) return card
+  const changed = await changeCard(tx, card, given)
+  if (changed.parentId === card.parentId) return changed
+  await announceParent(tx, card)
+  await announceParent(tx, changed)
+  return changed
 }
 
 /** Marks a card as read. @throws Problem CARD_NOT_FOUND */

@@ -93,21 +93,6 @@ export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
   }
 }
 
-/** An entry about an action of the server's own. */
-export const bySystem = (action: string, target: { kind: string; id: string | number }, why: string): NewAuditRow => ({
-  outcome: 'ok',
-  action,
-  actorKind: 'system',
-  actorId: null,
-  actorName: null,
-  targetKind: target.kind,
-  targetId: String(target.id),
-  viaKind: 'system',
-  viaId: why,
-  address: null,
-  detail: '{}',
-})
-
 /** @param isOfMany the entry counts failures of many addresses, and so names none */
 const failureEntry = (failure: FailedSignIn, isOfMany: boolean): NewAuditRow => ({
   outcome: 'failed',

@@ -159,3 +159,18 @@ async function mergePage(tx: Transaction, page: readonly AuditRow[]): Promise<vo
 const isSame = (a: AuditRow, b: AuditRow): boolean =>
   fields.every(([, field]) => field === 'count' || field === 'targetId' || a[field] === b[field]) &&
   (a.targetId === b.targetId || a.outcome === 'failed')
+
+/** An entry about an action of the server's own. */
+export const bySystem = (action: string, target: { kind: string; id: string | number }, why: string): NewAuditRow => ({
+  outcome: 'ok',
+  action,
+  actorKind: 'system',
+  actorId: null,
+  actorName: null,
+  targetKind: target.kind,
+  targetId: String(target.id),
+  viaKind: 'system',
+  viaId: why,
+  address: null,
+  detail: '{}',
+})

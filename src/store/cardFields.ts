@@ -1,3 +1,4 @@
+import type { CardItem } from '../contract/cardRecords.ts'
 import type { ExternalCard } from '../contract/external.ts'
 import type { CardKind, CardStatus, ColumnType, ReviewState } from '../contract/fields.ts'
 import type { InferOutput } from 'valibot'
@@ -19,6 +20,11 @@ interface LastAction {
   at: string
   detail: string | null
 }
+
+export const blockedSql = '(c.open_blockers > 0 AND c.done_at IS NULL)'
+/** Nothing blocks it, no agent is at work, and it is in a backlog column or idle in an active one. */
+export const readySql = `(c.open_blockers = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
+  AND iif(l.column_type = 'backlog', c.status <> 'queued' AND c.status <> 'running' AND c.status <> 'waiting', l.column_type = 'active' AND c.status = 'idle'))`
 
 /**
  * The fields of a card, for a query that joins its column as `l` and its place by `placeJoins`. Which of them a view
@@ -68,6 +74,18 @@ export const cardFields = {
   updatedAt: text().initiallyNow(),
   startedAt: text().orNull(),
   endedAt: text().orNull(),
+  /** When it came into a column of done cards; kept while it is archived from there. */
+  doneAt: text().orNull(),
+  /** Of the cards that it waits for, how many are not done; kept by triggers, as are the counts of its parts. */
+  openBlockers: number().computed('c.open_blockers'),
+  blocked: flag().computed(blockedSql),
+  ready: flag().computed(readySql),
+  /** The card that it is a part of. */
+  parentId: id().orNull(),
+  childrenTotal: number().computed('c.children_total'),
+  childrenDone: number().computed('c.children_done'),
+  /** The card on which it was found. */
+  discoveredFromId: id().orNull(),
   archivedAt: text().orNull(),
   deletedAt: text().orNull(),
   version: number().initially(1),
@@ -78,14 +96,16 @@ export const cardFields = {
  * statuses.
  */
 export const cardListExtras = {
+  children: json<CardProgress>().computed(`json_object('total', c.children_total, 'done', c.children_done)`),
   hasActiveAgent: flag().computed(`(c.status IN (${activeStatuses.map(status => `'${status}'`).join(', ')}))`),
 }
 
+type CardProgress = InferOutput<typeof CardItem>['children']
 type Sessions = InferOutput<typeof ExternalCard>['sessions']
 type Locks = InferOutput<typeof ExternalCard>['locks']
 /**
- * Only read for a single card: its open sessions as locks, and its latest sessions, oldest first. A queued session has
- * not begun.
+ * Only read for a single card: its open sessions as locks, and its latest sessions, oldest first, of which a queued one
+ * has not begun; the cards that it waits for, and those that wait for it.
  */
 export const cardExtras = {
   locks: json<Locks>().computed(
@@ -95,5 +115,12 @@ export const cardExtras = {
   sessions: json<Sessions>().computed(
     `(SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
       FROM (SELECT * FROM (SELECT * FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id))`,
+  ),
+  blockedBy: json<number[]>().computed(
+    '(SELECT json_group_array(blocker_id) FROM (SELECT blocker_id FROM card_blockers WHERE card_id = c.id ORDER BY blocker_id))',
+  ),
+  blocks: json<number[]>().computed(
+    `(SELECT json_group_array(card_id) FROM (SELECT d.card_id FROM card_blockers d JOIN cards w ON w.id = d.card_id
+      WHERE d.blocker_id = c.id AND w.deleted_at IS NULL ORDER BY d.card_id))`,
   ),
 }

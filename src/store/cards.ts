@@ -1,7 +1,7 @@
 import { CardItem } from '../contract/cardRecords.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
 import type { CardStatus, ColumnType } from '../contract/fields.ts'
-import { cardExtras, cardFields, cardListExtras } from './cardFields.ts'
+import { blockedSql, cardExtras, cardFields, cardListExtras, readySql } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
@@ -23,6 +23,8 @@ export interface CardFilter {
   search?: string
   archived?: boolean
   unread?: boolean
+  ready?: boolean
+  blocked?: boolean
   kind?: 'kanban' | 'terminal'
   limit: number
   cursor?: number
@@ -123,6 +125,17 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
   return `[${items ?? ''}]`
 }
 
+/** A page of the cards that could start now as JSON text, in the internal view of lists: in the order of boards, columns and places. */
+export async function listReadyJson(db: Reader, filter: CardFilter & { offset?: number }): Promise<string> {
+  const { where, args } = conditions(filter, shown(filter))
+  const { items } = (await db.get<{ items: string | null }>(
+    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} JOIN boards b ON b.id = c.board_id
+     WHERE ${where} ORDER BY b.position, l.position, ${placeSql} LIMIT ? OFFSET ?)`,
+    [...args, filter.limit, filter.offset ?? 0],
+  ))!
+  return `[${items ?? ''}]`
+}
+
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
 const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
 const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text')
@@ -130,7 +143,13 @@ const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item
   FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`
 
 /** The cards of internal lists: those of a kind that are on the board, or the archived ones of any kind. */
-const shown = (filter: CardFilter): string => (filter.unread ? `${ofKind(filter)} AND c.unread = 1` : ofKind(filter))
+const shown = (filter: CardFilter): string =>
+  [
+    ofKind(filter),
+    ...(filter.unread ? ['c.unread = 1'] : []),
+    ...(filter.ready ? [readySql] : []),
+    ...(filter.blocked ? [blockedSql] : []),
+  ].join(' AND ')
 
 const ofKind = ({ archived, kind }: CardFilter): string =>
   archived
@@ -214,17 +233,21 @@ export const listPresentCards = async (db: Reader, ids: readonly number[]): Prom
   ).map(({ id }) => id)
 
 /**
- * Purges at most `limit` cards that were deleted before the time, with their attachments' rows. A card with a managed
- * worktree or review snapshots is skipped until those are removed. @returns how many
+ * At most `limit` cards that were deleted before the time. A card with a managed worktree or review snapshots is skipped
+ * until those are removed.
  */
-export const purgeCards = async (tx: Transaction, before: string, limit: number): Promise<number> =>
+export const listPurgeable = async (db: Reader, before: string, limit: number): Promise<number[]> =>
   (
-    await tx.run(
-      `DELETE FROM cards WHERE id IN (SELECT c.id FROM cards c WHERE c.deleted_at < ? AND (c.worktree_managed = 0 OR c.worktree_path IS NULL)
-       AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) LIMIT ?)`,
+    await db.all<{ id: number }>(
+      `SELECT c.id FROM cards c WHERE c.deleted_at < ? AND (c.worktree_managed = 0 OR c.worktree_path IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) LIMIT ?`,
       [before, limit],
     )
-  ).changes
+  ).map(({ id }) => id)
+
+/** Purges cards, with their attachments' rows. */
+export const purgeCards = async (tx: Transaction, ids: readonly number[]): Promise<void> =>
+  void (await tx.run('DELETE FROM cards WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(ids)]))
 
 /** At most `limit` cards of a project that were archived from a column, and are not in its order. */
 export const archivedCardIds = async (

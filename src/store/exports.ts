@@ -92,6 +92,17 @@ export function exportCards(
 const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
+/** Those of the cards that wait for others, are parts or were found on others, in that order; without what is in the trash. */
+export const exportDependencies = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> =>
+  db.all(dependencies, [JSON.stringify(ids)])
+const present = (id: string) => `(SELECT o.id FROM cards o WHERE o.id = ${id} AND o.deleted_at IS NULL)`
+const dependencies = `SELECT id, json_object('cardId', id, 'blockedBy', json(blockedBy), 'parentId', parentId, 'discoveredFromId', discoveredFromId) AS json FROM (
+    SELECT i.key AS place, c.id, ${present('c.parent_id')} AS parentId, ${present('c.discovered_from_id')} AS discoveredFromId,
+      (SELECT json_group_array(b.id) FROM (SELECT o.id FROM card_blockers d JOIN cards o ON o.id = d.blocker_id
+        WHERE d.card_id = c.id AND o.deleted_at IS NULL ORDER BY o.id) b) AS blockedBy
+    FROM json_each(?) i JOIN cards c ON c.id = i.value
+  ) WHERE blockedBy <> '[]' OR parentId IS NOT NULL OR discoveredFromId IS NOT NULL ORDER BY place`
+
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
 /**
  * Reads pages of a project's sessions, with the fields of the names; `costUsd` separately, because the database cannot

@@ -25,6 +25,7 @@ import sandbox from './migrations/0021-sandbox.ts'
 import worktreeSettings from './migrations/0022-worktree-settings.ts'
 import dayStatuses from './migrations/0023-day-statuses.ts'
 import silence from './migrations/0024-silence.ts'
+import dependencies from './migrations/0025-dependencies.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -52,6 +53,7 @@ const migrations = [
   worktreeSettings,
   dayStatuses,
   silence,
+  dependencies,
 ]
 
 /** The version that this program's migrations lead to. */

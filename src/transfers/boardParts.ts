@@ -1,4 +1,5 @@
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
+import type { ColumnType } from '../contract/fields.ts'
 import { announceCard } from '../domain/cardChanges.ts'
 import { append } from '../events/outbox.ts'
 import { insertBoard, readBoard } from '../store/boards.ts'
@@ -104,7 +105,8 @@ export const columns = part({
     if (made.rows.columns.has(id)) return
     const board = made.rows.boards.get(boardId)!
     const columnId = await insertColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
-    made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId })
+    const { columnType } = record
+    made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId, columnType })
     tell(made, async tx =>
       append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
     )
@@ -166,7 +168,7 @@ function checkPlace(card: CardRecord, { columnType }: KnownColumn, known: Record
 /** A card that was at work is interrupted, as when a server stops. A project has one assistant: that of a file is left out where there may be one. */
 async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord, made: Made): Promise<void> {
   if (card.kind === 'assistant' && made.intoExisting) return
-  const { id: columnId, boardId, projectId } = made.rows.columns.get(card.columnId)!
+  const { id: columnId, boardId, projectId, columnType } = made.rows.columns.get(card.columnId)!
   const wasActive = activeStatuses.includes(card.status)
   const cardId = await insertCard(tx, {
     ...card,
@@ -174,6 +176,7 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
     boardId,
     projectId,
     labels: JSON.stringify(card.labels),
+    doneAt: doneAtOf(card, columnType, made),
     lastAgentAction: card.lastAgentAction && JSON.stringify(card.lastAgentAction),
     pipeline: JSON.stringify(
       card.pipeline.map(step => ({ ...step, columnId: made.rows.columns.get(step.columnId)!.id })),
@@ -188,3 +191,15 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
   }
   tell(made, async tx => void (await announceCard(tx, 'card.created', { id: cardId, projectId })))
 }
+
+/** What is in a column of done cards is done, also where the file does not say since when; what is not done stands in none. */
+const doneAtOf = (
+  card: Pick<CardRecord, 'doneAt' | 'endedAt' | 'updatedAt'>,
+  columnType: ColumnType,
+  { exportedAt }: Made,
+): string | null =>
+  columnType === 'done'
+    ? (card.doneAt ?? card.endedAt ?? card.updatedAt ?? exportedAt)
+    : columnType === 'archive'
+      ? card.doneAt
+      : null

@@ -214,7 +214,9 @@ async function intoProject(
   if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join())
     throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
   for (const id of known.all('boards').keys()) rows.boards.set(id, { id: board.id, projectId })
-  for (const [id, columnId] of board.columnIds) rows.columns.set(id, { id: columnId, boardId: board.id, projectId })
+  const typeOf = new Map(columns.map(({ id, columnType }) => [id, columnType]))
+  for (const [id, columnId] of board.columnIds)
+    rows.columns.set(id, { id: columnId, boardId: board.id, projectId, columnType: typeOf.get(columnId)! })
 }
 
 /** @throws Problem ORGANIZATION_NOT_FOUND */

@@ -1,4 +1,5 @@
 import type { GenericSchema, InferOutput } from 'valibot'
+import type { ColumnType } from '../contract/fields.ts'
 import type { SavedFile } from '../domain/attachmentFiles.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { RecordIndex } from './recordIndex.ts'
@@ -37,7 +38,7 @@ export interface Made {
 interface MadeRows {
   projects: { id: number; firstBoard: number }
   boards: { id: number; projectId: number }
-  columns: { id: number; boardId: number; projectId: number }
+  columns: { id: number; boardId: number; projectId: number; columnType: ColumnType }
   cards: { id: number; projectId: number }
   attachments: { id: number }
   sessions: { id: number; cardId: number; isPre: boolean }

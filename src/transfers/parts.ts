@@ -1,6 +1,7 @@
 import { messages, sessions } from './agentParts.ts'
 import { attachments, contents, missing } from './attachmentParts.ts'
 import { boards, cards, columns, projects } from './boardParts.ts'
+import { dependencies } from './dependencyParts.ts'
 import type { Part } from './part.ts'
 import { reviews } from './reviewParts.ts'
 import { scripts } from './scriptParts.ts'
@@ -19,6 +20,7 @@ export const parts: readonly Part[] = [
   columns,
   scripts,
   cards,
+  dependencies,
   attachments,
   sessions,
   messages,

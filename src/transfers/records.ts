@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agentChoice.ts'
+import { maxBlockers } from '../contract/cardOrder.ts'
 import {
   CardKind,
   CardStatus,
@@ -145,6 +146,7 @@ export const Card = v.strictObject({
   updatedAt: v.optional(Time),
   startedAt: orNull(Time),
   endedAt: orNull(Time),
+  doneAt: orNull(Time),
   archivedAt: orNull(Time),
   version: v.optional(integer(1, Number.MAX_SAFE_INTEGER), 1),
 })
@@ -210,6 +212,13 @@ export const Attachment = v.strictObject({
   sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')),
   createdAt: v.optional(Time),
 })
+/** What a card waits for, what it is a part of, and on which card it was found. */
+export const Dependency = v.strictObject({
+  cardId: IntegerId,
+  blockedBy: v.optional(v.pipe(v.array(IntegerId), v.maxLength(maxBlockers)), []),
+  parentId: orNull(IntegerId),
+  discoveredFromId: orNull(IntegerId),
+})
 /** A review of a card. Its author is a name only: an account is a server's own. */
 export const Review = v.strictObject({
   cardId: IntegerId,
@@ -258,5 +267,6 @@ export const Content = v.strictObject({
   ),
 })
 
+export type DependencyRecord = v.InferOutput<typeof Dependency>
 export type CardRecord = v.InferOutput<typeof Card>
 export type MessageRecord = v.InferOutput<typeof Message>

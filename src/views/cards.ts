@@ -22,6 +22,9 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
   (card: CardRow) => ({
     hasActiveAgent: hasActiveAgent(card),
     worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath,
+    children: { total: card.childrenTotal, done: card.childrenDone },
+    blockedBy: idsOf(card.blockedBy).map(String),
+    blocks: idsOf(card.blocks).map(String),
     locks: locksOf(card),
     sessions: sessionsOf(card).map(session => ({ ...session, id: String(session.id) })),
   }),
@@ -32,10 +35,11 @@ export const externalCard: (card: CardRow) => InferOutput<typeof ExternalCard> =
   cardFields,
   ExternalCard,
   'integer',
-  (card: CardRow) => ({ locks: locksOf(card), sessions: sessionsOf(card) }),
+  (card: CardRow) => ({ blockedBy: idsOf(card.blockedBy), locks: locksOf(card), sessions: sessionsOf(card) }),
 )
 
 type External = InferOutput<typeof ExternalCard>
+const idsOf = (ids = '[]') => JSON.parse(ids) as number[]
 const locksOf = ({ locks = '[]' }: CardRow) => JSON.parse(locks) as External['locks']
 const sessionsOf = ({ sessions = '[]' }: CardRow) => JSON.parse(sessions) as External['sessions']
 

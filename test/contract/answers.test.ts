@@ -177,11 +177,12 @@ describe('the table', () => {
       ])
   })
 
-  it('tells by events of each type that it declares, save those that work in the background tells', () => {
+  it('tells by events of each type that it declares, save those that work in the background or other cards tell', () => {
     const told = new Set<string>(
       rows
         .flatMap(({ route }) => route.emits ?? [])
         .concat(
+          'card.ready',
           'agent.tool',
           'agent.plan',
           'agent.permission',

@@ -138,7 +138,9 @@ describe('the table', () => {
     const naming = rows.flatMap(({ name, route }) =>
       fields(route)
         .filter(
-          field => /Id$|^ids$|^steps$/.test(field) && !/^(groupId|clientId|copyId|requestId|optionId)$/.test(field),
+          field =>
+            /Id$|^ids$|^steps$|^blockedBy$/.test(field) &&
+            !/^(groupId|clientId|copyId|requestId|optionId)$/.test(field),
         )
         .map(field => `${name} ${field}`),
     )
@@ -203,6 +205,10 @@ describe("somebody else's thing in one's own", () => {
     ids: ({ columnId }) => [columnId],
     'agents.diff since': ({ reviewId }) => reviewId,
     'reviews.changedFile since': ({ reviewId }) => reviewId,
+    parentId: ({ cardId }) => cardId,
+    discoveredFromId: ({ cardId }) => cardId,
+    blockedBy: ({ cardId }) => [cardId],
+    'external.create blockedBy': ({ cardId }) => [Number(cardId)],
     steps: ({ activeColumnId }) => [{ columnId: activeColumnId }],
     targetColumnId: ({ columnId }) => Number(columnId),
     'external.create columnId': ({ columnId }) => Number(columnId),

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/git/cardWorktrees.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
-import { listDeletedWithWorktree, purgeCards } from '../../src/store/cards.ts'
+import { listDeletedWithWorktree, listPurgeable, purgeCards } from '../../src/store/cards.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -372,6 +372,8 @@ test('the worktree of a card that was deleted long ago goes with a patch, and th
   await expect(removeDeleted(db, '2026-02-01', project.dataDir, async () => {})).rejects.toThrow(AggregateError)
   expect(existsSync(worktreePath!)).toBe(false)
   expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
-  expect(await db.transaction(tx => purgeCards(tx, '2026-02-01', 100))).toBe(1)
+  const purgeable = await listPurgeable(db, '2026-02-01', 100)
+  expect(purgeable).toEqual([card.id])
+  await db.transaction(tx => purgeCards(tx, purgeable))
   expect((await listDeletedWithWorktree(db, '2026-02-01')).map(({ id }) => id)).toEqual([stuck.id])
 })

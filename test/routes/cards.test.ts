@@ -72,6 +72,13 @@ describe('creating', () => {
       statusReason: null,
       position: 1,
       unread: false,
+      blocked: false,
+      ready: true,
+      parentId: null,
+      children: { total: 0, done: 0 },
+      blockedBy: [],
+      blocks: [],
+      discoveredFromId: null,
       deferred: false,
       autoMode: false,
       hasActiveAgent: false,
@@ -295,13 +302,15 @@ describe('archiving, deleting and completing', () => {
     await fails(board.client.cards.complete(card('a')), 404, 'COLUMN_NOT_FOUND')
   })
 
-  it('activate starts what was deferred, once', async () => {
+  it('activate starts what was deferred, or is idle in an active column', async () => {
     const { id: cardId } = await create('d', { columnId: active, deferred: true })
     await board.client.cards.activate({ projectId, cardId })
     expect(await board.client.cards.get({ projectId, cardId })).toMatchObject({
       deferred: false,
       lastAgentAction: { type: 'not_started' },
     })
+    await board.client.cards.activate({ projectId, cardId })
+    await board.client.cards.move({ projectId, cardId, columnId: backlog })
     await fails(board.client.cards.activate({ projectId, cardId }), 409, 'CARD_NOT_DEFERRED')
   })
 })

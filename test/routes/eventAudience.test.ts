@@ -83,6 +83,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'card.unarchived': card,
     'card.restored': card,
     'card.completed': card,
+    'card.ready': card,
     'card.moved': card,
     'card.deleted': card,
     'card.viewed': card,

@@ -96,6 +96,9 @@ describe('creating a card', () => {
       gitBranch: null,
       useWorktree: true,
       deferred: true,
+      blocked: false,
+      ready: true,
+      blockedBy: [],
       lastAgentAction: null,
       startedAt: null,
       endedAt: null,
@@ -158,7 +161,7 @@ describe('creating a card', () => {
 describe('listing cards', () => {
   it('is by id, without the parts that a single card has in addition', async () => {
     const first = await create('a')
-    const { locks, sessions, ...item } = await create('b')
+    const { blockedBy, locks, sessions, ...item } = await create('b')
     await move(first.id, backlog, 1)
     const { items } = await list()
     expect(items.map(({ id, position }) => [id, position])).toEqual([
@@ -166,7 +169,7 @@ describe('listing cards', () => {
       [item.id, 0],
     ])
     expect(items[1]).toEqual({ ...item, position: 0 })
-    expect([locks, sessions]).toEqual([[], []])
+    expect([blockedBy, locks, sessions]).toEqual([[], [], []])
   })
 
   it('leaves out archived, deleted and other cards than kanban ones, which count nowhere', async () => {

@@ -85,6 +85,8 @@ export function normal(document: Doc): Doc {
     sessionId: 'sessions',
     waitingSessionId: 'sessions',
     attachmentId: 'attachments',
+    parentId: 'cards',
+    discoveredFromId: 'cards',
   }
   const renumber = (part: string, record: Doc): Doc =>
     Object.fromEntries(
@@ -92,6 +94,7 @@ export function normal(document: Doc): Doc {
         if (field === 'id') return [field, ref(part, value)]
         if (field === 'pipeline')
           return [field, value.map((step: Doc) => ({ ...step, columnId: ref('columns', step.columnId) }))]
+        if (field === 'blockedBy') return [field, value.map((id: number) => ref('cards', id)).sort()]
         return [field, owners[field] ? ref(owners[field], value) : value]
       }),
     )
@@ -102,6 +105,7 @@ export function normal(document: Doc): Doc {
     'columns',
     'scripts',
     'cards',
+    'dependencies',
     'sessions',
     'messages',
     'reviews',

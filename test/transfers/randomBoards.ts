@@ -133,6 +133,10 @@ const card = fc.record({
   updatedAt: time,
   startedAt: orNull(time),
   endedAt: orNull(time),
+  doneAt: time,
+  blockers: fc.array(fc.nat(), { maxLength: 3 }),
+  parent: orNull(fc.nat()),
+  found: orNull(fc.nat()),
   archived: fc.boolean(),
   archivedAt: time,
   version: fc.integer({ min: 1, max: 1000 }),
@@ -181,6 +185,7 @@ function toDocument(projects: Doc[], path: string): Doc {
     columns: [],
     scripts: [],
     cards: [],
+    dependencies: [],
     sessions: [],
     messages: [],
     reviews: [],
@@ -230,7 +235,8 @@ function addCards(
   parts: Record<string, Doc[]>,
 ): void {
   const made = cards.map(
-    ({ column, kind, steps, archived, archivedAt, place, sessions, reviews, attachments, ...card }) => {
+    ({ column, kind, steps, archived, archivedAt, place, sessions, reviews, attachments, ...given }) => {
+      const { blockers, parent, found, doneAt, ...card } = given
       const { id: columnId, type } = columns[column % columns.length]!
       const isArchived = archived || type === 'archive'
       const pipeline = [
@@ -248,10 +254,14 @@ function addCards(
         ...card,
         pipeline,
         command: kind === 'terminal' ? 'echo "hi"' : null,
+        doneAt: type === 'done' || (type === 'archive' && archived) ? doneAt : null,
         archivedAt: isArchived ? archivedAt : null,
       })
       return {
         id,
+        blockers,
+        parent,
+        found,
         columnId,
         place,
         isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'),
@@ -261,6 +271,7 @@ function addCards(
       }
     },
   )
+  addDependencies(made, parts)
   const counts = new Map<number, number>()
   for (const { id, columnId, isOrdered } of [...made].sort((a, b) => a.place - b.place)) {
     if (!isOrdered) continue
@@ -276,6 +287,19 @@ function addCards(
     }
     for (const { filename, bytes, createdAt } of attachments)
       addAttachment(cardId, filename, bytes, createdAt, add, parts)
+  }
+}
+
+/** A card waits for, and is a part of, cards that come before it alone: no circles. */
+function addDependencies(made: Doc[], parts: Record<string, Doc[]>): void {
+  for (const [at, { id: cardId, blockers, parent, found }] of made.entries()) {
+    const before = (index: number | null): number | null => (index === null || at === 0 ? null : made[index % at]!.id)
+    const blockedBy = [...new Set(blockers.flatMap((index: number) => before(index) ?? []))].sort(
+      (a, b) => (a as number) - (b as number),
+    )
+    const relatives = { parentId: before(parent), discoveredFromId: before(found) }
+    if (blockedBy.length > 0 || relatives.parentId !== null || relatives.discoveredFromId !== null)
+      parts.dependencies!.push({ cardId, blockedBy, ...relatives })
   }
 }
 

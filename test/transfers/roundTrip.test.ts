@@ -57,6 +57,7 @@ function only(document: Doc, projectId: number): Doc {
     cards,
     sessions,
     messages: within('messages', 'sessionId', sessions),
+    dependencies: within('dependencies', 'cardId', cards),
     reviews: within('reviews', 'cardId', cards),
     attachments,
     contents: within('contents', 'attachmentId', attachments),

@@ -78,7 +78,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
 
 /** How a card stands, in short. */
 function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
-  const { id, labels, status, statusReason, unread, reviewState, reviewRound, autoMode, deferred, kind } = card
+  const { id, labels, status, statusReason, unread, reviewState, reviewRound, autoMode, deferred, blocked, kind } = card
   return (
     <div className="card-about" id={`about-${id}`}>
       <span className="dim">#{id}</span>
@@ -87,6 +87,12 @@ function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
       {status !== 'idle' && <Status status={status} reason={statusReason} />}
       {kind === 'terminal' && <span className="dim">terminal</span>}
       {autoMode && <span className="dim">auto</span>}
+      {blocked && (
+        <span className="fact">
+          <Icon name="lock" />
+          waits
+        </span>
+      )}
       {deferred && status === 'idle' && <span className="dim">not started</span>}
       {reviewState && (
         <span className="review">
@@ -100,8 +106,8 @@ function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
   )
 }
 
-/** Its own agent, its attachments, and who made it. */
-function More({ card: { agent, attachmentCount, creatorName } }: { card: Card }) {
+/** Its own agent, its parts, its attachments, and who made it. */
+function More({ card: { agent, attachmentCount, children, creatorName } }: { card: Card }) {
   return (
     <>
       {agent && (
@@ -109,6 +115,12 @@ function More({ card: { agent, attachmentCount, creatorName } }: { card: Card })
           <Icon name="agent" />
           {agent}
         </span>
+      )}
+      {children.total > 0 && (
+        <Fact name={`${children.done} of ${children.total} parts done`}>
+          <Icon name="check" />
+          {children.done}/{children.total}
+        </Fact>
       )}
       {attachmentCount > 0 && (
         <Fact name={`${attachmentCount} attachment${attachmentCount === 1 ? '' : 's'}`}>

@@ -56,7 +56,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     icon: 'run',
     isMain: true,
     title: 'Goes on with the latest session, which uses tokens',
-    run: () => client.agents.retry(place),
+    run: () => client.agents.retry({ ...place, force: card.blocked }),
   }
   const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first
   const items: MenuItem[] = []
@@ -105,19 +105,21 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
   const what = card.kind === 'terminal' ? 'its command' : 'its agent'
   const isThere = !column || column.id === card.columnId
   const where = isThere ? '' : ` The card moves to “${column.name}”.`
+  const waits = card.blocked ? ` It waits for cards that are not done.` : ''
   const start = (): Promise<unknown> => {
-    if (!isThere) return client.cards.move({ ...place, columnId: column.id, mustStart: true })
-    return card.deferred ? client.cards.activate(place) : client.agents.relaunch(place)
+    const force = card.blocked
+    if (!isThere) return client.cards.move({ ...place, columnId: column.id, mustStart: true, force })
+    return card.deferred ? client.cards.activate({ ...place, force }) : client.agents.relaunch({ ...place, force })
   }
   const first: MainAction = {
-    label: card.deferred && isThere ? 'Activate' : 'Start',
+    label: card.blocked ? 'Start anyway' : card.deferred && isThere ? 'Activate' : 'Start',
     icon: 'run',
-    isMain: true,
+    isMain: !card.blocked,
     run: () =>
       confirm({
         title: `Start ${what}?`,
-        text: `${where}${card.kind === 'terminal' ? ` It runs: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on it${card.useWorktree ? ' in a worktree of its own' : ' in the project’s folder itself'}, which uses tokens.`}`.trim(),
-        submit: 'Start',
+        text: `${waits}${where}${card.kind === 'terminal' ? ` It runs: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on it${card.useWorktree ? ' in a worktree of its own' : ' in the project’s folder itself'}, which uses tokens.`}`.trim(),
+        submit: card.blocked ? 'Start anyway' : 'Start',
         isDanger: false,
         run: start,
       }),
@@ -152,6 +154,9 @@ function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
   }
   const lost = [
     card.hasActiveAgent && 'Cancel its agent first.',
+    card.blocks.length > 0 &&
+      card.columnType !== 'done' &&
+      `${card.blocks.length} ${card.blocks.length === 1 ? 'card waits' : 'cards wait'} for it, and will go on waiting.`,
     card.sessions.length > 0 && `Its transcript of ${card.sessions.length} sessions goes with it.`,
     card.gitBranch !== null && `Its worktree goes; the branch ${card.gitBranch} stays until it is deleted for good.`,
   ].filter(Boolean)
@@ -161,6 +166,8 @@ function askToDelete(place: Place, card: CardDetail, onGone: () => void): void {
     submit: 'Delete',
     run: () =>
       remove(false).catch((error: unknown) => {
+        // It has been said; the server has found nothing else that would be lost.
+        if (error instanceof ApiFailure && error.code === 'CARD_BLOCKS_OTHERS') return remove(true)
         if (!(error instanceof ApiFailure) || error.code !== 'WORKTREE_DIRTY') throw error
         // After this dialog has closed.
         setTimeout(() =>

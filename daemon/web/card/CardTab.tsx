@@ -2,6 +2,7 @@ import { Time } from '../ui/Time.tsx'
 import { Heading } from './Heading.tsx'
 import { AgentChoice } from './AgentChoice.tsx'
 import { Attachments } from './Attachments.tsx'
+import { Dependencies } from './Dependencies.tsx'
 import { LabelEditor } from './LabelEditor.tsx'
 import { Locks, Monitors } from './Monitors.tsx'
 import { useCard } from './openedCard.ts'
@@ -26,6 +27,7 @@ export function CardTab() {
       <Prompt />
       {card.kind === 'kanban' && <PreSessionTalk />}
       <LabelEditor />
+      {card.kind !== 'assistant' && <Dependencies />}
       <Attachments />
       {card.kind === 'kanban' && <AgentChoice />}
       <Worktree />

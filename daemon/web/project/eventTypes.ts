@@ -17,6 +17,7 @@ const sent: Record<Sent, true> = {
   'card.updated': true,
   'card.moved': true,
   'card.completed': true,
+  'card.ready': true,
   'card.archived': true,
   'card.unarchived': true,
   'card.restored': true,

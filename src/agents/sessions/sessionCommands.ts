@@ -2,6 +2,7 @@ import type { MessageInput } from '../../contract/agentMessages.ts'
 import { Problem } from '../../contract/errors.ts'
 import type { Caller } from '../../domain/caller.ts'
 import * as cards from '../../domain/cards.ts'
+import { requireUnblocked } from '../../domain/dependencies.ts'
 import { begin, cancelled, end, findOpen, reopen, requireStartable, start } from '../../domain/sessions.ts'
 import { startNow } from '../../domain/sessionWaits.ts'
 import { requireMayStart } from '../../domain/starting.ts'
@@ -60,9 +61,15 @@ export async function cancel(tx: Transaction, supervisor: Supervisor, ref: cards
   if (!open || !(await end(tx, supervisor, open.id, cancelled))) throw new Problem('AGENT_NOT_RUNNING')
 }
 
-/** Reopens a card's latest session; begins a new one where the agent cannot resume. One that waits for the end of a usage limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
-export async function retry(tx: Transaction, supervisor: Supervisor, ref: cards.StartRef): Promise<void> {
+/** Reopens a card's latest session; begins a new one where the agent cannot resume. One that waits for the end of a usage limit starts now. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`, CONFLICT */
+export async function retry(
+  tx: Transaction,
+  supervisor: Supervisor,
+  ref: cards.StartRef,
+  force = false,
+): Promise<void> {
   const card = await findForWork(tx, ref)
+  if (!force) await requireUnblocked(tx, card)
   requireMayStart(ref.caller, card.kind)
   const open = await findOpen(tx, card.id)
   if (open && (await startNow(tx, supervisor, open))) return
@@ -70,9 +77,15 @@ export async function retry(tx: Transaction, supervisor: Supervisor, ref: cards.
   await reopenOrBegin(tx, supervisor, card, ref.caller)
 }
 
-/** Begins a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CONFLICT */
-export async function relaunch(tx: Transaction, supervisor: Supervisor, ref: cards.StartRef): Promise<void> {
+/** Begins a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`, CONFLICT */
+export async function relaunch(
+  tx: Transaction,
+  supervisor: Supervisor,
+  ref: cards.StartRef,
+  force = false,
+): Promise<void> {
   const card = await findForWork(tx, ref)
+  if (!force) await requireUnblocked(tx, card)
   await requireNoneOpen(tx, card)
   await requireStartable(tx, supervisor, card, ref.caller)
   await start(tx, supervisor, card, ref.caller)

@@ -10,6 +10,8 @@ const servable = async (on: TestBoard, fresh: Seed, preview: string) => {
   await on.client.projects.update({ id: fresh.projectId, worktree: { preview } })
 }
 
+const relaunch = (on: TestBoard, { projectId, cardId }: Seed) => on.client.agents.relaunch({ projectId, cardId })
+
 const makeBackup = async (on: TestBoard, fresh: Seed) => {
   fresh.backup = (await on.client.backups.create()).filename
 }
@@ -33,8 +35,8 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'backups.download': makeBackup,
   'backups.delete': makeBackup,
   'backups.restore': makeBackup,
-  'agents.cancel': (on, fresh) => on.client.agents.relaunch(fresh),
-  'external.cancelAgent': (on, fresh) => on.client.agents.relaunch(fresh),
+  'agents.cancel': relaunch,
+  'external.cancelAgent': relaunch,
   'agents.token': (on, { projectId, cardId, activeColumnId }) =>
     on.client.cards.move({ projectId, cardId, columnId: activeColumnId }),
   'monitors.delete': async (on, fresh) => {

@@ -1,0 +1,80 @@
+import { Option, type Command } from 'commander'
+import { cardFields } from '../cards/cardColumns.ts'
+import { getCard, inItsProject } from '../cards/cardApi.ts'
+import { cardIds } from '../cards/cardIds.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { count } from '../parsing/arguments.ts'
+import { printList, showsColumns } from './cards-list.ts'
+
+interface ReadyOptions {
+  limit: number
+  all?: boolean
+}
+interface BlockOptions {
+  by?: string[]
+  remove?: string[]
+}
+
+export function registerVerbs(cards: Command): void {
+  const ready = cards
+    .command('ready')
+    .summary('List the cards that could start now')
+    .description(
+      'List the cards that could start now, in the order in which they should: no card that they wait for is open, no agent is at work on them, and they are in a backlog column, or idle in an active one.',
+    )
+    .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
+    .addOption(new Option('--all', 'every card').conflicts('limit'))
+    .action(async ({ limit, all }: ReadyOptions) => {
+      const context = await openContext(ready)
+      const { id: projectId } = await context.project()
+      await printList(
+        context,
+        { projectId, filter: { ready: true }, limit: all ? Infinity : limit, withColumns: showsColumns(context) },
+        'No card could start now.',
+      )
+    })
+  example(
+    ready,
+    'board cards ready',
+    'board cards ready --limit 1 -q | board cards run -',
+    'board cards ready --json id,title',
+  )
+
+  const block = cards
+    .command('block <card>')
+    .summary('Let a card wait for others')
+    .description(
+      'Let a card wait for others: it does not start before all of them are done. In auto mode it starts by itself when the last one is. Without an option, show for which cards it waits.',
+    )
+    .option('--by <cards>', 'cards that it waits for, with commas', cardIds)
+    .option('--remove <cards>', 'cards that it waits for no more, with commas', cardIds)
+    .action(async (id: string, options: BlockOptions) => blocked(await openContext(block), id, options))
+  example(block, 'board cards block 14 --by 12,13', 'board cards block 14 --remove 12', 'board cards block 14')
+}
+
+const orderFields = cardFields.filter(({ name }) =>
+  ['id', 'title', 'blocked', 'ready', 'blockedBy', 'blocks'].includes(name),
+)
+const maxAttempts = 5
+
+/** What a card waits for goes from what it waits for now: when somebody changes it meanwhile, it is read again. */
+async function blocked(context: Context, id: string, { by = [], remove = [] }: BlockOptions): Promise<void> {
+  const both = by.find(each => remove.includes(each))
+  if (both !== undefined) throw usage(`--by and --remove both name card ${both}`)
+  const card = await inItsProject(context, id, async place => {
+    for (let attempt = 1; ; attempt++) {
+      const now = await getCard(context, place)
+      const present = (now.blockedBy ?? []).map(String)
+      const blockedBy = [...new Set([...present, ...by])].filter(each => !remove.includes(each))
+      if (blockedBy.join() === present.join()) return now
+      try {
+        return await context.client.cards.update({ ...place, blockedBy }, { ifMatch: `"${now.version}"` })
+      } catch (error) {
+        if (attempt === maxAttempts || (error as { code?: string }).code !== 'VERSION_CONFLICT') throw error
+      }
+    }
+  })
+  await context.out.record(card, orderFields)
+}

@@ -1,0 +1,112 @@
+import { useId, useState, type FormEvent, type ReactNode } from 'react'
+import { showError } from '../app/messages.ts'
+import { hrefOf } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useLoad } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { useCanWork } from './canWork.ts'
+import { Heading } from './Heading.tsx'
+import { useCard, useOpened } from './openedCard.ts'
+
+/** How many cards are named with their titles. */
+const maxTitles = 20
+
+/** What a card waits for, what waits for it, and what it is a part of. */
+export function Dependencies() {
+  const opened = useOpened()
+  const { projectId } = opened
+  const { id: cardId, blocked, blockedBy, blocks, parentId, children, discoveredFromId } = useCard()
+  const canWork = useCanWork(projectId)
+  const isAlone =
+    blockedBy.length + blocks.length + children.total === 0 && parentId === null && discoveredFromId === null
+  if (isAlone && !canWork) return null
+  const change = async (order: { blockedBy?: string[]; parentId?: string | null }) =>
+    opened.setCard(await client.cards.update({ projectId, cardId, ...order }))
+  return (
+    <section>
+      <Heading>Dependencies</Heading>
+      {blocked && (
+        <p className="notice">It does not start before these are done. In auto mode it then starts by itself.</p>
+      )}
+      <CardLinks
+        ids={blockedBy}
+        onRemove={canWork ? id => change({ blockedBy: blockedBy.filter(each => each !== id) }) : undefined}
+      />
+      {canWork && (
+        <AddCard label="Wait for card" onAdd={id => change({ blockedBy: [...new Set([...blockedBy, id])] })} />
+      )}
+      {blocks.length > 0 && (
+        <Line name="Waiting for it">
+          <CardLinks ids={blocks} />
+        </Line>
+      )}
+      {children.total > 0 && <Line name="Parts">{`${children.done} of ${children.total} done`}</Line>}
+      {parentId !== null && (
+        <Line name="Part of">
+          <CardLinks ids={[parentId]} onRemove={canWork ? () => change({ parentId: null }) : undefined} />
+        </Line>
+      )}
+      {canWork && parentId === null && <AddCard label="Part of card" onAdd={id => change({ parentId: id })} />}
+      {discoveredFromId !== null && (
+        <Line name="Found on">
+          <CardLinks ids={[discoveredFromId]} />
+        </Line>
+      )}
+    </section>
+  )
+}
+
+const Line = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="card-relation">
+    <span className="dim">{name}</span> {children}
+  </div>
+)
+
+/** Cards by number and title. One that cannot be read, as in the trash, has its number alone. */
+function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: string) => Promise<unknown> }) {
+  const { projectId } = useOpened()
+  const named = ids.slice(0, maxTitles)
+  const { value = [] } = useLoad(
+    () => Promise.all(named.map(cardId => client.cards.get({ projectId, cardId }).catch(() => undefined))),
+    [projectId, named.join()],
+  )
+  if (ids.length === 0) return null
+  return (
+    <ul className="card-links">
+      {ids.map((id, at) => (
+        <li key={id}>
+          <a href={hrefOf({ name: 'card', projectId, cardId: id })}>
+            #{id} {value[at]?.title}
+          </a>
+          {value[at]?.columnType === 'done' && <span className="dim"> done</span>}
+          {onRemove && <Button isPlain icon="close" label={`Take away card ${id}`} onClick={() => onRemove(id)} />}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Names a card by its number. */
+function AddCard({ label, onAdd }: { label: string; onAdd: (id: string) => Promise<unknown> }) {
+  const [text, setText] = useState('')
+  const id = useId()
+  const wanted = text.trim().replace(/^#/, '')
+  const add = async (event: FormEvent) => {
+    event.preventDefault()
+    if (wanted !== '') await onAdd(wanted).then(() => setText(''), showError)
+  }
+  return (
+    <form className="add-card" onSubmit={event => void add(event)}>
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        inputMode="numeric"
+        placeholder="#12"
+        maxLength={17}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <Button type="submit" isPlain icon="add" label={`${label}: add`} disabled={wanted === ''} />
+    </form>
+  )
+}

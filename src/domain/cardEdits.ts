@@ -1,0 +1,15 @@
+import type { CardRow } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import { announceReady } from './cardMoves.ts'
+import { find, update, type CardEdit, type CardRef } from './cards.ts'
+import type { Agents } from './sessions.ts'
+
+/**
+ * Changes a card's fields. One that waits for nothing any more starts in auto mode.
+ * @throws Problem as `update`
+ */
+export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change: CardEdit): Promise<CardRow> {
+  const before = await find(tx, ref)
+  const card = await update(tx, ref, change)
+  return before.blocked === 1 && card.blocked === 0 ? announceReady(tx, agents, card.projectId, card.id) : card
+}

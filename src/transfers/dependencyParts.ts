@@ -1,0 +1,91 @@
+import { maxChildren, maxDependents } from '../contract/cardOrder.ts'
+import { replaceBlockers, setRelatives } from '../store/dependencies.ts'
+import { exportDependencies } from '../store/exports.ts'
+import { part } from './part.ts'
+import type { RecordIndex } from './recordIndex.ts'
+import { Dependency, type DependencyRecord } from './records.ts'
+
+const cardsAPage = 500
+
+/** What cards wait for, what they are parts of, and on which card they were found. */
+export const dependencies = part({
+  name: 'dependencies',
+  schema: Dependency,
+  maxRecords: 500_000,
+  read: async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await exportDependencies(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+  },
+  check: checkDependency,
+  checkEnd: known => {
+    const records = known.all<DependencyRecord>('dependencies')
+    requireNoCircle(known, 'blockedBy', id => records.get(id)?.blockedBy ?? [])
+    requireNoCircle(known, 'parentId', id => [records.get(id)?.parentId ?? []].flat())
+  },
+  write: async (tx, { cardId, blockedBy, parentId, discoveredFromId }, made) => {
+    const rowOf = (id: number | null) => (id === null ? null : (made.rows.cards.get(id)?.id ?? null))
+    const id = rowOf(cardId)
+    if (id === null) return
+    await replaceBlockers(
+      tx,
+      id,
+      blockedBy.map(rowOf).filter(blocker => blocker !== null),
+    )
+    setRelatives(tx, id, { parentId: rowOf(parentId), discoveredFromId: rowOf(discoveredFromId) })
+  },
+})
+
+interface KnownCard {
+  projectId: number | undefined
+  kind: string
+}
+
+function checkDependency(record: DependencyRecord, known: RecordIndex): void {
+  const { cardId, blockedBy, parentId, discoveredFromId } = record
+  const card = known.find<KnownCard>('cards', cardId, 'cardId')
+  known.add('dependencies', cardId, record)
+  const relatives = [
+    ...blockedBy.map((id, at) => [`blockedBy.${at}`, id] as const),
+    ['parentId', parentId] as const,
+    ['discoveredFromId', discoveredFromId] as const,
+  ]
+  for (const [field, id] of relatives) {
+    const relative = id === null ? undefined : known.find<KnownCard>('cards', id, field)
+    if (!relative || !card) continue
+    if (relative.projectId !== card.projectId) known.addError(field, "must be a card of the card's project")
+    if (relative.kind === 'assistant') known.addError(field, "must not be the assistant's card")
+  }
+  if (new Set(blockedBy).size < blockedBy.length) known.addError('blockedBy', 'must name each card once')
+  for (const id of blockedBy)
+    if (known.count(`waiting for ${id}`) > maxDependents)
+      known.addError('blockedBy', `must not let more than ${maxDependents} cards wait for card ${id}`)
+  if (parentId !== null && known.count(`parts of ${parentId}`) > maxChildren)
+    known.addError('parentId', `must not give card ${parentId} more than ${maxChildren} parts`)
+}
+
+/** Follows the relation from every card; each card is entered once. */
+function requireNoCircle(known: RecordIndex, field: string, next: (id: number) => readonly number[]): void {
+  const done = new Set<number>()
+  for (const start of known.all('dependencies').keys()) {
+    const path: Array<{ id: number; left: number[] }> = []
+    const onPath = new Set<number>()
+    const enter = (id: number) => {
+      path.push({ id, left: [...next(id)] })
+      onPath.add(id)
+    }
+    if (!done.has(start)) enter(start)
+    while (path.length > 0) {
+      const { id, left } = path.at(-1)!
+      const following = left.pop()
+      if (following === undefined) {
+        path.pop()
+        onPath.delete(id)
+        done.add(id)
+      } else if (onPath.has(following)) {
+        known.addError('', `${field} must not lead in a circle: card ${following} comes back to itself`)
+        return
+      } else if (!done.has(following)) enter(following)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the browser', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let projectId: string
+  beforeAll(async () => {
+    board = await startBoard()
+    projectId = (await board.client.projects.create({ name: 'roof', path: board.folder('roof') })).id
+  })
+  afterAll(() => board.close())
+  const add = (title: string, order: { blockedBy?: string[]; parentId?: string } = {}) =>
+    board.client.cards.create({ projectId, title, ...order })
+
+  test('is told what it waits for, and is free when that is done', async () => {
+    const [tiles, roof] = [await add('Buy tiles'), await add('Mend the roof')]
+    const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
+    await page.getByRole('textbox', { name: 'Wait for card' }).fill(`#${tiles.id}`)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: `#${tiles.id} Buy tiles` }).waitFor()
+    await page.getByText('It does not start before these are done.').waitFor()
+    await page.getByRole('button', { name: 'Start anyway' }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await page.getByRole('textbox', { name: 'Wait for card' }).fill(roof.id)
+    await page.keyboard.press('Enter')
+    await page.getByText(`The cards would go in a circle: ${roof.id} waits for ${roof.id}.`).waitFor()
+
+    await board.client.cards.complete({ projectId, cardId: tiles.id })
+    await page.getByRole('button', { name: 'Start', exact: true }).waitFor()
+    await page.getByRole('button', { name: `Take away card ${tiles.id}` }).click()
+    await page.getByRole('link', { name: 'Buy tiles' }).waitFor({ state: 'detached' })
+    expect(await board.client.cards.get({ projectId, cardId: roof.id })).toMatchObject({
+      blockedBy: [],
+      blocked: false,
+    })
+  })
+
+  test('stands on the board as waiting, and a card with parts as how many are done', async () => {
+    const whole = await add('The whole house')
+    const part = await add('The cellar', { parentId: whole.id, blockedBy: [whole.id] })
+    const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}` })
+    const tile = (title: string) => page.locator('.card').filter({ hasText: title })
+    await tile('The cellar').getByText('waits').waitFor()
+    await tile('The whole house').getByRole('img', { name: '0 of 1 parts done' }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await board.client.cards.complete({ projectId, cardId: part.id })
+    await tile('The whole house').getByRole('img', { name: '1 of 1 parts done' }).waitFor()
+    await tile('The cellar').getByText('waits').waitFor({ state: 'detached' })
+  })
+})
