@@ -39,9 +39,10 @@ const measuring = [
 ]
 /** What `npm test` runs with a part of its cases, or few rounds: in full here. */
 const sampled = [
+  'test/agents/dependencyChains.test.ts',
   'test/contract/{answers,authorization}.test.ts',
   'test/fuzz/board.test.ts',
-  'test/routes/{attachments,bad-input,eventAudience,promises,restore}.test.ts',
+  'test/routes/{attachments,bad-input,dependencyModel,eventAudience,promises,restore}.test.ts',
 ]
 /** Tests of agents that npm run test:walls runs once more, with their agents in the sandbox: each part of an agent's life. */
 const walled = [
