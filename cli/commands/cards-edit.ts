@@ -3,8 +3,9 @@ import type { AgentChoice } from '../../src/contract/agentChoice.ts'
 import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { collect, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
-import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
+import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { cardIdOf } from '../cards/cardIds.ts'
+import { changeFromPresent } from '../cards/changeFromPresent.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { cardOfText, cardText } from '../cards/cardFile.ts'
 import { edit } from '../input/editor.ts'
@@ -83,28 +84,18 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
   )
 }
 
-/** Changes a card. Labels go from those that the card has: when somebody changes it meanwhile, it is read again. */
 async function change(
-  context: Context,
+  { client }: Context,
   place: CardPlace,
   fields: Change,
   { addLabel = [], removeLabel = [] }: EditOptions,
 ): Promise<void> {
-  if (addLabel.length === 0 && removeLabel.length === 0) return update(context, place, fields)
-  for (let attempt = 1; ; attempt++) {
-    const card = await getCard(context, place)
-    const labels = [...new Set([...card.labels, ...addLabel])].filter(label => !removeLabel.includes(label))
-    try {
-      return await update(context, place, { ...fields, labels }, card)
-    } catch (error) {
-      if (attempt === 5 || (error as { code?: string }).code !== 'VERSION_CONFLICT') throw error
-    }
-  }
-}
-
-/** With `read`, the card must still be as it was then. */
-async function update(context: Context, place: CardPlace, change: Change, read?: Card): Promise<void> {
-  await context.client.cards.update({ ...place, ...change }, read && { ifMatch: `"${read.version}"` })
+  if (addLabel.length === 0 && removeLabel.length === 0) await client.cards.update({ ...place, ...fields })
+  else
+    await changeFromPresent(client, place, card => ({
+      ...fields,
+      labels: [...new Set([...card.labels, ...addLabel])].filter(label => !removeLabel.includes(label)),
+    }))
 }
 
 async function editInEditor(context: Context, ids: string[]): Promise<void> {
@@ -116,7 +107,8 @@ async function editInEditor(context: Context, ids: string[]): Promise<void> {
     const before = cardText(card)
     await edit(before, `card-${id}.md`, async after => {
       if (after === before) return context.out.done('Nothing was changed.')
-      await update(context, place, cardOfText(after), card)
+      // Not over what somebody else has written meanwhile.
+      await context.client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })
       context.out.done(`Edited card ${id}.`)
     })
   })

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander'
 import { cardFields } from '../cards/cardColumns.ts'
-import { getCard, inItsProject } from '../cards/cardApi.ts'
+import { inItsProject } from '../cards/cardApi.ts'
 import { cardIds } from '../cards/cardIds.ts'
+import { changeFromPresent } from '../cards/changeFromPresent.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -57,24 +58,15 @@ export function registerVerbs(cards: Command): void {
 const orderFields = cardFields.filter(({ name }) =>
   ['id', 'title', 'blocked', 'ready', 'blockedBy', 'blocks'].includes(name),
 )
-const maxAttempts = 5
 
-/** What a card waits for goes from what it waits for now: when somebody changes it meanwhile, it is read again. */
 async function blocked(context: Context, id: string, { by = [], remove = [] }: BlockOptions): Promise<void> {
   const both = by.find(each => remove.includes(each))
   if (both !== undefined) throw usage(`--by and --remove both name card ${both}`)
-  const card = await inItsProject(context, id, async place => {
-    for (let attempt = 1; ; attempt++) {
-      const now = await getCard(context, place)
-      const present = (now.blockedBy ?? []).map(String)
+  const card = await inItsProject(context, id, place =>
+    changeFromPresent(context.client, place, ({ blockedBy: present }) => {
       const blockedBy = [...new Set([...present, ...by])].filter(each => !remove.includes(each))
-      if (blockedBy.join() === present.join()) return now
-      try {
-        return await context.client.cards.update({ ...place, blockedBy }, { ifMatch: `"${now.version}"` })
-      } catch (error) {
-        if (attempt === maxAttempts || (error as { code?: string }).code !== 'VERSION_CONFLICT') throw error
-      }
-    }
-  })
+      return blockedBy.join() === present.join() ? undefined : { blockedBy }
+    }),
+  )
   await context.out.record(card, orderFields)
 }

@@ -1,6 +1,7 @@
 import { whyNotStarted } from '../../../src/client/agentStarts.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import type { CardPlace } from '../../cards/cardApi.ts'
+import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { startCard } from '../../cards/cardRun.ts'
 import type { Context } from '../../context/context.ts'
 import { edit } from '../../input/editor.ts'
@@ -137,11 +138,11 @@ function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHo
 
 /** Adds and removes labels of a card; its other labels stay as they are on the server. */
 async function label({ client }: Context, place: CardPlace, marks: Readonly<Record<string, boolean>>): Promise<void> {
-  const { labels, version } = await client.cards.get(place)
-  const kept = labels.filter(name => marks[name] !== false)
-  const added = Object.keys(marks).filter(name => marks[name] && !kept.includes(name))
-  if (added.length === 0 && kept.length === labels.length) return
-  await client.cards.update({ ...place, labels: [...kept, ...added] }, { ifMatch: `"${version}"` })
+  await changeFromPresent(client, place, ({ labels }) => {
+    const kept = labels.filter(name => marks[name] !== false)
+    const added = Object.keys(marks).filter(name => marks[name] && !kept.includes(name))
+    return added.length === 0 && kept.length === labels.length ? undefined : { labels: [...kept, ...added] }
+  })
 }
 
 /** Starts a card's agent: for the first time, resumed, or anew. */
