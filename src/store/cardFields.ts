@@ -21,6 +21,8 @@ interface LastAction {
   detail: string | null
 }
 
+/** Made as JSON: to parse it once more would take 3 % of a list's time. */
+export const childrenSql = `json_object('total', c.children_total, 'done', c.children_done)`
 export const blockedSql = '(c.open_blockers > 0 AND c.done_at IS NULL)'
 /** Nothing blocks it, no agent is at work, and it is in a backlog column or idle in an active one. */
 export const readySql = `(c.open_blockers = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
@@ -96,7 +98,7 @@ export const cardFields = {
  * statuses.
  */
 export const cardListExtras = {
-  children: json<CardProgress>().computed(`json_object('total', c.children_total, 'done', c.children_done)`),
+  children: json<CardProgress>().computed(childrenSql),
   hasActiveAgent: flag().computed(`(c.status IN (${activeStatuses.map(status => `'${status}'`).join(', ')}))`),
 }
 

@@ -1,7 +1,7 @@
 import { CardItem } from '../contract/cardRecords.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
 import type { CardStatus, ColumnType } from '../contract/fields.ts'
-import { blockedSql, cardExtras, cardFields, cardListExtras, readySql } from './cardFields.ts'
+import { blockedSql, cardExtras, childrenSql, cardFields, cardListExtras, readySql } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
 import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
@@ -138,7 +138,9 @@ export async function listReadyJson(db: Reader, filter: CardFilter & { offset?: 
 
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
 const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
-const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text')
+const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
+  children: childrenSql,
+})
 const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item} AS json
   FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`
 

@@ -71,7 +71,7 @@ test('what is blocked, ready and a part follows from any order of moves, deletio
         await expectSame(projectId, cards)
       }
     }),
-    { numRuns: inFull ? 100 : 8 },
+    { numRuns: inFull ? 40 : 8 },
   )
 })
 
