@@ -173,7 +173,7 @@ export const agents = {
     output: v.array(Message),
   }),
   send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
-    fails: ['AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND'],
+    fails: ['AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card' },
     at: 'machine',

@@ -103,7 +103,7 @@ export const reviews = {
     output: v.array(Review),
   }),
   create: post('/api/projects/{projectId}/cards/{cardId}/reviews', {
-    fails: ['AGENT_UNAVAILABLE', 'AGENT_ALREADY_RUNNING'],
+    fails: ['AGENT_UNAVAILABLE', 'AGENT_ALREADY_RUNNING', 'CARD_BLOCKED'],
     notFound: ofCard,
     audited: { target: 'card', detail: ['verdict'] },
     at: 'machine',

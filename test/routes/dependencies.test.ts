@@ -114,6 +114,29 @@ describe('a card that waits for others', () => {
     expect(await read(a.id)).toMatchObject({ blockedBy: [], parentId: null })
   })
 
+  test('of changes that would close a circle at once all but the last are made', async () => {
+    const cards = await Promise.all(['a', 'b', 'c', 'd'].map(title => add(title)))
+    const codes = await Promise.all(
+      cards.map(({ id }, at) =>
+        code(board.client.cards.update({ projectId, cardId: id, blockedBy: [cards[(at + 1) % cards.length]!.id] })),
+      ),
+    )
+    expect(codes.toSorted()).toEqual(['DEPENDENCY_CYCLE', 'done', 'done', 'done'])
+  })
+
+  test('blocks at most 1,000, all of which are told when it is done', async () => {
+    const a = await add('a')
+    const lines = Array.from({ length: 1000 }, (_, at) => add(`waits ${at}`, { blockedBy: [a.id] }))
+    await Promise.all(lines)
+    await expect(add('one more', { blockedBy: [a.id] })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: [{ path: 'blockedBy', message: `must not name card ${a.id}, for which 1000 cards wait already` }],
+    })
+    await move(a.id, columns.done)
+    expect(await titles({ blocked: true })).toEqual([])
+    expect(await titles({ ready: true })).toHaveLength(1000)
+  })
+
   test('names each card once, and at most 100', async () => {
     const a = await add('a')
     for (const blockedBy of [[a.id, a.id], Array.from({ length: 101 }, (_, at) => String(at + 1))])

@@ -28,7 +28,8 @@ const summaryRequest =
 /**
  * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
  * agent can resume it; otherwise a new one begins.
- * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, CONFLICT for archived and terminal cards
+ * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE,
+ * CARD_BLOCKED before the card's work has begun, CONFLICT for archived and terminal cards
  */
 export async function send(
   tx: Transaction,
@@ -69,12 +70,12 @@ export async function retry(
   force = false,
 ): Promise<void> {
   const card = await findForWork(tx, ref)
-  if (!force) await requireUnblocked(tx, card)
   requireMayStart(ref.caller, card.kind)
   const open = await findOpen(tx, card.id)
   if (open && (await startNow(tx, supervisor, open))) return
   await requireNoneOpen(tx, card)
-  await reopenOrBegin(tx, supervisor, card, ref.caller)
+  if (!force) await requireUnblocked(tx, card)
+  await reopenOrBegin(tx, supervisor, card, ref.caller, force)
 }
 
 /** Begins a new session. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, AGENT_UNAVAILABLE, CARD_BLOCKED without `force`, CONFLICT */
@@ -145,8 +146,16 @@ async function answerInTime(answer: Promise<string>): Promise<string | undefined
   return Promise.race([answer.catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }
 
-async function reopenOrBegin(tx: Transaction, supervisor: Supervisor, card: CardRow, by: Caller): Promise<SessionRow> {
+/** Goes on with a card's work. Work that has not begun waits for what blocks the card, without `force`. */
+async function reopenOrBegin(
+  tx: Transaction,
+  supervisor: Supervisor,
+  card: CardRow,
+  by: Caller,
+  force = false,
+): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
+  if (!force && (latest?.startedAt ?? null) === null) await requireUnblocked(tx, card)
   if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, supervisor, latest, by)
   await requireStartable(tx, supervisor, card, by)
   if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card, by)) ?? refuse('AGENT_UNAVAILABLE')
