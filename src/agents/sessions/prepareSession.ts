@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
-import { foreignRoots } from '../../config/worktreePlaces.ts'
 import type { SandboxLimits } from '../../contract/sandbox.ts'
 import type { AgentChoice } from '../../contract/agentChoice.ts'
 import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
@@ -28,7 +27,7 @@ import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts
 import type { RunDependencies } from './runDependencies.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 import { prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
-import { refusalAsLaunchFailure, networkParts, openGitAt } from './projectCommands.ts'
+import { refusalAsLaunchFailure, networkParts, foldersOf } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
 import { raiseWalls, type WalledPlace, type Walls } from './walls.ts'
@@ -123,11 +122,7 @@ async function raiseSessionWalls(
     sandboxOf(project),
     launch,
     {
-      dataDir: config.dataDir,
-      worktreeRoots: foreignRoots(config),
-      projectPath: project.path,
-      worktreePath: place.worktreePath,
-      openGit: () => openGitAt(place, project),
+      ...foldersOf(config, project, place),
       state: await stateOf(provider, credential, launch),
       walled: provider?.walled,
       isReadOnly: session.purpose === 'pre',

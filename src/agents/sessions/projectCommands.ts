@@ -52,11 +52,7 @@ export async function prepareCommand(
     sandboxOf(project),
     launch,
     {
-      dataDir: config.dataDir,
-      worktreeRoots: foreignRoots(config),
-      projectPath: project.path,
-      worktreePath: place.worktreePath,
-      openGit: () => openGitAt(place, project),
+      ...foldersOf(config, project, place),
       state: [],
       walled: undefined,
       isReadOnly: false,
@@ -84,8 +80,21 @@ export async function commandLaunch(
   return { ...prepared, env: { ...prepared.env, ...ports } }
 }
 
+/** The folders that walls are built around. */
+export const foldersOf = (
+  config: CommandDependencies['config'],
+  project: Pick<ProjectRow, 'path'>,
+  place: Workplace,
+) => ({
+  dataDir: config.dataDir,
+  worktreeRoots: foreignRoots(config),
+  projectPath: project.path,
+  worktreePath: place.worktreePath,
+  openGit: () => openGitAt(place, project),
+})
+
 /** What the agent sees of Git. @throws AgentFailure launch_failed */
-export const openGitAt = ({ worktreePath, branch }: Workplace, { path }: Pick<ProjectRow, 'path'>) =>
+const openGitAt = ({ worktreePath, branch }: Workplace, { path }: Pick<ProjectRow, 'path'>) =>
   openGitView(worktreePath ?? path, branch).catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new AgentFailure('launch_failed', 'The folder to work in does not exist.', error)
