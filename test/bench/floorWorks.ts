@@ -12,7 +12,10 @@ import { pageSize } from './works.ts'
 /** Makes what a bare server does with a request: the one statement of the store that the work cannot do without. It checks nothing. */
 type Make = (job: Job, sample: Sample) => Promise<RequestListener>
 
-const cardItem = viewOf(cardFields, CardItem, 'text', (card: CardRow) => ({ hasActiveAgent: hasActiveAgent(card) }))
+const cardItem = viewOf(cardFields, CardItem, 'text', (card: CardRow) => ({
+  hasActiveAgent: hasActiveAgent(card),
+  children: { total: card.childrenTotal, done: card.childrenDone },
+}))
 const cardId = placeholder('card') as unknown as number
 
 export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample: Sample) => Promise<RequestListener> {
@@ -49,7 +52,12 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
     return (request, response) => {
       const rows = statement.all(bind({ card: lastNumber(request.url!, '=') })) as CardRow[]
       if (via === 'sign-in') return answer(response, sample, JSON.stringify({ data: rows.map(cardItem) }))
-      const items = rows.map(row => ({ ...externalCard(row), locks: undefined, sessions: undefined }))
+      const items = rows.map(row => ({
+        ...externalCard(row),
+        blockedBy: undefined,
+        locks: undefined,
+        sessions: undefined,
+      }))
       answer(response, sample, JSON.stringify({ data: { items, nextCursor: items.at(-1)!.id } }))
     }
   }
