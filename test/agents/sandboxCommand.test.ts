@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+
+let board: AgentBoard
+afterEach(() => board.close())
+const messages = async (cardId: string) => (await board.messages(cardId)).map(({ content }) => content).join('\n')
+
+test('a command of one’s own is put around agents and terminal cards, with where they work and what they may change', async () => {
+  board = await startAgentBoard(
+    { well: { fixture: 'well-behaved' } },
+    { sandbox: 'require', sandboxCommand: 'env WALL={folder} WORKS_IN={cwd} {command}' },
+  )
+  expect(await board.client.agents.sandbox()).toMatchObject({ mode: 'require', kind: 'command', reason: null })
+  const { id } = await board.client.cards.create({
+    projectId: board.projectId,
+    title: 'Shell',
+    kind: 'terminal',
+    command: 'echo "wall $WALL, works in $WORKS_IN"; echo "with spaces and  $((1 + 1))"',
+    columnId: board.columns.active,
+  })
+  await board.untilStatus(id, 'completed')
+  const folder = join(board.dataDir, 'worktrees', board.projectId, id)
+  expect(await messages(id)).toContain(`wall ${folder}, works in ${folder}\nwith spaces and  2`)
+  expect(await board.client.agents.get({ projectId: board.projectId, cardId: id })).toMatchObject({
+    sandbox: { kind: 'command', network: 'full' },
+  })
+  const { id: agentCard } = await board.start('well')
+  await board.untilStatus(agentCard, 'completed')
+  expect(await board.client.agents.get({ projectId: board.projectId, cardId: agentCard })).toMatchObject({
+    sandbox: { kind: 'command' },
+  })
+})
+
+test('a command that cannot be run fails the card, and a network that it cannot restrict is refused', async () => {
+  board = await startAgentBoard(
+    { well: { fixture: 'well-behaved' } },
+    { sandbox: 'require', sandboxCommand: '/nowhere/wall {command}' },
+  )
+  const { id } = await board.start('well')
+  expect(await board.untilStatus(id, 'failed')).toMatchObject({ statusReason: 'launch_failed' })
+  await board.client.projects.update({ id: board.projectId, sandbox: { network: 'none' } })
+  const { id: restricted } = await board.start('well')
+  expect(await board.untilStatus(restricted, 'failed')).toMatchObject({
+    statusReason: 'launch_failed',
+    lastAgentAction: { detail: expect.stringContaining('which only bubblewrap can do') as string },
+  })
+})
