@@ -91,17 +91,22 @@ it.each(
 it.each(['boards', 'scripts', 'webhooks'])(
   '%s that are made while their project goes are told that it is gone',
   async what => {
-    const { id } = await board.client.projects.create({ name: 'Goes', path: board.folder('goes') })
     const body = {
       boards: { name: 'B' },
       scripts: { name: 'S', command: 'true' },
       webhooks: { url: 'http://127.0.0.1:9/', events: ['card.moved'] },
     }[what]
-    const reply = await outrun(
-      () => board.client.projects.delete({ id }),
-      () => board.request('POST', `/api/projects/${id}/${what}`, { body }),
-    )
-    expect([reply.status, reply.body.error.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
+    const attempt = async () => {
+      const { id } = await board.client.projects.create({ name: 'Goes', path: board.folder('goes') })
+      return outrun(
+        () => board.client.projects.delete({ id }),
+        () => board.request('POST', `/api/projects/${id}/${what}`, { body }),
+      )
+    }
+    let reply = await attempt()
+    // Where a job of the server's own began the first transaction, that was outrun, and not the request.
+    for (let tries = 1; reply.status === 201 && tries < 5; tries++) reply = await attempt()
+    expect([reply.status, reply.body.error?.code]).toEqual([404, 'PROJECT_NOT_FOUND'])
   },
 )
 
@@ -130,7 +135,7 @@ it.skipIf(onLibsqlServer)('a restore of a backup that goes is 404', async () => 
     return runExclusive(...args)
   }) as typeof runExclusive
   const reply = await board.request('POST', `/api/backups/${filename}/restore`)
-  expect([reply.status, reply.body.error.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
+  expect([reply.status, reply.body.error?.code]).toEqual([404, 'BACKUP_NOT_FOUND'])
 })
 
 it('what a body names and somebody deletes meanwhile is told of by its own code', async () => {
@@ -160,6 +165,6 @@ it('what a body names and somebody deletes meanwhile is told of by its own code'
   ]
   for (const [code, remove, method, path, body] of cases) {
     const reply = await outrun(remove, () => board.request(method, path, { body }))
-    expect([reply.status, reply.body.error.code]).toEqual([404, code])
+    expect([reply.status, reply.body.error?.code]).toEqual([404, code])
   }
 })
