@@ -142,11 +142,11 @@ async function announceProgress(tx: Transaction, agents: Agents, before: CardRow
     else await announceCard(tx, 'card.updated', { id, projectId })
 }
 
-/** Announces that nothing blocks a card any more, if that is so, and starts it in auto mode. */
+/** Announces that nothing blocks a card any more, if that is so, and starts it in auto mode. One that is done or at work is not ready. */
 export async function announceReady(tx: Transaction, agents: Agents, projectId: number, id: number): Promise<CardRow> {
   const card = await find(tx, { projectId, cardId: id })
   if (card.openBlockers > 0) return card
-  await announceCard(tx, 'card.ready', card)
+  await announceCard(tx, card.ready === 1 ? 'card.ready' : 'card.updated', card)
   return startReady(tx, agents, card)
 }
 
@@ -156,10 +156,11 @@ export const resume = async (tx: Transaction, agents: Agents, card: CardRow): Pr
 
 /**
  * Starts a ready card in auto mode: where it stands, or from the backlog in the first column of its pipeline. Whoever
- * switched that on might start it, so that it does not matter who made or moved it.
+ * switched that on might start it, so that it does not matter who made or moved it. One that has run is left to people:
+ * a blocker that is done a second time must not cost a second run.
  */
 async function startReady(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
-  if (card.ready === 0 || card.autoMode === 0) return card
+  if (card.ready === 0 || card.autoMode === 0 || card.status !== 'idle') return card
   const ref = { projectId: card.projectId, cardId: card.id }
   const [step] = await readPipeline(tx, card)
   if (card.columnType !== 'active' && !step) return card

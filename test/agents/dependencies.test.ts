@@ -71,6 +71,23 @@ test('in auto mode a card starts by itself when the last one is done; without, i
   expect([await never(backlog.id), await never(active.id), await never(manual.id)]).toEqual([1, 1, 0])
 })
 
+test('a card that has run does not start again when a blocker is done a second time, or it comes back', async () => {
+  board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
+  const a = await add('a')
+  const { id } = await add('waiting', { autoMode: true, blockedBy: [a.id] })
+  await moveTo(a.id, 'done')
+  await board.until(id, 'done by itself', card => card.columnType === 'done' && card.status === 'completed')
+  await moveTo(id, 'backlog')
+  await moveTo(a.id, 'backlog')
+  await moveTo(a.id, 'done')
+  await board.client.cards.archive(at(id))
+  await board.client.cards.unarchive(at(id))
+  await board.client.cards.delete(at(id))
+  await board.client.cards.restore(at(id))
+  expect(await board.card(id)).toMatchObject({ columnType: 'backlog', status: 'completed', ready: true })
+  expect(await never(id)).toBe(1)
+})
+
 test('a chain of cards in auto mode is worked off in its order', async () => {
   board = await startFolderBoard({ well: { fixture: 'well-behaved' } })
   const first = await add('1', { autoMode: true })
