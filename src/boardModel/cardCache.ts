@@ -15,6 +15,10 @@ export interface CachedColumn {
   id: string
   name: string
   columnType: Column['columnType']
+  /** How many cards it takes; null: any number. */
+  wipLimit: number | null
+  /** Whether it takes cards by itself. */
+  pull: boolean
   ids: readonly string[]
   read: number
   total: number
@@ -37,9 +41,10 @@ export function withColumns(cache: CardCache, columns: readonly Column[]): CardC
     ...cache,
     columns: [...columns]
       .sort((a, b) => a.position - b.position)
-      .map(({ id, name, columnType, cardCount }) => {
+      .map(({ id, name, columnType, wipLimit, pull, cardCount }) => {
         const { ids = [], read = 0, isWhole = false, misfits = 0 } = known.get(id) ?? {}
-        return { id, name, columnType, ids, read, total: isWhole ? ids.length : cardCount, isWhole, misfits }
+        const total = isWhole ? ids.length : cardCount
+        return { id, name, columnType, wipLimit, pull, ids, read, total, isWhole, misfits }
       }),
   }
 }
@@ -109,6 +114,7 @@ export function withEvents(cache: CardCache, events: readonly LiveMessage[]): Ca
     else if (type === 'card.viewed') draft.read((data as { id: string }).id)
     else if (type === 'attachment.created' || type === 'attachment.deleted')
       draft.attach(data as EventData<'attachment.deleted'>)
+    else if (type.startsWith('comment.')) draft.comment(data as EventData<'comment.deleted'>)
     else if (type.startsWith('card.')) draft.take(data as CardDetail & Partial<EventData<'card.moved'>>, type)
   }
   return draft.done()
@@ -179,6 +185,11 @@ class Draft {
     if (card && card.attachmentCount !== attachmentCount) this.#changed().set(cardId, { ...card, attachmentCount })
   }
 
+  comment({ cardId, commentCount }: EventData<'comment.deleted'>): void {
+    const card = this.#cardsNow.get(cardId)
+    if (card && card.commentCount !== commentCount) this.#changed().set(cardId, { ...card, commentCount })
+  }
+
   #takeOut(id: string, columnId: string): void {
     const column = this.#open(columnId)
     if (!column) return
@@ -229,6 +240,10 @@ const itemFields: Readonly<Record<keyof Card, true>> = {
   groupId: true,
   title: true,
   labels: true,
+  assignees: true,
+  priority: true,
+  dueAt: true,
+  estimate: true,
   kind: true,
   status: true,
   statusReason: true,
@@ -239,11 +254,15 @@ const itemFields: Readonly<Record<keyof Card, true>> = {
   hasActiveAgent: true,
   reviewState: true,
   reviewRound: true,
+  pullRequest: true,
+  issue: true,
   agent: true,
   creatorId: true,
   creatorName: true,
   attachmentCount: true,
+  commentCount: true,
   blocked: true,
+  startAt: true,
   ready: true,
   parentId: true,
   children: true,

@@ -86,18 +86,21 @@ export function costsOfRedo(state: Changing, { change, text }: Done): Costs {
   return { what: `redo ${text}`, leaving, starting: countStarts(state, places), maxStarting: 0 }
 }
 
-/** How many agents a person's moves to these places start. A card that is on its way counts as arrived. */
+/**
+ * How many agents a person's moves to these places start. A card that is on its way counts as arrived; one that is not known, since it
+ * went to where a column has not been read yet, counts as being elsewhere: rather asked once too often than started unasked.
+ */
 export function countStarts({ cache, moves }: Pick<Changing, 'cache' | 'moves'>, places: readonly Place[]): number {
   const columns = new Map(cache.columns.map(column => [column.id, column]))
-  const moving = new Map(moves.map(({ cardId, columnId }) => [cardId, columnId ?? '']))
+  const moving = new Map(moves.map(({ cardId, columnId }) => [cardId, columnId ?? elsewhere]))
   return places.filter(({ cardId, columnId }) => {
-    const card = cache.cards.get(cardId)
-    const column = columns.get(columnId)
-    if (!card || !column) return false
     const arriving = moving.get(cardId)
-    return startsAgent(arriving === undefined ? card : { columnId: arriving, hasActiveAgent: false }, column)
+    const known = arriving === undefined ? cache.cards.get(cardId) : undefined
+    const column = columns.get(columnId)
+    return column !== undefined && startsAgent(known ?? { columnId: arriving ?? elsewhere }, column)
   }).length
 }
+const elsewhere = ''
 
 const leavingFor = ({ cache }: Changing, places: readonly Place[]): Card[] =>
   places.flatMap(({ cardId, columnId }) => {

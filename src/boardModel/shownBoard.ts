@@ -1,4 +1,5 @@
 import type { CachedColumn, Card, CardCache } from './cardCache.ts'
+import { assigneeNames, isOverdue } from './plan.ts'
 import { sorted, type Sort } from './sort.ts'
 
 /** A card that is on its way: the server has not told of it yet. Without a column it leaves the board. */
@@ -38,7 +39,9 @@ export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardParts, b
     const found = sorted(
       filter === ''
         ? column.ids
-        : column.ids.filter(id => matches(cache.cards.get(id), filter, agents?.get(id)?.agent)),
+        : column.ids.filter(id =>
+            matches(cache.cards.get(id), filter, { agent: agents?.get(id)?.agent, columnType: column.columnType }),
+          ),
       cache.cards,
       sort,
     )
@@ -79,17 +82,28 @@ function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): re
   })
 }
 
-/** Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of who made it or (with #) its id. */
-function matches(card: Card | undefined, filter: string, agent: string | null = null): boolean {
+/** Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of who made it or is to do it, (with !) its priority or that it is due or overdue, or (with #) its id. */
+function matches(
+  card: Card | undefined,
+  filter: string,
+  { agent, columnType }: { agent?: string | null; columnType: CachedColumn['columnType'] },
+): boolean {
   if (!card) return false
   const text = texts.get(card) ?? textOf(card)
   texts.set(card, text)
   return filter
     .toLowerCase()
     .split(/\s+/)
-    .every(word => text.includes(word) || agent?.toLowerCase().includes(word))
+    .every(
+      word =>
+        text.includes(word) ||
+        agent?.toLowerCase().includes(word) ||
+        (word === '!overdue' && isOverdue(card, columnType, Date.now())),
+    )
 }
 
-const textOf = ({ title, labels, status, agent, creatorName, id }: Card): string =>
-  `${title} ${labels.join(' ')} ${status} ${agent ?? ''} @${creatorName ?? ''} #${id}`.toLowerCase()
+const textOf = ({ title, labels, status, agent, creatorName, id, priority, dueAt, assignees }: Card): string => {
+  const people = [creatorName ?? '', ...assigneeNames({ assignees })].map(name => `@${name}`).join(' ')
+  return `${title} ${labels.join(' ')} ${status} ${agent ?? ''} ${people} !${priority} ${dueAt ? '!due' : ''} #${id}`.toLowerCase()
+}
 const texts = new WeakMap<Card, string>()

@@ -1,8 +1,9 @@
+import type { Priority } from '../contract/cardPlan.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Card } from './cardCache.ts'
 
 /** The orders in which columns show their cards; `board` is the one that the server keeps. */
-export const sorts = ['board', 'changed', 'status', 'title'] as const
+export const sorts = ['board', 'changed', 'status', 'title', 'priority', 'due'] as const
 export type Sort = (typeof sorts)[number]
 
 /** What needs the person comes first. */
@@ -16,10 +17,14 @@ const urgency: Record<CardStatus, number> = {
   cancelled: 6,
   idle: 7,
 }
+/** Not from the contract: its schemas would come to the browser with it. */
+const rank: Record<Priority, number> = { urgent: 0, high: 1, normal: 2, low: 3 }
 /** Made when it is first needed: it takes milliseconds. */
 let collator: Intl.Collator | undefined
 
 const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
+  priority: (a, b) => rank[a.priority] - rank[b.priority],
+  due: (a, b) => (a.dueAt === b.dueAt ? 0 : (a.dueAt ?? '~') < (b.dueAt ?? '~') ? -1 : 1),
   changed: (a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0),
   status: (a, b) => urgency[a.status] - urgency[b.status],
   title: (a, b) => (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(a.title, b.title),
@@ -38,6 +43,8 @@ export function sorted(ids: readonly string[], cards: ReadonlyMap<string, Card>,
 /** How the title bar and messages name an order. */
 export const sortNames: Record<Sort, string> = {
   board: 'in the order of the board',
+  priority: 'most urgent first',
+  due: 'by due date',
   changed: 'latest changed first',
   status: 'by status',
   title: 'by title',

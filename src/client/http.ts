@@ -7,7 +7,7 @@ export type { Answer } from './exchange.ts'
 
 /** Where a server is, who calls it, and how. */
 export interface Connection extends RenewablePlace {
-  /** How long an answer may take. 0: for ever. */
+  /** How long an answer may take, whatever is asked. 0: for ever. */
   timeoutMs?: number
   /** What the program calls itself, which lists of sign-ins show. */
   userAgent?: string
@@ -16,6 +16,8 @@ export interface Connection extends RenewablePlace {
 }
 
 export interface CallOptions {
+  /** How long an answer may take where the connection does not say; 30 seconds. */
+  patienceMs?: number
   ifMatch?: string
   idempotencyKey?: string
   signal?: AbortSignal
@@ -49,7 +51,7 @@ async function sendOnce(
     body,
     signal: options.signal,
     certificate: connection.certificate,
-    timeoutMs: connection.timeoutMs ?? 30_000,
+    timeoutMs: connection.timeoutMs ?? options.patienceMs ?? 30_000,
   }
   const { onRequest } = connection
   if (!onRequest) return reach(url, request)

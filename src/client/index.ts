@@ -1,5 +1,6 @@
 import type { Contract } from '../contract/index.ts'
-import { paramsOf, type Output, type Route, type Sent } from '../contract/route.ts'
+import { paramsOf } from '../contract/paths.ts'
+import type { Output, Route, Sent } from '../contract/route.ts'
 import { resources } from './resources.ts'
 import { sendJson, type CallOptions, type Connection } from './http.ts'
 import type { Download, Upload } from './transfer.ts'
@@ -16,6 +17,9 @@ type Call<R extends Route> =
     : (input: Input<R>, options?: CallOptions) => Promise<Result<R>>
 type Calls<Rows> = { [Name in keyof Rows]: Rows[Name] extends Route ? Call<Rows[Name]> : never }
 
+/** What takes long ends by itself before: Git and forges are waited for no longer than the server says. */
+const longMs = 10 * 60_000
+
 /** Every route of the contract as a typed function, by resource. */
 export type Client = { [Resource in keyof Contract]: Calls<Contract[Resource]> }
 
@@ -27,7 +31,7 @@ export function createClient(connection: Connection): Client {
 }
 
 /** The functions of a resource, whose routes are loaded when the first is called. */
-const callsOf = (connection: Connection, load: () => Promise<Record<string, Route>>) =>
+const callsOf = (connection: Connection, load: (call: string) => Promise<Record<string, Route>>) =>
   new Proxy(
     {},
     {
@@ -36,7 +40,7 @@ const callsOf = (connection: Connection, load: () => Promise<Record<string, Rout
         typeof name === 'symbol' || name === 'then'
           ? undefined
           : async (input: Record<string, unknown> = {}, options?: CallOptions) =>
-              call(connection, (await load())[name]!, input, options),
+              call(connection, (await load(name))[name]!, input, options),
     },
   )
 
@@ -49,7 +53,14 @@ async function call(
   const { path, rest } = fill(route, input)
   const { transfer } = route
   const body = route.input !== undefined && route.body === 'json' ? rest : undefined
-  if (transfer === undefined) return sendJson(connection, route.method, path, body, options)
+  if (transfer === undefined)
+    return sendJson(
+      connection,
+      route.method,
+      path,
+      body,
+      route.takesLong ? { patienceMs: longMs, ...options } : options,
+    )
   const { download, upload } = await import('./transfer.ts')
   return transfer === 'upload'
     ? upload(connection, path, rest.file as Upload, options)

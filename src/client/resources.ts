@@ -1,6 +1,6 @@
 import type { Contract } from '../contract/index.ts'
 
-/** Loads a resource's routes. A command calls one or two of them, and to make the schemas of all takes a tenth of its time. */
+/** Loads a resource's routes; the page's build has one that goes by the call that is meant. A command calls one or two of them, and to make the schemas of all takes a tenth of its time. */
 export const resources: { readonly [Name in keyof Contract]: () => Promise<Contract[Name]> } = {
   server: async () => (await import('../contract/server.ts')).server,
   auth: async () => (await import('../contract/auth.ts')).auth,
@@ -10,13 +10,19 @@ export const resources: { readonly [Name in keyof Contract]: () => Promise<Contr
   members: async () => (await import('../contract/members.ts')).members,
   invitations: async () => (await import('../contract/invitations.ts')).invitations,
   oidc: async () => (await import('../contract/oidc.ts')).oidc,
+  oauth: async () => (await import('../contract/oauth.ts')).oauth,
   credentials: async () => (await import('../contract/credentials.ts')).credentials,
   projects: async () => (await import('../contract/projects.ts')).projects,
   boards: async () => (await import('../contract/boards.ts')).boards,
+  branches: async () => (await import('../contract/branches.ts')).branches,
+  forges: async () => (await import('../contract/forge.ts')).forges,
   columns: async () => (await import('../contract/columns.ts')).columns,
   templates: async () => (await import('../contract/templates.ts')).templates,
   cards: async () => (await import('../contract/cards.ts')).cards,
   attachments: async () => (await import('../contract/attachments.ts')).attachments,
+  activity: async () => (await import('../contract/activity.ts')).activity,
+  comments: async () => (await import('../contract/comments.ts')).comments,
+  pullRequests: async () => (await import('../contract/pullRequests.ts')).pullRequests,
   reviews: async () => (await import('../contract/reviews.ts')).reviews,
   panelStates: async () => (await import('../contract/panelStates.ts')).panelStates,
   settings: async () => (await import('../contract/settings.ts')).settings,
@@ -33,8 +39,12 @@ export const resources: { readonly [Name in keyof Contract]: () => Promise<Contr
   filesystem: async () => (await import('../contract/filesystem.ts')).filesystem,
   search: async () => (await import('../contract/search.ts')).search,
   monitors: async () => (await import('../contract/monitors.ts')).monitors,
+  issues: async () => (await import('../contract/issues.ts')).issues,
+  schedules: async () => (await import('../contract/schedules.ts')).schedules,
   scripts: async () => (await import('../contract/scripts.ts')).scripts,
   webhooks: async () => (await import('../contract/webhooks.ts')).webhooks,
   notifications: async () => (await import('../contract/notifications.ts')).notifications,
+  budgets: async () => (await import('../contract/budgets.ts')).budgets,
+  usage: async () => (await import('../contract/usage.ts')).usage,
   external: async () => (await import('../contract/external.ts')).external,
 }

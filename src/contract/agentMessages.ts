@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Prompt, refTo } from './fields.ts'
+import { Count, Id, Prompt, refTo, Time } from './fields.ts'
 
 /** How much goes to an agent with one message. */
 export const promptLimits = {
@@ -27,3 +27,23 @@ export const AgentMessage = v.strictObject({
   attachmentIds: v.optional(AttachmentIds, []),
 })
 export type MessageInput = v.InferOutput<typeof AgentMessage>
+
+const MessageRole = v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system'])
+export const Tool = v.object({
+  name: v.string(),
+  kind: v.string(),
+  status: v.picklist(['pending', 'in_progress', 'completed', 'failed']),
+  input: v.unknown(),
+  output: v.unknown(),
+  locations: v.array(v.object({ path: v.string(), line: v.nullable(Count) })),
+})
+export const Message = v.object({
+  id: Id,
+  sessionId: Id,
+  role: MessageRole,
+  content: v.string(),
+  tool: v.nullable(Tool),
+  /** What a person gave with it; what was deleted since has its name here still. */
+  attachments: v.array(v.object({ id: Id, filename: v.string() })),
+  at: Time,
+})

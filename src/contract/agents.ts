@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { agentCatalogue } from './agentCatalogue.ts'
-import { AgentMessage } from './agentMessages.ts'
-import { ForceStart } from './cardOrder.ts'
-import { CardStatus, Count, Id, integer, limit, Prompt, queryInteger, queryRefTo, text, Time } from './fields.ts'
+import { Message } from './agentMessages.ts'
+import { agentSteering } from './agentSteering.ts'
+import { CardStatus, Count, Id, integer, limit, queryInteger, queryRefTo, Time } from './fields.ts'
+import { RepositoryRef } from './repositories.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
 import { SessionSandbox } from './sandbox.ts'
+import { briefAgent } from './tool.ts'
 
 export const StatusReason = v.picklist([
   'launch_failed',
@@ -27,8 +29,12 @@ export const StatusReason = v.picklist([
   'silent',
   /** The turn ended well, but what the agent said last looks like an error: a person decides. */
   'unclear',
+  /** A budget is used up: it goes on by itself once the budget allows that. */
+  'budget',
   'cancelled',
   'server_restart',
+  /** It is queued, and others have the slots of the server, its project, its agent or its credential. */
+  'slots',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /** Tokens and cost as the agent reports them; null where it does not. Without `exact` it reports a part of its tokens only: a lower bound. */
@@ -89,6 +95,9 @@ const questionEntries = {
 export const Question = v.object(questionEntries)
 /** A card's latest session with what its agent asks, oldest first; `waitingFor` is the first of it. */
 export const AgentState = v.object({ ...AgentSession.entries, questions: v.array(Question) })
+/** What came of waiting for a card: its agent has ended, asks somebody, never began, or the time was over. */
+const WaitOutcome = v.picklist(['ended', 'waiting', 'idle', 'timeout'])
+export type WaitOutcome = v.InferOutput<typeof WaitOutcome>
 export const SessionSummary = v.object({
   sessionId: Id,
   agent: v.string(),
@@ -100,25 +109,6 @@ export const SessionSummary = v.object({
   messages: Count,
   toolCalls: Count,
   filesChanged: Count,
-})
-const MessageRole = v.picklist(['user', 'agent', 'thought', 'tool', 'plan', 'system'])
-export const Tool = v.object({
-  name: v.string(),
-  kind: v.string(),
-  status: v.picklist(['pending', 'in_progress', 'completed', 'failed']),
-  input: v.unknown(),
-  output: v.unknown(),
-  locations: v.array(v.object({ path: v.string(), line: v.nullable(Count) })),
-})
-export const Message = v.object({
-  id: Id,
-  sessionId: Id,
-  role: MessageRole,
-  content: v.string(),
-  tool: v.nullable(Tool),
-  /** What a person gave with it; what was deleted since has its name here still. */
-  attachments: v.array(v.object({ id: Id, filename: v.string() })),
-  at: Time,
 })
 /** A question of a card's agent. */
 export const Permission = v.object({ ...questionEntries, sessionId: Id, cardId: Id })
@@ -134,23 +124,41 @@ const ListMessages = v.strictObject({
   before: v.optional(Moment),
   limit: limit(100, 1000),
 })
-const Merge = v.strictObject({ into: v.optional(text(1, 250)), squash: v.optional(v.boolean(), false) })
-
 export const agents = {
   ...agentCatalogue,
+  ...agentSteering,
   get: get('/api/projects/{projectId}/cards/{cardId}/agent', {
     notFound: ofCard,
     who: viewer('agents.read'),
+    tool: {
+      name: 'get_agent',
+      title: 'Read what an agent does and asks',
+      group: 'find',
+      does: 'reads',
+      brief: briefAgent,
+    },
     summary: "Read a card's latest agent session, and what it asks",
     output: AgentState,
   }),
-  cancel: post('/api/projects/{projectId}/cards/{cardId}/agent/cancel', {
-    fails: ['AGENT_NOT_RUNNING'],
+  wait: get('/api/projects/{projectId}/cards/{cardId}/agent/wait', {
+    fails: ['RATE_LIMITED'],
     notFound: ofCard,
-    at: 'machine or here',
-    who: member('agents.cancel'),
-    summary: "Cancel a card's agent; files that it wrote stay",
-    emits: ['agent.status', 'card.updated'],
+    takesLong: true,
+    who: viewer('agents.read'),
+    tool: {
+      name: 'wait_for_card',
+      title: 'Wait for an agent',
+      group: 'run',
+      does: 'reads',
+      note: 'waiting: it asks, see questions, and answer_agent answers; timeout: it still works, wait again; idle: nothing was started, move_card into an active column starts it.',
+      brief: ['outcome', ...briefAgent],
+    },
+    summary: "Wait until a card's agent has ended, waits for a person or never began, or the time is over",
+    // Programs that call it as a tool give up after a minute.
+    input: v.strictObject({
+      timeoutSecs: v.optional(v.pipe(queryInteger(1, 50), v.description('1 to 50.')), 30),
+    }),
+    output: v.object({ outcome: WaitOutcome, ...AgentState.entries }),
   }),
   sessions: get('/api/projects/{projectId}/cards/{cardId}/agent/sessions', {
     notFound: ofCard,
@@ -161,6 +169,7 @@ export const agents = {
   history: get('/api/projects/{projectId}/cards/{cardId}/agent/history', {
     notFound: ofCard,
     who: viewer('agents.read'),
+    tool: { name: 'list_sessions', title: 'List sessions of a card', group: 'find', does: 'reads' },
     summary: "List a card's agent sessions condensed",
     output: v.array(SessionSummary),
   }),
@@ -168,67 +177,19 @@ export const agents = {
     fails: ['SESSION_NOT_FOUND'],
     notFound: ofCard,
     who: viewer('agents.read'),
+    tool: {
+      name: 'read_transcript',
+      title: 'Read a transcript',
+      group: 'find',
+      does: 'reads',
+      note: 'The last messages without since and before.',
+      usual: { limit: 20 },
+      brief: ['id', 'role', 'content', 'tool', 'at'],
+      pages: { after: 'since', before: 'before' },
+    },
     summary: "List a card's messages, oldest first",
     input: ListMessages,
     output: v.array(Message),
-  }),
-  send: post('/api/projects/{projectId}/cards/{cardId}/agent/message', {
-    fails: ['AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND', 'CARD_BLOCKED'],
-    notFound: ofCard,
-    audited: { target: 'card' },
-    at: 'machine',
-    who: member('agents.run'),
-    summary:
-      "Send a message to a card's agent, with attachments of the card; during a turn it waits for the turn's end",
-    input: AgentMessage,
-    output: Message,
-    status: 202,
-    emits: ['agent.message', 'agent.status', 'card.updated'],
-  }),
-  retry: post('/api/projects/{projectId}/cards/{cardId}/agent/retry', {
-    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED'],
-    notFound: ofCard,
-    audited: { target: 'card' },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: 'Go on with the latest session, in a new one where the agent cannot resume',
-    input: ForceStart,
-    emits: ['agent.status', 'card.updated'],
-  }),
-  relaunch: post('/api/projects/{projectId}/cards/{cardId}/agent/relaunch', {
-    fails: ['AGENT_ALREADY_RUNNING', 'AGENT_UNAVAILABLE', 'CARD_BLOCKED'],
-    notFound: ofCard,
-    audited: { target: 'card' },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: 'Start a new session',
-    input: ForceStart,
-    emits: ['agent.status', 'card.updated'],
-  }),
-  relay: post('/api/projects/{projectId}/cards/{cardId}/agent/relay', {
-    fails: ['AGENT_NOT_RUNNING'],
-    notFound: ofCard,
-    audited: { target: 'card' },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: 'Hand a condensed context over to a fresh session',
-    emits: ['agent.status', 'card.updated'],
-  }),
-  approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
-    fails: ['NOTHING_TO_APPROVE'],
-    notFound: ofCard,
-    audited: { target: 'card', detail: ['approved', 'waitingFor', 'command', 'option'] },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: 'Answer an open plan or permission request of the agent: that of requestId, else the only one',
-    input: v.strictObject({
-      approved: v.boolean(),
-      feedback: v.optional(Prompt),
-      requestId: v.optional(text(1, 100)),
-      /** One of the question's options. Without it, one that counts once. */
-      optionId: v.optional(text(1, 1000)),
-    }),
-    emits: ['agent.message', 'agent.status', 'card.updated'],
   }),
   summary: post('/api/projects/{projectId}/cards/{cardId}/summary', {
     notFound: ofCard,
@@ -240,6 +201,7 @@ export const agents = {
   active: get('/api/projects/{projectId}/active-agents', {
     notFound: ofProject,
     who: viewer('agents.read'),
+    tool: { name: 'list_active_agents', title: 'List agents at work', group: 'find', does: 'reads' },
     summary: "List a project's cards with an active agent",
     output: v.array(
       v.object({
@@ -268,32 +230,14 @@ export const agents = {
     idempotent: false,
     status: 201,
   }),
-  approveAuto: post('/api/projects/{projectId}/cards/{cardId}/approve-auto', {
-    fails: ['NOTHING_TO_APPROVE'],
-    notFound: ofCard,
-    audited: { target: 'card', only: 'starts' },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: 'Let a completed card move on to its next pipeline column',
-    emits: ['card.moved'],
-  }),
   diff: get('/api/projects/{projectId}/cards/{cardId}/diff', {
     notFound: ofCard,
     at: 'machine',
     who: viewer('agents.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT', 'REVIEW_NOT_FOUND'],
+    tool: { name: 'read_diff', title: 'Read what a card changed', group: 'find', does: 'reads' },
     summary: 'Read what a card has changed since its base commit, or since a review of it',
-    input: v.strictObject({ since: v.optional(queryRefTo('REVIEW_NOT_FOUND')) }),
+    input: v.strictObject({ since: v.optional(queryRefTo('REVIEW_NOT_FOUND')), repository: RepositoryRef }),
     output: Diff,
-  }),
-  merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
-    fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
-    notFound: ofCard,
-    audited: { target: 'card', detail: ['into', 'squash'] },
-    at: 'machine',
-    who: member('agents.run'),
-    summary: "Merge a card's branch; a conflict changes nothing",
-    input: Merge,
-    output: v.object({ merged: v.boolean(), into: v.string(), commit: v.string() }),
   }),
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { AgentMessage } from './agentMessages.ts'
-import { AgentSession, Message } from './agents.ts'
+import { Message } from './agentMessages.ts'
+import { AgentSession } from './agents.ts'
 import { Id } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
@@ -13,7 +14,7 @@ export const assistant = {
     output: v.object({ ...AgentSession.entries, cardId: v.nullable(Id) }),
   }),
   send: post('/api/projects/{projectId}/assistant/message', {
-    fails: ['COLUMN_NOT_FOUND', 'AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND'],
+    fails: ['COLUMN_NOT_FOUND', 'AGENT_UNAVAILABLE', 'ATTACHMENT_NOT_FOUND', 'BUDGET_EXHAUSTED'],
     notFound: ofProject,
     audited: { target: 'project' },
     at: 'machine',

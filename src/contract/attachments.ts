@@ -30,6 +30,13 @@ export const attachments = {
   list: get('/api/projects/{projectId}/cards/{cardId}/attachments', {
     notFound: ofCard,
     who: viewer('cards.read'),
+    tool: {
+      name: 'list_attachments',
+      title: 'List attachments of a card',
+      group: 'find',
+      does: 'reads',
+      brief: ['id', 'filename', 'contentType', 'size', 'createdAt'],
+    },
     summary: "List a card's attachments",
     output: v.array(Attachment),
   }),
@@ -58,6 +65,7 @@ export const attachments = {
     audited: { target: 'attachment' },
     at: 'machine or here',
     who: member('cards.update', 'attachmentId'),
+    tool: { name: 'delete_attachment', title: 'Delete an attachment', group: 'change', does: 'destroys' },
     summary: 'Delete an attachment',
     emits: ['attachment.deleted'],
   }),

@@ -35,7 +35,7 @@ export const backups = {
     output: v.array(Backup),
   }),
   upload: post('/api/backups/upload', {
-    fails: ['INVALID_BACKUP'],
+    fails: ['INVALID_BACKUP', 'BACKUP_EXISTS'],
     audited: { target: 'backup', id: 'filename' },
     who: superAdmin,
     summary: 'Put a backup file on the server: multipart/form-data, field file; it is verified first',

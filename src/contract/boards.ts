@@ -11,6 +11,13 @@ export const boards = {
   list: get('/api/projects/{projectId}/boards', {
     notFound: ofProject,
     who: viewer('boards.read'),
+    tool: {
+      name: 'list_boards',
+      title: 'List boards',
+      group: 'find',
+      does: 'reads',
+      brief: ['id', 'name', 'position'],
+    },
     summary: "List a project's boards in order",
     output: v.array(Board),
   }),
@@ -18,6 +25,7 @@ export const boards = {
     fails: ['TEMPLATE_NOT_FOUND'],
     notFound: ofProject,
     who: member('boards.write'),
+    tool: { name: 'create_board', title: 'Create a board', group: 'change', does: 'changes' },
     summary: "Create a board with a template's columns",
     input: CreateBoard,
     output: Board,

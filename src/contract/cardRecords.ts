@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AgentChoice } from './agentChoice.ts'
+import { ShownPlan } from './cardPlan.ts'
 import {
   CardKind,
   CardStatus,
@@ -13,7 +14,11 @@ import {
   Time,
   Title,
 } from './fields.ts'
+import { IssueSummary } from './issueRecords.ts'
+import { PullRequestSummary } from './pullRequestRecords.ts'
 
+/** The type of a last action that says that a card's work is in its base already, and its worktree can go. */
+export const landedAction = 'landed'
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))
 export const Lock = v.object({ kind: v.string(), holder: v.string(), acquiredAt: Time })
 
@@ -27,6 +32,7 @@ export const CardItem = v.object({
   groupId: v.nullable(v.string()),
   title: Title,
   labels: Labels,
+  ...ShownPlan,
   kind: CardKind,
   status: CardStatus,
   statusReason: v.nullable(v.string()),
@@ -37,14 +43,19 @@ export const CardItem = v.object({
   hasActiveAgent: v.boolean(),
   reviewState: v.nullable(ReviewState),
   reviewRound: Count,
+  pullRequest: v.nullable(PullRequestSummary),
+  issue: v.nullable(IssueSummary),
   agent: AgentChoice.entries.agent,
   /** The account that made it; null where that is none, or not known. */
   creatorId: v.nullable(Id),
   /** What it was called then. */
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
+  commentCount: Count,
   /** Whether a card that it waits for is not done. */
   blocked: v.boolean(),
+  /** When it starts, if in an active column then by itself; it does not before. */
+  startAt: v.nullable(Time),
   /** Whether it could start now. */
   ready: v.boolean(),
   parentId: v.nullable(Id),
@@ -66,9 +77,16 @@ export const CardDetail = v.object({
   blockedBy: v.array(Id),
   /** The cards that wait for it. */
   blocks: v.array(Id),
+  /** Whether a column that pulls may take it: not what somebody without the right to start agents has made, until it is activated. */
+  pullable: v.boolean(),
   /** The card on which it was found. */
   discoveredFromId: v.nullable(Id),
+  /** The accounts that are told of what happens on it. */
+  watcherIds: v.array(Id),
   useWorktree: v.boolean(),
+  /** What its branch starts at. */
+  base: v.nullable(v.string()),
+  baseCardId: v.nullable(Id),
   gitBranch: v.nullable(v.string()),
   worktreePath: v.nullable(v.string()),
   lastAgentAction: LastAction,
@@ -85,6 +103,12 @@ export const CardDetail = v.object({
       summary: v.nullable(v.string()),
     }),
   ),
+})
+/** The same as one caller gets it. */
+export const CallersCard = v.object({
+  ...CardDetail.entries,
+  /** Whether the caller watches it. */
+  watching: v.boolean(),
 })
 const Step = v.object({
   columnId: Id,

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { ChangedAgentChoice } from './agentChoice.ts'
-import { CardOrder } from './cardOrder.ts'
-import { CardDetail, CardItem } from './cardRecords.ts'
+import { CardBase, CardOrder, Force, Forced } from './cardOrder.ts'
+import { CardPlan, PlanFilter } from './cardPlan.ts'
+import { CallersCard, CardItem } from './cardRecords.ts'
 import { cardFlow } from './cardFlow.ts'
 import {
   CardStatus,
@@ -18,6 +19,7 @@ import {
 } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post, put, viewer } from './route.ts'
+import { briefCards, changedCard, wholeCard } from './tool.ts'
 
 const ListCards = v.strictObject({
   boardId: v.optional(refTo('BOARD_NOT_FOUND')),
@@ -27,9 +29,11 @@ const ListCards = v.strictObject({
   search: v.optional(text(1, 200)),
   archived: v.optional(queryBoolean, false),
   unread: v.optional(queryBoolean, false),
-  /** In the order of boards, columns and places; pages go by offset. */
+  /** In the order of priority, due date, boards, columns and places; pages go by offset. */
   ready: v.optional(queryBoolean, false),
   blocked: v.optional(queryBoolean, false),
+  /** With `sort` pages go by offset. */
+  ...PlanFilter,
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal')),
   limit: limit(1000, 1000),
   cursor: v.optional(queryInteger(0)),
@@ -41,7 +45,11 @@ const UpdateCard = v.strictObject({
   labels: v.optional(Labels),
   groupId: v.optional(v.nullable(Name)),
   useWorktree: v.optional(v.boolean()),
+  /** Whether the caller is told of what happens on it. */
+  watching: v.optional(v.boolean()),
   ...CardOrder,
+  ...CardPlan,
+  ...CardBase,
   ...ChangedAgentChoice.entries,
 })
 const DeleteCard = v.strictObject({ force: v.optional(queryBoolean, false) })
@@ -50,7 +58,7 @@ const Command = v.pipe(
   text(1, 4096),
   v.check(value => value.trim() !== '', 'must not be blank'),
 )
-/** With `mustStart` a card that cannot be started is not made. */
+/** With `mustStart` a card that cannot be started is not made; with `force` also a full column takes it. */
 const CreateCard = v.strictObject({
   projectId: refTo('PROJECT_NOT_FOUND'),
   title: Title,
@@ -62,37 +70,55 @@ const CreateCard = v.strictObject({
   deferred: v.optional(v.boolean(), false),
   mustStart: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false),
+  force: Force,
   ...CardOrder,
+  ...CardPlan,
+  ...CardBase,
   ...ChangedAgentChoice.entries,
   kind: v.optional(v.picklist(['kanban', 'terminal'], 'must be kanban or terminal'), 'kanban'),
   command: v.optional(Command),
 })
+
+/** `remove`: the worktree is one that the board made, and its folder goes. */
+const RemoveWorktree = v.strictObject({ remove: v.optional(queryBoolean, false) })
 
 export const cards = {
   list: get('/api/projects/{projectId}/cards', {
     fails: ['COLUMN_NOT_FOUND'],
     notFound: ofProject,
     who: viewer('cards.read'),
-    summary: "List a project's cards: by id after cursor, or one column in order from offset",
+    tool: {
+      name: 'list_cards',
+      title: 'List cards',
+      group: 'find',
+      does: 'reads',
+      note: 'ready: only what could start now, in the order in which it should; blocked: only what waits for other cards.',
+      usual: { limit: 20 },
+      brief: briefCards,
+      pages: { after: 'cursor', offsetWith: ['sort', 'ready', 'offset'] },
+    },
+    summary: "List a project's cards: by id after cursor, sorted or one column in order from offset",
     input: ListCards,
     output: v.array(CardItem),
   }),
   get: get('/api/projects/{projectId}/cards/{cardId}', {
     notFound: ofCard,
     who: viewer('cards.read'),
+    tool: { name: 'get_card', title: 'Read a card', group: 'find', does: 'reads', brief: wholeCard },
     summary: 'Read a card',
-    output: CardDetail,
+    output: CallersCard,
   }),
   update: patch('/api/projects/{projectId}/cards/{cardId}', {
     notFound: ofCard,
     who: member('cards.update'),
+    tool: { name: 'update_card', title: 'Change a card', group: 'change', does: 'changes', brief: changedCard },
     summary: 'Change a card; another agent takes no model, mode or effort of the one before',
     fails: ['DEPENDENCY_CYCLE'],
     at: 'machine or here',
     ifMatch: true,
     input: UpdateCard,
-    output: CardDetail,
-    emits: ['card.updated'],
+    output: CallersCard,
+    emits: ['card.updated', 'card.assigned'],
   }),
   delete: del('/api/projects/{projectId}/cards/{cardId}', {
     notFound: ofCard,
@@ -100,16 +126,26 @@ export const cards = {
     at: 'machine',
     who: member('cards.delete'),
     fails: ['WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CARD_BLOCKS_OTHERS'],
+    tool: { name: 'delete_card', title: 'Delete a card', group: 'change', does: 'destroys' },
     summary: 'Delete a card; it can be restored for 30 days',
     input: DeleteCard,
     emits: ['card.deleted'],
   }),
   restore: post('/api/projects/{projectId}/cards/{cardId}/restore', {
+    fails: ['COLUMN_FULL'],
     notFound: ofCard,
     at: 'machine or here',
     who: member('cards.delete'),
+    tool: {
+      name: 'restore_card',
+      title: 'Restore a deleted card',
+      group: 'change',
+      does: 'changes',
+      brief: changedCard,
+    },
     summary: 'Restore a deleted card',
-    output: CardDetail,
+    input: Forced,
+    output: CallersCard,
     emits: ['card.restored'],
   }),
   view: post('/api/projects/{projectId}/cards/{cardId}/view', {
@@ -117,6 +153,14 @@ export const cards = {
     who: viewer('cards.read'),
     summary: 'Mark a card as read',
     emits: ['card.viewed'],
+  }),
+  setWatching: put('/api/projects/{projectId}/cards/{cardId}/watching', {
+    notFound: ofCard,
+    who: viewer('cards.update'),
+    summary: 'Watch a card, or no more; also for who may only see it',
+    input: v.strictObject({ watching: v.boolean() }),
+    output: CallersCard,
+    emits: ['card.updated'],
   }),
   ...cardFlow,
   attachWorktree: put('/api/projects/{projectId}/cards/{cardId}/worktree', {
@@ -127,34 +171,54 @@ export const cards = {
     who: manager(),
     summary: "Attach one's own worktree of the project's repository",
     input: AttachWorktree,
-    output: CardDetail,
+    output: CallersCard,
     emits: ['card.updated'],
   }),
   detachWorktree: del('/api/projects/{projectId}/cards/{cardId}/worktree', {
     notFound: ofCard,
-    audited: { target: 'card' },
+    audited: { target: 'card', detail: ['remove'] },
     at: 'machine',
     who: manager(),
-    summary: 'Detach the attached worktree; its folder stays',
+    fails: ['AGENT_ALREADY_RUNNING', 'WORKTREE_DIRTY'],
+    summary:
+      'Detach the attached worktree, whose folder stays; or with remove, delete the folder of the one that the board made, unless work in it is nowhere else',
+    input: RemoveWorktree,
     emits: ['card.updated'],
   }),
   create: post('/api/cards', {
-    fails: ['PROJECT_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'CARD_NOT_FOUND', 'CARD_BLOCKED'],
+    fails: [
+      'PROJECT_NOT_FOUND',
+      'COLUMN_NOT_FOUND',
+      'COLUMN_IN_OTHER_PROJECT',
+      'COLUMN_FULL',
+      'CARD_NOT_FOUND',
+      'CARD_BLOCKED',
+      'BUDGET_EXHAUSTED',
+    ],
     audited: { target: 'card', id: 'id', only: 'starts', detail: ['kind'] },
     at: 'machine or here, if it starts',
     who: member('cards.create', 'projectId'),
+    tool: {
+      name: 'create_card',
+      title: 'Create a card',
+      group: 'change',
+      does: 'changes',
+      note: 'prompt: what its agent is to do. Without columnId it goes to the first column, where nothing starts; deferred: true keeps it from starting anywhere.',
+      openWorld: true,
+      brief: changedCard,
+    },
     summary: 'Create a card; in an active column that starts its agent, for a key with agents.run or scripts.run only',
     input: CreateCard,
-    output: CardDetail,
+    output: CallersCard,
     idempotent: true,
     status: 201,
-    emits: ['card.created'],
+    emits: ['card.created', 'card.assigned'],
   }),
   getFlat: get('/api/cards/{id}', {
     notFound: { id: 'CARD_NOT_FOUND' },
     who: viewer('cards.read', 'flatCard'),
     summary: 'Read a card without naming its project',
-    output: CardDetail,
+    output: CallersCard,
   }),
   status: get('/api/cards/{id}/status', {
     notFound: { id: 'CARD_NOT_FOUND' },

@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
-import { ColumnType, Count, Id, Name, Order, Position, Prompt, refTo } from './fields.ts'
+import { ColumnType, Count, Id, integer, Name, Order, Position, Prompt, refTo } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
 
+/** A limit on the number of a column's cards. */
+export const WipLimit = v.nullable(integer(1, 10_000))
 export const Column = v.object({
   id: Id,
   name: Name,
@@ -12,18 +14,37 @@ export const Column = v.object({
   boardId: Id,
   prompt: v.string(),
   ...AgentChoice.entries,
+  /** How many cards it takes; null: any number. */
+  wipLimit: WipLimit,
+  /** Whether it takes the next ready card of the column before by itself when it has room. */
+  pull: v.boolean(),
+  /** Where a card goes whose pull request was merged; null: to the first done column of its board. */
+  mergedColumnId: v.nullable(Id),
+  /** Where a card goes whose pull request was closed; null: it stays. */
+  closedColumnId: v.nullable(Id),
   cardCount: Count,
 })
+/** Columns of the same board. */
+const afterRequests = {
+  mergedColumnId: v.optional(v.nullable(refTo('COLUMN_NOT_FOUND'))),
+  closedColumnId: v.optional(v.nullable(refTo('COLUMN_NOT_FOUND'))),
+}
 const CreateColumn = v.strictObject({
   name: Name,
   columnType: ColumnType,
   boardId: refTo('BOARD_NOT_FOUND'),
   prompt: v.optional(Prompt, ''),
+  wipLimit: v.optional(WipLimit, null),
+  pull: v.optional(v.boolean(), false),
+  ...afterRequests,
   ...ChangedAgentChoice.entries,
 })
 const UpdateColumn = v.strictObject({
   name: v.optional(Name),
   prompt: v.optional(Prompt),
+  wipLimit: v.optional(WipLimit),
+  pull: v.optional(v.boolean()),
+  ...afterRequests,
   ...ChangedAgentChoice.entries,
 })
 
@@ -32,14 +53,28 @@ export const columns = {
     fails: ['BOARD_NOT_FOUND'],
     notFound: ofProject,
     who: viewer('boards.read'),
+    tool: {
+      name: 'list_columns',
+      title: 'List columns',
+      group: 'find',
+      does: 'reads',
+      brief: ['id', 'boardId', 'name', 'columnType', 'cardCount', 'wipLimit', 'pull'],
+    },
     summary: 'List columns in order, of one board or of all',
     input: v.strictObject({ boardId: v.optional(refTo('BOARD_NOT_FOUND')) }),
     output: v.array(Column),
   }),
   create: post('/api/projects/{projectId}/columns', {
-    fails: ['BOARD_NOT_FOUND'],
+    fails: ['BOARD_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
     notFound: ofProject,
     who: member('boards.write'),
+    tool: {
+      name: 'create_column',
+      title: 'Create a column',
+      group: 'change',
+      does: 'changes',
+      brief: ['id', 'boardId', 'name', 'columnType', 'wipLimit', 'pull'],
+    },
     summary: 'Create a column at the end of a board',
     input: CreateColumn,
     output: Column,
@@ -57,6 +92,7 @@ export const columns = {
     emits: ['column.reordered'],
   }),
   update: patch('/api/projects/{projectId}/columns/{columnId}', {
+    fails: ['COLUMN_IN_OTHER_PROJECT'],
     notFound: { ...ofProject, columnId: 'COLUMN_NOT_FOUND' },
     who: member('boards.write'),
     summary: 'Change a column; another agent takes no model, mode or effort of the one before',

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import { Slots } from './agentSlots.ts'
 import { Count, Id, Name, refTo, text, Time } from './fields.ts'
 import { ofCard, ofProject } from './notFound.ts'
 import { del, get, member, manager, patch, post, put, user } from './route.ts'
 
 export const CredentialProvider = v.picklist(
-  ['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom'],
-  'must be anthropic, openai, google, openrouter, github or custom',
+  ['anthropic', 'openai', 'google', 'openrouter', 'github', 'gitlab', 'gitea', 'custom'],
+  'must be anthropic, openai, google, openrouter, github, gitlab, gitea or custom',
 )
 export type CredentialProvider = v.InferOutput<typeof CredentialProvider>
 const BaseUrl = v.pipe(
@@ -43,6 +44,8 @@ export const Credential = v.object({
   kind: v.picklist(['api_key', 'oauth']),
   headers: v.array(v.string()),
   models: v.array(v.string()),
+  /** How many agents work with it at once; null: any number. */
+  agentSlots: Slots,
   createdAt: Time,
   updatedAt: Time,
 })
@@ -71,6 +74,7 @@ const UpdateCredential = v.strictObject({
   baseUrl: v.optional(v.nullable(BaseUrl)),
   headers: v.optional(Headers),
   models: v.optional(Models),
+  agentSlots: v.optional(Slots),
 })
 const InitOauth = v.strictObject({
   provider: CredentialProvider,

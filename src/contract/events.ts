@@ -1,15 +1,20 @@
 import * as v from 'valibot'
-import { AgentSession, Message, Permission as PermissionRequest } from './agents.ts'
+import { Message } from './agentMessages.ts'
+import { AgentSession, Permission as PermissionRequest } from './agents.ts'
 import { AttachmentCreated, AttachmentDeleted } from './attachments.ts'
 import { Board } from './boards.ts'
+import { Budget, ReachedBudget } from './budgets.ts'
 import { CardDetail } from './cardRecords.ts'
 import { Column } from './columns.ts'
+import { CommentDeleted, CommentWritten } from './comments.ts'
 import { ColumnType, Count, Id, Position, Time } from './fields.ts'
 import { Monitor } from './monitors.ts'
 import { Notification } from './notifications.ts'
 import { PreviewState } from './previews.ts'
+import { PullRequestOfCard } from './pullRequestRecords.ts'
 import { AnsweredComment, Review } from './reviews.ts'
 import type { Permission } from './route.ts'
+import { Schedule } from './schedules.ts'
 import { ScriptStatus } from './scripts.ts'
 
 const Gone = v.object({ id: Id })
@@ -35,7 +40,18 @@ const ColumnOutline = v.object({
 })
 
 /** The record that an event is about. Once it is gone, the event is not delivered any more. */
-export type Subject = 'board' | 'column' | 'card' | 'session' | 'monitor' | 'script' | 'attachment' | 'review'
+export type Subject =
+  | 'board'
+  | 'column'
+  | 'card'
+  | 'session'
+  | 'monitor'
+  | 'script'
+  | 'attachment'
+  | 'comment'
+  | 'review'
+  | 'schedule'
+  | 'budget'
 
 interface EventSpec<Data extends v.GenericSchema = v.GenericSchema> {
   data: Data
@@ -82,6 +98,14 @@ export const events = {
   'card.completed': cardEvent(CardDetail),
   /** The last card that it waited for is done. */
   'card.ready': cardEvent(CardDetail),
+  /** Somebody was assigned to it, who was not before. */
+  'card.assigned': cardEvent(
+    v.object({
+      ...CardDetail.entries,
+      assignedIds: v.array(Id),
+      by: v.object({ userId: v.nullable(Id), name: v.string() }),
+    }),
+  ),
   'card.moved': cardEvent(v.object({ ...CardDetail.entries, from: Place, to: Place })),
   'card.deleted': event(v.object({ id: Id, columnId: Id }), ['cards.read']),
   'card.viewed': cardEvent(Gone),
@@ -94,14 +118,28 @@ export const events = {
   'monitor.created': event(Monitor, ['monitors.read'], { monitor: 'id', card: 'cardId' }),
   'monitor.updated': event(Monitor, ['monitors.read'], { monitor: 'id', card: 'cardId' }),
   'monitor.deleted': event(v.object({ id: Id, cardId: Id }), ['monitors.read']),
+  'schedule.created': event(Schedule, ['cards.read'], { schedule: 'id' }),
+  'schedule.updated': event(Schedule, ['cards.read'], { schedule: 'id' }),
+  'schedule.deleted': event(Gone, ['cards.read']),
   'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
+  'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
+  'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
+  'budget.deleted': event(Gone, ['agents.read']),
+  /** 80 % of it is spent. */
+  'budget.warned': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
+  /** It is used up: what it bounds waits. */
+  'budget.exhausted': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
   'preview.updated': event(PreviewState, ['agents.read'], { card: 'cardId' }),
   notification: event(Notification, ['cards.read']),
   'attachment.created': event(AttachmentCreated, ['cards.read'], { attachment: 'id', card: 'cardId' }),
   'review.submitted': event(Review, ['cards.read'], { review: 'id', card: 'cardId' }),
   'review.answered': event(AnsweredComment, ['cards.read'], { review: 'reviewId', card: 'cardId' }),
+  'pull_request.updated': event(PullRequestOfCard, ['cards.read'], { card: 'cardId' }),
   'attachment.deleted': event(AttachmentDeleted, ['cards.read']),
+  'comment.created': event(CommentWritten, ['cards.read'], { comment: 'id', card: 'cardId' }),
+  'comment.updated': event(CommentWritten, ['cards.read'], { comment: 'id', card: 'cardId' }),
+  'comment.deleted': event(CommentDeleted, ['cards.read']),
 } as const satisfies Record<string, EventSpec>
 export type EventType = keyof typeof events
 export type EventData<T extends EventType> = v.InferOutput<(typeof events)[T]['data']>

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
-import { ExternalBlockers } from './cardOrder.ts'
+import { ExternalBlockers, StartAt, Force } from './cardOrder.ts'
+import { ExternalPlan, PlanFilter, ShownExternalPlan } from './cardPlan.ts'
+import { WipLimit } from './columns.ts'
 import { CardItem, LastAction, Lock } from './cardRecords.ts'
 import {
   CardStatus,
@@ -28,6 +30,7 @@ export const ExternalItem = v.object({
   title: Title,
   prompt: Prompt,
   labels: Labels,
+  ...ShownExternalPlan,
   status: CardStatus,
   statusReason: v.nullable(v.string()),
   position: Position,
@@ -36,6 +39,7 @@ export const ExternalItem = v.object({
   useWorktree: v.boolean(),
   deferred: v.boolean(),
   blocked: v.boolean(),
+  startAt: v.nullable(Time),
   ready: v.boolean(),
   lastAgentAction: LastAction,
   createdAt: Time,
@@ -64,7 +68,16 @@ export const ExternalCard = v.object({
 export const ExternalBoard = v.object({
   id: IntegerId,
   name: v.string(),
-  columns: v.array(v.object({ id: IntegerId, name: v.string(), columnType: ColumnType, position: Position })),
+  columns: v.array(
+    v.object({
+      id: IntegerId,
+      name: v.string(),
+      columnType: ColumnType,
+      position: Position,
+      wipLimit: WipLimit,
+      cardCount: Count,
+    }),
+  ),
 })
 export const ExternalStats = v.object({
   total: Count,
@@ -78,6 +91,9 @@ const List = v.strictObject({
   columnId: v.optional(queryInteger(1)),
   status: v.optional(CardStatus),
   label: v.optional(text(1, 100)),
+  assigneeId: PlanFilter.assigneeId,
+  priority: PlanFilter.priority,
+  dueBefore: PlanFilter.dueBefore,
   limit: limit(50, 100),
   cursor: v.optional(queryInteger(0)),
 })
@@ -87,8 +103,11 @@ const Create = v.strictObject({
   columnId: v.optional(integerRefTo('COLUMN_NOT_FOUND')),
   useWorktree: v.optional(v.boolean(), true),
   blockedBy: ExternalBlockers,
+  startAt: StartAt,
+  ...ExternalPlan,
+  force: Force,
 })
-const Move = v.strictObject({ targetColumnId: integerRefTo('COLUMN_NOT_FOUND'), position: Position })
+const Move = v.strictObject({ targetColumnId: integerRefTo('COLUMN_NOT_FOUND'), position: Position, force: Force })
 
 /** The stable contract for third parties (specification "External automation routes"). */
 /** What holds for every external row. */
@@ -111,7 +130,13 @@ export const external = {
     output: v.object({ items: v.array(ExternalItem), nextCursor: v.nullable(IntegerId) }),
   }),
   create: post('/api/external/projects/{projectId}/cards', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_NOT_ON_DEFAULT_BOARD', 'COLUMN_IN_OTHER_PROJECT', 'CARD_NOT_FOUND'],
+    fails: [
+      'COLUMN_NOT_FOUND',
+      'COLUMN_NOT_ON_DEFAULT_BOARD',
+      'COLUMN_IN_OTHER_PROJECT',
+      'COLUMN_FULL',
+      'CARD_NOT_FOUND',
+    ],
     ...common,
     notFound: ofProject,
     audited: { target: 'card', id: 'id', only: 'starts' },
@@ -121,7 +146,7 @@ export const external = {
     output: ExternalCard,
     idempotent: true,
     status: 201,
-    emits: ['card.created'],
+    emits: ['card.created', 'card.assigned'],
   }),
   get: get('/api/external/projects/{projectId}/cards/{cardId}', {
     ...common,
@@ -138,7 +163,7 @@ export const external = {
     output: ExternalStats,
   }),
   move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'COLUMN_FULL'],
     ...common,
     notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['targetColumnId'] },

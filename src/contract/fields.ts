@@ -50,7 +50,8 @@ export const queryBoolean = v.pipe(
 /** A row's id on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an id'))
-const Ref = v.pipe(
+/** The id of a row that a client names on internal routes, where what is missing is no 404 of its own. */
+export const Ref = v.pipe(
   v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an id'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),
 )
@@ -70,6 +71,12 @@ export const Order = v.strictObject({ ids: v.pipe(v.array(Ref), v.maxLength(10_0
 
 /** ISO 8601, UTC, milliseconds. */
 export const Time = v.pipe(v.string(), v.isoTimestamp())
+/** A time that a client gives, with any offset; it is kept in UTC. */
+export const GivenTime = v.pipe(
+  Time,
+  v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'),
+  v.transform(value => new Date(value).toISOString()),
+)
 /** Whether a text has a sign that somebody sees: white space, zero-width and control characters, fillers and the blank Braille pattern are none. */
 export const isVisible = (value: string): boolean =>
   /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)

@@ -15,6 +15,8 @@ export const Key = v.object({
   createdAt: Time,
   expiresAt: Time,
   lastUsedAt: v.nullable(Time),
+  /** Of a connected app the place to which its sign-in leads: `https://app.example`, `http://localhost`, `com.example.app:`. */
+  app: v.nullable(v.string()),
 })
 /** The only answer that ever holds the full key. */
 export const NewKey = v.object({ ...Key.entries, key: v.string() })

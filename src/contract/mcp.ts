@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { agentOrUser, post } from './route.ts'
+import { anyToken, post } from './route.ts'
 
 /** One message of the Model Context Protocol, JSON-RPC 2.0. Its parameters are checked by the tool that answers it. */
 const Call = v.looseObject({
@@ -11,8 +11,11 @@ const Call = v.looseObject({
 
 export const mcp = {
   call: post('/api/mcp', {
-    who: agentOrUser,
-    summary: 'The board as tools of the Model Context Protocol',
+    who: anyToken,
+    challenges: true,
+    rateLimit: 'apiKey',
+    summary:
+      'The board as tools of the Model Context Protocol; ?tools=find,run: some groups of them; ?readOnly=true: those that change nothing',
     input: Call,
     transfer: 'raw',
     answers: {

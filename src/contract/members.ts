@@ -27,7 +27,16 @@ export const Invitation = v.object({
 export const NewInvitation = v.object({ ...Invitation.entries, token: v.string(), link: v.string() })
 const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 
+/** Somebody whom cards can be assigned to: the owner, a member, or a member of the organization. */
+const Person = v.object({ userId: Id, displayName: v.string() })
+
 export const members = {
+  people: get('/api/projects/{projectId}/people', {
+    notFound: ofProject,
+    who: viewer('cards.read'),
+    summary: 'List everybody whom cards can be assigned to',
+    output: v.array(Person),
+  }),
   list: get('/api/projects/{id}/members', {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer(undefined, 'id'),

@@ -2,14 +2,26 @@ import * as v from 'valibot'
 import { Id, Time, WebhookUrl } from './fields.ts'
 import { get, put, user } from './route.ts'
 
-export const NotificationKind = v.picklist(['agentCompleted', 'agentFailed', 'agentWaiting', 'monitorFailing'])
+export const NotificationKind = v.picklist([
+  'agentCompleted',
+  'agentFailed',
+  'agentWaiting',
+  'monitorFailing',
+  'mentioned',
+  'commented',
+  'assigned',
+  'due',
+  'scheduleDisabled',
+  'budget',
+])
 export type NotificationKind = v.InferOutput<typeof NotificationKind>
 /** News for one person; the local operator, before the first user exists, has the id "0". It goes to all sockets of theirs, whatever they have subscribed to. */
 export const Notification = v.object({
   userId: v.union([Id, v.literal('0')]),
   kind: NotificationKind,
   projectId: Id,
-  cardId: Id,
+  /** Null where it is about no card: of a schedule, `cardTitle` is its name. */
+  cardId: v.nullable(Id),
   cardTitle: v.string(),
   message: v.string(),
   desktop: v.boolean(),
@@ -22,6 +34,12 @@ const Fields = {
   agentFailed: v.boolean(),
   agentWaiting: v.boolean(),
   monitorFailing: v.boolean(),
+  mentioned: v.boolean(),
+  commented: v.boolean(),
+  assigned: v.boolean(),
+  due: v.boolean(),
+  scheduleDisabled: v.boolean(),
+  budget: v.boolean(),
   webhookUrl: v.nullable(WebhookUrl),
   desktop: v.boolean(),
   sound: v.boolean(),
@@ -33,6 +51,12 @@ export const defaultNotificationSettings: v.InferOutput<typeof NotificationSetti
   agentFailed: true,
   agentWaiting: true,
   monitorFailing: true,
+  mentioned: true,
+  commented: true,
+  assigned: true,
+  due: true,
+  scheduleDisabled: true,
+  budget: true,
   webhookUrl: null,
   desktop: true,
   sound: true,

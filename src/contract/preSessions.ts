@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { AgentMessage } from './agentMessages.ts'
-import { Message } from './agents.ts'
-import { CardDetail } from './cardRecords.ts'
+import { Message } from './agentMessages.ts'
+import { CallersCard } from './cardRecords.ts'
 import { Id, limit, queryInteger, refTo, Time } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { get, member, post, viewer } from './route.ts'
@@ -26,7 +26,7 @@ export const preSessions = {
     output: v.object({ items: v.array(PreSession), nextCursor: v.nullable(Id) }),
   }),
   start: post('/api/projects/{projectId}/pre-session', {
-    fails: ['CARD_NOT_FOUND', 'AGENT_UNAVAILABLE'],
+    fails: ['CARD_NOT_FOUND', 'AGENT_UNAVAILABLE', 'BUDGET_EXHAUSTED'],
     notFound: ofProject,
     audited: { target: 'pre-session', id: 'id' },
     at: 'machine',
@@ -46,7 +46,7 @@ export const preSessions = {
     output: PreSession,
   }),
   send: post('/api/projects/{projectId}/pre-session/{sessionId}/message', {
-    fails: ['ATTACHMENT_NOT_FOUND'],
+    fails: ['ATTACHMENT_NOT_FOUND', 'BUDGET_EXHAUSTED'],
     notFound: { ...ofProject, sessionId: 'PRE_SESSION_NOT_FOUND' },
     audited: { target: 'pre-session' },
     at: 'machine',
@@ -62,7 +62,7 @@ export const preSessions = {
     at: 'machine',
     who: member('agents.run'),
     summary: "Make the refined prompt the card's prompt",
-    output: CardDetail,
+    output: CallersCard,
     emits: ['card.updated'],
   }),
   cancel: post('/api/projects/{projectId}/pre-session/{sessionId}/cancel', {

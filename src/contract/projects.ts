@@ -2,17 +2,23 @@ import * as v from 'valibot'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
 import { CardStatus, Count, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
 import { ApprovalPolicy } from './approvalPolicy.ts'
+import { ChangedForge, ForgeSettings } from './forge.ts'
 import { ofProject } from './notFound.ts'
 import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
 import { OnSilence } from './silence.ts'
 import { ChangedUsageLimits, UsageLimits } from './usageLimits.ts'
 import { ChangedWorktree, ProjectWorktree, WorktreeSettings } from './worktree.ts'
-import { del, get, manager, member, patch, post, user, viewer } from './route.ts'
+import { Slots } from './agentSlots.ts'
+import { FolderPath, Repositories, RepositoryRef } from './repositories.ts'
+import { del, get, manager, member, patch, post, user, userOr, viewer } from './route.ts'
 
 export const Project = v.object({
   id: Id,
   name: Name,
+  /** The folder of its home repository, or one that is in none. */
   path: v.string(),
+  /** Its other repositories: a card's agent gets a worktree of each. */
+  repositories: Repositories,
   organizationId: v.nullable(Id),
   ownerId: v.nullable(Id),
   credentialId: v.nullable(Id),
@@ -20,8 +26,11 @@ export const Project = v.object({
   approvalPolicy: ApprovalPolicy,
   usageLimits: UsageLimits,
   onSilence: OnSilence,
+  /** How many of its agents work at once; null: any number. */
+  agentSlots: Slots,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
+  forge: ForgeSettings,
   role: v.picklist(['admin', 'member', 'viewer']),
   unreadCount: Count,
   lastOpenedAt: v.nullable(Time),
@@ -58,24 +67,27 @@ const UsageOfDay = v.object({
   costUsd: v.nullable(v.number()),
 })
 const Since = v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) })
-const Path = text(1, 4096)
 /** `createFolder`: make the folder if it is not there; the one above it must be. */
 const CreateProject = v.strictObject({
   name: Name,
-  path: Path,
+  path: FolderPath,
+  repositories: v.optional(Repositories, []),
   organizationId: v.optional(v.nullable(refTo('ORGANIZATION_NOT_FOUND')), null),
   createFolder: v.optional(v.boolean(), false),
 })
 const UpdateProject = v.strictObject({
   name: v.optional(Name),
-  path: v.optional(Path),
+  path: v.optional(FolderPath),
+  repositories: v.optional(Repositories),
   organizationId: v.optional(v.nullable(refTo('ORGANIZATION_NOT_FOUND'))),
   ...ChangedAgentChoice.entries,
   approvalPolicy: v.optional(ApprovalPolicy),
   usageLimits: v.optional(ChangedUsageLimits),
   onSilence: v.optional(OnSilence),
+  agentSlots: v.optional(Slots),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
+  forge: v.optional(ChangedForge),
 })
 
 /** What a project's folder, organization and credential can be wrong in. */
@@ -100,7 +112,14 @@ export const projects = {
     emits: ['project.created', 'board.created'],
   }),
   list: get('/api/projects', {
-    who: user,
+    who: userOr('projects.read'),
+    tool: {
+      name: 'list_projects',
+      title: 'List projects',
+      group: 'find',
+      does: 'reads',
+      brief: ['id', 'name', 'path', 'role', 'unreadCount', 'organizationId'],
+    },
     summary: 'List the projects that the caller may see',
     input: v.strictObject({ organizationId: v.optional(refTo('ORGANIZATION_NOT_FOUND')) }),
     output: v.array(Project),
@@ -125,6 +144,7 @@ export const projects = {
       target: 'project',
       detail: [
         'organizationId',
+        'repositories',
         'agent',
         'profile',
         'model',
@@ -134,8 +154,10 @@ export const projects = {
         'approvalPolicy',
         'usageLimits',
         'onSilence',
+        'agentSlots',
         'sandbox',
         'worktree',
+        'forge',
       ],
     },
     at: 'machine',
@@ -167,6 +189,7 @@ export const projects = {
   stats: get('/api/projects/{id}/stats', {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('cards.read', 'id'),
+    tool: { name: 'count_cards', title: 'Count cards', group: 'find', does: 'reads' },
     summary: "Count a project's cards",
     output: Stats,
   }),
@@ -180,6 +203,7 @@ export const projects = {
   usage: get('/api/projects/{id}/stats/usage', {
     notFound: { id: 'PROJECT_NOT_FOUND' },
     who: viewer('agents.read', 'id'),
+    tool: { name: 'read_usage', title: 'Read what agents used', group: 'find', does: 'reads' },
     summary: "Read what a project's agents have used, by agent and day, oldest first; by default of the last 90 days",
     input: Since,
     output: v.array(UsageOfDay),
@@ -214,7 +238,8 @@ export const projects = {
     at: 'machine',
     who: viewer('projects.read'),
     fails: ['NOT_A_GIT_REPOSITORY', 'CONFLICT'],
-    summary: 'List the files that Git tracks',
+    summary: "List the files that Git tracks in the project's folder, or in another of its repositories",
+    input: v.strictObject({ repository: RepositoryRef }),
     output: v.array(v.string()),
   }),
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Count, Id, integer, isVisible, Prompt, queryRefTo, text, Time } from './fields.ts'
 import { ofCard } from './notFound.ts'
+import { RepositoryRef } from './repositories.ts'
 import { get, member, post, put, viewer } from './route.ts'
 
 /** A review's bounds. `maxTextLength`: of the lines that a comment is about so many characters are kept. `maxLength`: all texts of a review together, for an agent reads them as one message. `maxLengthOfCard`: all reviews of a card together, for they are listed at once. */
@@ -21,6 +22,7 @@ export const Verdict = v.picklist(
 )
 export type Verdict = v.InferOutput<typeof Verdict>
 const NewComment = v.strictObject({
+  repository: RepositoryRef,
   path: text(1, 4096),
   side: v.optional(Side, 'new'),
   startLine: v.optional(v.nullable(Line), null),
@@ -37,13 +39,22 @@ const NewComments = v.pipe(
 const Draft = v.object({
   body: v.string(),
   comments: v.array(
-    v.object({ path: v.string(), side: Side, startLine: v.nullable(Count), line: Count, body: v.string() }),
+    v.object({
+      repository: v.string(),
+      path: v.string(),
+      side: Side,
+      startLine: v.nullable(Count),
+      line: Count,
+      body: v.string(),
+    }),
   ),
   updatedAt: v.nullable(Time),
 })
 /** A comment on lines of a file, with their text as it was, and what the agent said to it. */
 export const ReviewComment = v.object({
   id: Id,
+  /** Empty for the project's home. */
+  repository: v.string(),
   path: v.string(),
   side: Side,
   startLine: Count,
@@ -93,21 +104,24 @@ export const reviews = {
       path: text(1, 4096),
       side: v.optional(Side, 'new'),
       since: v.optional(queryRefTo('REVIEW_NOT_FOUND')),
+      repository: RepositoryRef,
     }),
     output: v.object({ content: v.string() }),
   }),
   list: get('/api/projects/{projectId}/cards/{cardId}/reviews', {
     notFound: ofCard,
     who: viewer('cards.read'),
+    tool: { name: 'list_reviews', title: 'List reviews of a card', group: 'find', does: 'reads' },
     summary: "List a card's reviews, oldest first",
     output: v.array(Review),
   }),
   create: post('/api/projects/{projectId}/cards/{cardId}/reviews', {
-    fails: ['AGENT_UNAVAILABLE', 'AGENT_ALREADY_RUNNING', 'CARD_BLOCKED'],
+    fails: ['AGENT_UNAVAILABLE', 'AGENT_ALREADY_RUNNING', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
     notFound: ofCard,
     audited: { target: 'card', detail: ['verdict'] },
     at: 'machine',
     who: member('cards.update'),
+    tool: { name: 'review_card', title: 'Review a card', group: 'review', does: 'changes', openWorld: true },
     summary:
       "Review what a card has changed, by default with the draft; request_changes needs agents.run and becomes the agent's next message",
     input: v.strictObject({

@@ -1,5 +1,6 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 import type { ErrorCode, NotFoundCode } from './errors.ts'
+import type { Tool } from './tool.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -19,11 +20,13 @@ const clientPermissions = [
   'boards.write',
   'cards.update',
   'cards.delete',
+  'comments.write',
   'agents.run',
   'agents.read',
   'scripts.read',
   'scripts.write',
   'scripts.run',
+  'schedules.write',
   'webhooks.read',
   'webhooks.write',
   'monitors.read',
@@ -43,17 +46,18 @@ export type Through = 'projectId' | 'id' | 'flatCard' | 'attachmentId'
 
 /** Who may call a route. It is enforced for every row in one place, never in a handler. */
 export type Who =
-  | { kind: 'public' | 'user' | 'admin' | 'local' }
-  | { kind: 'super'; permission?: Permission }
+  | { kind: 'public' | 'admin' | 'local' }
+  | { kind: 'user' | 'super'; permission?: Permission }
   | { kind: 'member'; role: ProjectRole; permission?: Permission; through: Through }
   | { kind: 'organization'; role: 'member' | 'admin'; through: 'id' | 'orgId' }
   | { kind: 'key'; permissions: readonly Permission[] }
   | { kind: 'agent'; through: 'cardId' }
-  | { kind: 'agentOrUser' }
   | { kind: 'token' }
 
 export const anyone: Who = { kind: 'public' }
 export const user: Who = { kind: 'user' }
+/** Anybody signed in, or an API key with the permission: what it answers is within the key's scope. */
+export const userOr = (permission: Permission): Who => ({ kind: 'user', permission })
 export const admin: Who = { kind: 'admin' }
 export const superAdmin: Who = { kind: 'super' }
 /** A super_admin, or a key of a super_admin's with server scope and the permission. */
@@ -91,10 +95,14 @@ export const key = (...allowed: Permission[]): Who => ({ kind: 'key', permission
 
 /** An agent token of the card that the path's parameter names, and nothing else. */
 export const agentOf = (through: 'cardId'): Who => ({ kind: 'agent', through })
-/** Any agent token, and anybody signed in; never an API key. */
-export const agentOrUser: Who = { kind: 'agentOrUser' }
 /** Any token will do: a sign-in, a key whatever it may do, an agent's, the local one. */
 export const anyToken: Who = { kind: 'token' }
+
+/** The permissions one of which an API key needs; none on a route that is not open to keys. */
+export function keyPermissionsOf(who: Who): readonly Permission[] {
+  if (who.kind === 'key') return who.permissions
+  return 'permission' in who && who.permission ? [who.permission] : []
+}
 
 /** What the audit log says of a call that was answered well. Nothing that it names may be a secret or somebody's text. */
 export interface Audited {
@@ -118,6 +126,8 @@ export const rateLimits = {
   signIn: '10 failures a minute for each address and for each email.',
   pendingSignIns: 'So many sign-ins of the identity provider at once.',
   transfers: 'So many exports and so many imports at once.',
+  deliveries: 'So many deliveries a minute for each address.',
+  registrations: 'So many apps an hour for each address.',
 } as const
 type RateLimit = keyof typeof rateLimits
 
@@ -160,18 +170,32 @@ export interface Spec {
   idempotent?: boolean
   /** Whether `If-Match` is honoured: 412 for another version. */
   ifMatch?: true
+  /** Whether `Accept: text/csv` is answered with the list as CSV: a line with the names of the output's fields, and one for each row. */
+  csv?: true
   /** Which limit it answers 429 for. */
   rateLimit?: RateLimit
   /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
   fails?: readonly ErrorCode[]
   /** What the audit log says of it; without it nothing. */
   audited?: Audited
+  /** What it is as a tool for models; without it none. */
+  tool?: Tool
   /** Types of events. */
   emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
   at?: 'machine' | 'machine or here' | 'machine or here, if it starts'
+  /** It waits for a remote, a forge or Git, which may take minutes: clients give it longer than other calls. */
+  takesLong?: true
   /** 'file': the handler answers with a named file. 'raw': with a Response of its own. 'upload': it reads a multipart body itself. */
   transfer?: 'file' | 'raw' | 'upload'
+  /** The body is left as it came: its signature is over its bytes. */
+  signed?: true
+  /** The body is `application/x-www-form-urlencoded`, as the standard has it that the row follows. */
+  form?: true
+  /** Failures are in OAuth's form, `{"error": "invalid_grant", "error_description"}`, instead of the envelope. */
+  oauth?: true
+  /** A 401 says where a client can sign in (RFC 9728). */
+  challenges?: true
   /** What a 'file' or 'raw' row answers, by status. */
   answers?: RawAnswers
 }
@@ -181,7 +205,7 @@ export type Route<P extends string = string, S extends Spec = Spec> = S & {
   path: P
   status: Status
   /** What the request's body is. Where there is none, or it is a file, `input` stands in the query. */
-  body: 'json' | 'multipart' | 'none'
+  body: 'json' | 'form' | 'multipart' | 'bytes' | 'none'
 }
 
 /** What a row must say because of its path or its status. */
@@ -198,7 +222,15 @@ const declare =
     method,
     path,
     status: spec.status ?? (spec.output || spec.transfer ? 200 : 204),
-    body: spec.transfer === 'upload' ? 'multipart' : method === 'GET' || method === 'DELETE' ? 'none' : 'json',
+    body: spec.signed
+      ? 'bytes'
+      : spec.transfer === 'upload'
+        ? 'multipart'
+        : method === 'GET' || method === 'DELETE'
+          ? 'none'
+          : spec.form
+            ? 'form'
+            : 'json',
   })
 
 export const get = declare('GET')
@@ -236,6 +268,3 @@ export type Output<R extends Route> = R['transfer'] extends 'file' | 'raw'
 /** How long a JSON body may be: a stranger's holds no more than a name and a password, somebody's whole texts. */
 export const maxBodyBytes = ({ who, maxBytes }: Route): number =>
   maxBytes ?? (who.kind === 'public' ? 16_384 : 1024 * 1024)
-
-/** The names of a path's parameters, in order. */
-export const paramsOf = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { CardStatus, Id, limit, queryInteger, text } from './fields.ts'
-import { get, user } from './route.ts'
+import { get, userOr } from './route.ts'
 
 /** `excerpt` is what stands around the first word that was found in the text. */
 export const Hit = v.object({
@@ -26,7 +26,15 @@ const Search = v.strictObject({
 export const search = {
   find: get('/api/search', {
     fails: ['PROJECT_NOT_FOUND'],
-    who: user,
+    who: userOr('cards.read'),
+    tool: {
+      name: 'search',
+      title: 'Search',
+      group: 'find',
+      does: 'reads',
+      usual: { limit: 10 },
+      brief: ['type', 'id', 'projectId', 'projectName', 'title', 'excerpt', 'columnName', 'status', 'archived'],
+    },
     summary: 'Find cards, boards and projects by words; the last word may be its beginning',
     input: Search,
     output: v.array(Hit),

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
+import { AgentSlots, ChangedAgentSlots } from './agentSlots.ts'
 import { integer, text } from './fields.ts'
 import { admin, get, put, user } from './route.ts'
 import { defaultShortcuts, type ShortcutAction } from './shortcuts.ts'
@@ -77,6 +78,18 @@ export const settings = {
     summary: 'Change which agent works where nothing nearer names one, and how',
     input: ChangedAgentChoice,
     output: AgentChoice,
+  }),
+  getAgentSlots: get('/api/settings/agent-slots', {
+    who: user,
+    summary: 'Read how many agents work at once on all machines, and how many of each agent',
+    output: AgentSlots,
+  }),
+  setAgentSlots: put('/api/settings/agent-slots', {
+    audited: { target: 'settings', named: 'agent-slots', detail: ['server'] },
+    who: admin,
+    summary: 'Change how many agents work at once; lowering it ends nothing that runs',
+    input: ChangedAgentSlots,
+    output: AgentSlots,
   }),
   setContextRelay: put('/api/settings/context-relay', {
     audited: { target: 'settings', named: 'context-relay' },

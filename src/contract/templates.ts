@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { WipLimit } from './columns.ts'
 import { ColumnType, Id, Name, Prompt } from './fields.ts'
 import { del, get, patch, post, user } from './route.ts'
 
@@ -8,10 +9,20 @@ export const Template = v.object({
   builtin: v.boolean(),
   /** Whether all accounts see it, or its owner only. */
   shared: v.boolean(),
-  columns: v.array(v.object({ name: Name, columnType: ColumnType, prompt: v.string() })),
+  columns: v.array(
+    v.object({ name: Name, columnType: ColumnType, prompt: v.string(), wipLimit: WipLimit, pull: v.boolean() }),
+  ),
 })
 const TemplateColumns = v.pipe(
-  v.array(v.strictObject({ name: Name, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
+  v.array(
+    v.strictObject({
+      name: Name,
+      columnType: ColumnType,
+      prompt: v.optional(Prompt, ''),
+      wipLimit: v.optional(WipLimit, null),
+      pull: v.optional(v.boolean(), false),
+    }),
+  ),
   v.maxLength(50),
 )
 const CreateTemplate = v.strictObject({ name: Name, columns: TemplateColumns, shared: v.optional(v.boolean(), false) })

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { events, type EventType } from './events.ts'
 import { Count, Id, limit, queryInteger, text, Time, WebhookUrl } from './fields.ts'
+import { Maker } from './makers.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, manager, member, patch, post } from './route.ts'
 
@@ -15,16 +16,6 @@ const EventTypes = v.pipe(
   v.transform(types => [...new Set(types)]),
 )
 
-/**
- * The account or key whose rights a webhook has: the one that created it, last enabled it, or last changed its URL or events. A
- * delivery that it may not read disables the webhook. The name of a deleted account or key is null.
- */
-const WebhookOwner = v.object({
-  userId: Id,
-  displayName: v.nullable(v.string()),
-  keyId: v.nullable(Id),
-  keyName: v.nullable(v.string()),
-})
 export const Webhook = v.object({
   id: Id,
   projectId: Id,
@@ -33,7 +24,11 @@ export const Webhook = v.object({
   enabled: v.boolean(),
   description: v.nullable(v.string()),
   disabledReason: v.nullable(v.string()),
-  createdBy: v.nullable(WebhookOwner),
+  /**
+   * The one that created it, last enabled it, or last changed its URL or events. A delivery that it may not read disables the
+   * webhook.
+   */
+  createdBy: v.nullable(Maker),
   createdAt: Time,
   updatedAt: Time,
 })

@@ -7,6 +7,8 @@ export interface AgentTokenHolder {
   projectId: number
   deletedAt: string | null
   sessionId: number | null
+  /** The agent of its session, if it is of one. */
+  agent: string | null
   userId: number | null
   userRole: UserRole | null
   expiresAt: string
@@ -21,8 +23,8 @@ export interface NewAgentToken {
 
 export const findAgentToken = (db: Reader, hash: string): Promise<AgentTokenHolder | undefined> =>
   db.get(
-    `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
-   FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`,
+    `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, s.agent, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
+   FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN agent_sessions s ON s.id = t.session_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`,
     [hash],
   )
 

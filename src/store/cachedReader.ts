@@ -2,11 +2,12 @@ import type { Database, Reader, Value } from './database.ts'
 
 const maxStatements = 100
 const maxResultsPerStatement = 1000
+/** Of text in results that were read since the last commit. */
+const maxCharacters = 16 * 1024 * 1024
 
 /**
- * A reader that caches its results until the next commit, so that concurrent identical reads run once. Callers share
- * the objects. On a shared database nothing is cached. Only for statements whose result depends on the database and
- * their parameters alone.
+ * A reader that caches its results until the next commit of anybody, so that concurrent identical reads run once.
+ * Callers share the objects. Only for statements whose result depends on the database and their parameters alone.
  */
 export function cachedReader(db: Database): Reader {
   const [one, all] = [createMemory(db), createMemory(db)]
@@ -22,30 +23,58 @@ function createMemory(
   db: Database,
 ): (sql: string, args: readonly Value[] | undefined, read: () => Promise<unknown>) => Promise<unknown> {
   const remembered = new Map<string, Map<string, Promise<unknown>>>()
-  let commits: number | undefined
+  let known: number | undefined
+  let characters = 0
+  const forget = () => {
+    remembered.clear()
+    characters = 0
+  }
   const resultsOf = (sql: string) => {
     let results = remembered.get(sql)
     if (!results) {
-      if (remembered.size === maxStatements) remembered.clear()
+      if (remembered.size === maxStatements) forget()
       remembered.set(sql, (results = new Map()))
     }
     if (results.size === maxResultsPerStatement) results.clear()
     return results
   }
-  return (sql, args, read) => {
-    const present = db.commits()
-    if (present === undefined) return read()
-    if (present !== commits) remembered.clear()
-    commits = present
+  const at = (version: number | undefined, { sql, args, read }: Question) => {
+    if (version === undefined) return read()
+    if (version !== known) forget()
+    known = version
     const key = args === undefined ? '' : JSON.stringify(args)
     const results = resultsOf(sql)
-    const known = results.get(key)
-    if (known) return known
+    const earlier = results.get(key)
+    if (earlier) return earlier
     const result = read()
     results.set(key, result)
-    result.catch(() => {
-      if (results.get(key) === result) results.delete(key)
-    })
+    result.then(
+      rows => {
+        if (results.get(key) === result && (characters += charactersOf(rows)) > maxCharacters) forget()
+      },
+      () => {
+        if (results.get(key) === result) results.delete(key)
+      },
+    )
     return result
   }
+  return (sql, args, read) => {
+    const version = db.version()
+    const question = { sql, args, read }
+    return typeof version === 'number' ? at(version, question) : version.then(answered => at(answered, question))
+  }
+}
+
+interface Question {
+  sql: string
+  args: readonly Value[] | undefined
+  read: () => Promise<unknown>
+}
+
+/** How much text a row or several hold. */
+function charactersOf(rows: unknown): number {
+  if (typeof rows === 'string') return rows.length
+  return typeof rows === 'object' && rows !== null
+    ? Object.values(rows).reduce<number>((sum, value) => sum + charactersOf(value), 0)
+    : 0
 }

@@ -1,6 +1,9 @@
+import type { Assignee, Priority } from '../contract/cardPlan.ts'
 import type { CardItem } from '../contract/cardRecords.ts'
 import type { ExternalCard } from '../contract/external.ts'
 import type { CardKind, CardStatus, ColumnType, ReviewState } from '../contract/fields.ts'
+import type { IssueSummary } from '../contract/issueRecords.ts'
+import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
 import type { InferOutput } from 'valibot'
 import { agentChoiceFields } from './agentChoiceFields.ts'
 import { placeSql } from './order.ts'
@@ -23,9 +26,12 @@ interface LastAction {
 
 /** Made as JSON: to parse it once more would take 3 % of a list's time. */
 export const childrenSql = `json_object('total', c.children_total, 'done', c.children_done)`
+/** The same ids as on other external routes; most cards have none. */
+export const externalAssigneesSql = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_array(json(iif(json_extract(value, '$.userId') IS NULL, value, json_set(value, '$.userId', CAST(json_extract(value, '$.userId') AS INTEGER)))))
+  FROM (SELECT value FROM json_each(c.assignees) ORDER BY key)))`
 export const blockedSql = '(c.open_blockers > 0 AND c.done_at IS NULL)'
-/** Nothing blocks it, no agent is at work, and it is in a backlog column or idle in an active one. */
-export const readySql = `(c.open_blockers = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
+/** Nothing blocks it, the time of its start has come, no agent is at work, and it is in a backlog column or idle in an active one. */
+export const readySql = `(c.open_blockers = 0 AND c.start_held = 0 AND c.archived_at IS NULL AND c.kind = 'kanban'
   AND iif(l.column_type = 'backlog', c.status <> 'queued' AND c.status <> 'running' AND c.status <> 'waiting', l.column_type = 'active' AND c.status = 'idle'))`
 
 /**
@@ -47,6 +53,13 @@ export const cardFields = {
   title: text(),
   prompt: text(),
   labels: json<string[]>().initially('[]'),
+  /** Those with an account have its present name: triggers keep it. */
+  assignees: json<Assignee[]>().initially('[]'),
+  priority: text<Priority>().initially('normal'),
+  dueAt: text().orNull(),
+  estimate: number().orNull(),
+  /** Account id -> whether it watches the card, where it said so. */
+  watchChoices: json<Record<string, boolean>>().initially('{}'),
   pipeline: json<StoredStep[]>().initially('[]'),
   status: text<CardStatus>().initially('idle'),
   statusReason: text().orNull(),
@@ -58,8 +71,15 @@ export const cardFields = {
   worktreePath: text().orNull(),
   /** Whether the board made the worktree. */
   worktreeManaged: flag().initially(false),
+  /** What its branch starts at, until there is one: a branch, tag or commit, or the branch of a card. */
+  base: text().orNull(),
+  baseCardId: id().orNull(),
   baseCommit: text().orNull(),
   lastAgentAction: json<LastAction>().orNull(),
+  /** Of its newest pull request in the project's home; src/store/pullRequests.ts keeps it. */
+  pullRequest: json<PullRequestSummary>().orNull(),
+  /** The issue that it was made from. */
+  issue: json<IssueSummary>().orNull(),
   reviewState: text<ReviewState>().orNull(),
   /** How many reviews asked for changes. */
   reviewRound: number().initially(0),
@@ -72,6 +92,7 @@ export const cardFields = {
   creatorName: text().orNull(),
   /** Kept by triggers: counting as cards are listed takes a fifth of a list's time. */
   attachmentCount: number().computed('c.attachment_count'),
+  commentCount: number().computed('c.comment_count'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
   startedAt: text().orNull(),
@@ -86,8 +107,19 @@ export const cardFields = {
   parentId: id().orNull(),
   childrenTotal: number().computed('c.children_total'),
   childrenDone: number().computed('c.children_done'),
+  /** When it starts. */
+  startAt: text().orNull(),
+  /** Whether it waits for that time. A flag, for lists know no time; what is due by time takes it away. */
+  startHeld: flag().initially(false),
+  /** Whose rights its start by itself has. */
+  starterUserId: id().orNull(),
+  starterKeyId: id().orNull(),
   /** The card on which it was found. */
   discoveredFromId: id().orNull(),
+  /** The full column into which it goes on when there is room. */
+  nextColumnId: id().orNull(),
+  /** Whether a column may pull it: not once somebody who may not start agents has made, moved or rewritten it. */
+  pullable: flag().initially(true),
   archivedAt: text().orNull(),
   deletedAt: text().orNull(),
   version: number().initially(1),

@@ -1,7 +1,17 @@
+import type { Priority, Sort } from '../contract/cardPlan.ts'
 import { CardItem } from '../contract/cardRecords.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
 import type { CardStatus, ColumnType } from '../contract/fields.ts'
-import { blockedSql, cardExtras, childrenSql, cardFields, cardListExtras, readySql } from './cardFields.ts'
+import {
+  blockedSql,
+  cardExtras,
+  cardFields,
+  cardListExtras,
+  childrenSql,
+  externalAssigneesSql,
+  readySql,
+} from './cardFields.ts'
+import { armsOf } from './cardSorting.ts'
 import type { Reader, Transaction } from './database.ts'
 import { placeJoins, placeSql } from './order.ts'
 import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
@@ -25,9 +35,18 @@ export interface CardFilter {
   unread?: boolean
   ready?: boolean
   blocked?: boolean
+  assigneeId?: number | 'none'
+  priority?: Priority
+  /** Of those with a due date. */
+  dueBefore?: string
   kind?: 'kanban' | 'terminal'
   limit: number
   cursor?: number
+}
+/** A list in another order than by id. Without `sort` it is that of what is ready. */
+export interface SortedFilter extends CardFilter {
+  sort?: Sort
+  offset?: number
 }
 
 const record = defineRecord('cards', 'c', { ...cardFields, ...cardExtras })
@@ -40,6 +59,26 @@ const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'k
 const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(card, [id, projectId])
+/** What a row has beside its own table: sessions, and what waits for what. */
+export type CardRest = Row<typeof cardExtras>
+/** That of a card that was just made. */
+export const noRest: CardRest = { locks: '[]', sessions: '[]', blockedBy: '[]', blocks: '[]' }
+/** That of a row, where it was read with it. */
+export const restOf = ({ locks, sessions, blockedBy, blocks }: CardRow): CardRest | undefined =>
+  locks === undefined || sessions === undefined || blockedBy === undefined || blocks === undefined
+    ? undefined
+    : { locks, sessions, blockedBy, blocks }
+const cardAlone = `SELECT ${listed} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+/** As `readCard`, where the rest is known: it takes more than half of the time (on a libSQL server, which prepares each statement anew, 500 of 860 µs). */
+export async function readCardBeside(
+  db: Reader,
+  projectId: number,
+  id: number,
+  rest: CardRest,
+): Promise<CardRow | undefined> {
+  const found = await db.get<CardRow>(cardAlone, [id, projectId])
+  return found && Object.assign(found, rest)
+}
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(`SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [
     id,
@@ -60,6 +99,11 @@ export const projectOfCard = async (db: Reader, id: number): Promise<number | un
   )?.projectId
 
 export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> => record.insert(tx, card)
+
+/** The id for the next card, where `insertCardAs` makes it in the same transaction: nobody waits for the INSERT then. */
+export const readNextCardId = async (db: Reader): Promise<number> => (await db.get<{ id: number }>(nextId))!.id
+const nextId = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cards'), 0) + 1 AS id`
+export const insertCardAs = (tx: Transaction, id: number, card: NewCardRow): void => record.insertAs(tx, id, card)
 
 /** Changes fields of a card and increments its version. */
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {
@@ -99,7 +143,8 @@ export async function listExternalJson(
   db: Reader,
   filter: CardFilter,
 ): Promise<{ items: string; nextCursor: number | null }> {
-  const { where, args } = conditions(filter, isListed)
+  // The id keeps the engine to the order of the page, whatever else is asked for.
+  const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
   const page = (await db.get<{ items: string | null; lastId: number | null; more: number }>(
     `SELECT items, lastId, count = ? AND EXISTS (SELECT 1 FROM cards c WHERE ${where} AND c.id > lastId) AS more
      FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?))`,
@@ -117,6 +162,8 @@ export const readExternalJson = (
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
+  // By their due dates cards are found in another order: their ids are sorted before anything is made of them.
+  if (filter.dueBefore !== undefined) return listSortedJson(db, { ...filter, sort: 'id' })
   const { where, args } = conditions(filter, shown(filter))
   const { items } = (await db.get<{ items: string | null }>(
     `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?)`,
@@ -125,24 +172,51 @@ export async function listItemsJson(db: Reader, filter: CardFilter): Promise<str
   return `[${items ?? ''}]`
 }
 
-/** A page of the cards that could start now as JSON text, in the internal view of lists: in the order of boards, columns and places. */
-export async function listReadyJson(db: Reader, filter: CardFilter & { offset?: number }): Promise<string> {
-  const { where, args } = conditions(filter, shown(filter))
+/** A page of cards in an order as JSON text, in the internal view of lists. */
+export async function listSortedJson(db: Reader, filter: SortedFilter): Promise<string> {
+  const { ids, args } = sortedIds(filter)
   const { items } = (await db.get<{ items: string | null }>(
-    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item ${from} JOIN boards b ON b.id = c.board_id
-     WHERE ${where} ORDER BY b.position, l.position, ${placeSql} LIMIT ? OFFSET ?)`,
-    [...args, filter.limit, filter.offset ?? 0],
+    `SELECT group_concat(item) AS items FROM (SELECT ${item} AS item FROM json_each((${ids})) j ${ofIds} ORDER BY j.key LIMIT -1)`,
+    args,
   ))!
   return `[${items ?? ''}]`
 }
 
-const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer')
-const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer')} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+/** A page of cards in an order. */
+export async function listSorted(db: Reader, filter: SortedFilter): Promise<CardRow[]> {
+  const { ids, args } = sortedIds(filter)
+  return db.all(`SELECT ${listed} FROM json_each((${ids})) j ${ofIds} ORDER BY j.key`, args)
+}
+
+/** SQL of the ids of a page, as a JSON array: what is passed over costs no more than its entry of an index. */
+function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | number> } {
+  const { where, args } = conditions(filter, shown(filter))
+  const [limit, offset] = [filter.limit, filter.offset ?? 0]
+  const arms = armsOf(filter.sort)
+  // Joined where it is needed only: with it the engine sorts all cards instead of following an index.
+  const columns = 'JOIN columns l ON l.id = c.column_id'
+  // A sign keeps the engine from going through all cards by id for the few that are due.
+  const orderOf = ({ order }: { order: string }) =>
+    filter.dueBefore === undefined ? order : order.replace(/^c\.id/, '+c.id')
+  const ordered = arms.map(
+    arm =>
+      `SELECT id FROM (SELECT c.id FROM cards c ${filter.ready || arm.joins ? columns : ''} ${arm.joins ?? ''} WHERE ${[where, ...(arm.where ? [arm.where] : [])].join(' AND ')} ORDER BY ${orderOf(arm)} LIMIT ?)`,
+  )
+  return {
+    ids: `SELECT json_group_array(id) FROM (SELECT id FROM (${ordered.join(' UNION ALL ')}) LIMIT ? OFFSET ?)`,
+    args: [...arms.flatMap(() => [...args, limit + offset]), limit, offset],
+  }
+}
+
+const integerIds = { assignees: externalAssigneesSql }
+const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer', integerIds)
+const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
 const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
   children: childrenSql,
 })
+const ofIds = `JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins}`
 const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item} AS json
-  FROM json_each(?) j JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins} WHERE c.deleted_at IS NULL ORDER BY j.key`
+  FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
 
 /** The cards of internal lists: those of a kind that are on the board, or the archived ones of any kind. */
 const shown = (filter: CardFilter): string =>
@@ -166,10 +240,20 @@ function conditions(filter: CardFilter, visible: string): { where: string; args:
     ['c.status = ?', filter.status],
     ['instr(c.labels, ?) > 0', filter.label],
     [`c.title LIKE ? ESCAPE '\\'`, filter.search && `%${filter.search.replace(/[\\%_]/g, '\\$&')}%`],
-    ['c.id > ?', filter.cursor ?? 0],
+    ['c.priority = ?', filter.priority],
+    ['c.due_at < ?', filter.dueBefore],
+    [
+      'c.id IN (SELECT card_id FROM card_assignees WHERE user_id = ?)',
+      filter.assigneeId === 'none' ? undefined : filter.assigneeId,
+    ],
+    ['c.id > ?', filter.cursor],
   ]
+  const unassigned = filter.assigneeId === 'none' ? [`c.assignees = '[]'`] : []
   const used = parts.filter((part): part is [string, string | number] => part[1] !== undefined)
-  return { where: [visible, ...used.map(([sql]) => sql)].join(' AND '), args: used.map(([, arg]) => arg) }
+  return {
+    where: [visible, ...unassigned, ...used.map(([sql]) => sql)].join(' AND '),
+    args: used.map(([, arg]) => arg),
+  }
 }
 
 export interface Counts {
@@ -193,38 +277,11 @@ export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
  */
 export const listDeletedWithWorktree = (db: Reader, before: string): Promise<CardRow[]> =>
   db.all(
-    `SELECT ${listed} ${from} WHERE c.deleted_at < ? AND c.worktree_managed = 1 AND c.worktree_path IS NOT NULL
+    `SELECT ${listed} ${from} WHERE c.deleted_at < ? AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL)
+     OR EXISTS (SELECT 1 FROM card_repositories k WHERE k.card_id = c.id AND k.worktree_path IS NOT NULL))
    AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`,
     [before, db.host],
   )
-
-/** What a card leaves: its managed worktree and branch, and in the repository the snapshots of its reviews. */
-export interface CardLeftovers {
-  id: number
-  path: string | null
-  branch: string | null
-  firstPort: number | null
-  snapshots: string[]
-}
-/**
- * The cards of a project or board with a managed worktree, made or planned, or with review snapshots; deleted ones
- * too.
- */
-export const listWithLeftovers = async (
-  db: Reader,
-  { projectId, boardId }: { projectId: number; boardId?: number },
-): Promise<CardLeftovers[]> =>
-  (
-    await db.all<Omit<CardLeftovers, 'snapshots'> & { snapshots: string }>(
-      `SELECT c.id, iif(c.worktree_managed, c.worktree_path, NULL) AS path, iif(c.worktree_managed, c.git_branch, NULL) AS branch,
-        (SELECT p.first_port FROM card_ports p WHERE p.card_id = c.id) AS firstPort,
-        (SELECT json_group_array(DISTINCT r.snapshot) FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) AS snapshots
-      FROM cards c WHERE c.project_id = ?1 AND (?2 IS NULL OR c.board_id = ?2)
-      AND ((c.worktree_managed = 1 AND c.worktree_path IS NOT NULL) OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.card_id = c.id AND s.ended_at IS NULL)
-        OR EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL)) ORDER BY c.id`,
-      [projectId, boardId],
-    )
-  ).map(({ snapshots, ...card }) => ({ ...card, snapshots: JSON.parse(snapshots) as string[] }))
 
 /** Filters ids: those of cards, deleted ones too. */
 export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
@@ -233,23 +290,6 @@ export const listPresentCards = async (db: Reader, ids: readonly number[]): Prom
       JSON.stringify(ids),
     ])
   ).map(({ id }) => id)
-
-/**
- * At most `limit` cards that were deleted before the time. A card with a managed worktree or review snapshots is skipped
- * until those are removed.
- */
-export const listPurgeable = async (db: Reader, before: string, limit: number): Promise<number[]> =>
-  (
-    await db.all<{ id: number }>(
-      `SELECT c.id FROM cards c WHERE c.deleted_at < ? AND (c.worktree_managed = 0 OR c.worktree_path IS NULL)
-       AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.card_id = c.id AND r.snapshot IS NOT NULL) LIMIT ?`,
-      [before, limit],
-    )
-  ).map(({ id }) => id)
-
-/** Purges cards, with their attachments' rows. */
-export const purgeCards = async (tx: Transaction, ids: readonly number[]): Promise<void> =>
-  void (await tx.run('DELETE FROM cards WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(ids)]))
 
 /** At most `limit` cards of a project that were archived from a column, and are not in its order. */
 export const archivedCardIds = async (

@@ -1,8 +1,8 @@
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ColumnType } from '../contract/fields.ts'
 import { agentChoiceFields } from './agentChoiceFields.ts'
-import type { Reader, Transaction } from './database.ts'
-import { defineRecord, entriesOf, id, number, text, type Change, type NewRow, type Row } from './record.ts'
+import type { Reader, Transaction, Value } from './database.ts'
+import { defineRecord, entriesOf, flag, id, number, text, type Change, type NewRow, type Row } from './record.ts'
 
 export const columnFields = {
   id: id(),
@@ -13,6 +13,13 @@ export const columnFields = {
   projectId: id(),
   prompt: text().initially(''),
   ...agentChoiceFields,
+  /** How many cards it takes; null: any number. */
+  wipLimit: number().orNull(),
+  /** Whether it takes the next ready card of the column before by itself when it has room. */
+  pull: flag().initially(false),
+  /** Where a card goes when its pull request is merged, or closed. */
+  mergedColumnId: id().orNull(),
+  closedColumnId: id().orNull(),
 }
 /** With the number of cards in its order. */
 export const countedColumnFields = {
@@ -35,6 +42,9 @@ export const listDefaultColumns = (db: Reader, projectId: number): Promise<Colum
   db.all(defaultColumns, [projectId])
 export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> =>
   db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
+/** The columns that SQL of `columns c` selects. */
+export const listColumnsWhere = (db: Reader, where: string, args: readonly Value[]): Promise<ColumnRow[]> =>
+  db.all(`SELECT ${fields} FROM columns c WHERE ${where}`, args)
 export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> =>
   db.get(`SELECT ${counted} FROM columns c WHERE c.id = ?`, [id])
 export const listCountedColumns = (db: Reader, boardId: number): Promise<CountedColumn[]> =>
@@ -66,7 +76,10 @@ const endOfBoard = async (db: Reader, boardId: number): Promise<number> =>
 export const updateColumn = async (
   tx: Transaction,
   id: number,
-  change: Pick<Change<typeof columnFields>, 'name' | 'prompt' | keyof AgentChoice>,
+  change: Pick<
+    Change<typeof columnFields>,
+    'name' | 'prompt' | 'wipLimit' | 'pull' | 'mergedColumnId' | 'closedColumnId' | keyof AgentChoice
+  >,
 ): Promise<void> => record.update(tx, id, change)
 export const setColumnPosition = async (tx: Transaction, id: number, position: number): Promise<void> => {
   tx.enqueue('UPDATE columns SET position = ? WHERE id = ?', [position, id])

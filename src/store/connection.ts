@@ -4,6 +4,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Reader, Value } from './database.ts'
+import { givesBack } from './givingBack.ts'
 import { createStatements } from './statements.ts'
 
 export interface Connection extends Reader {
@@ -20,10 +21,18 @@ export interface Connection extends Reader {
  */
 const cacheKibibytes = 4000
 
-/** Opens a connection to a database file, which is made if it is not there. */
-export function openConnection(path: string): Connection {
+/** The log is cut to this after a long snapshot made it grow. */
+const keptLogBytes = 64 * 1024 * 1024
+
+/**
+ * Opens a connection to a database file, which is made if it is not there.
+ * @param isNew whether nothing is in it yet: it will give back what deletions free
+ */
+export function openConnection(path: string, isNew = false): Connection {
   const database = new LibsqlDatabase(path)
+  if (isNew) database.exec(givesBack)
   database.exec('PRAGMA journal_mode = WAL')
+  database.exec(`PRAGMA journal_size_limit = ${keptLogBytes}`)
   database.exec('PRAGMA synchronous = FULL')
   database.exec('PRAGMA foreign_keys = ON')
   database.exec(`PRAGMA cache_size = -${cacheKibibytes}`)

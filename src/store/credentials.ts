@@ -1,6 +1,6 @@
 import type { CredentialProvider } from '../contract/credentials.ts'
 import type { Reader, Transaction } from './database.ts'
-import { defineRecord, id, json, text, type Change, type NewRow, type Row } from './record.ts'
+import { defineRecord, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 
 /** A credential as it is stored. */
 export const credentialFields = {
@@ -16,6 +16,7 @@ export const credentialFields = {
   headers: json<SealedHeaders>().orNull(),
   /** The models of its endpoint, the default one first. */
   models: json<string[]>().initially('[]'),
+  agentSlots: number().orNull(),
   /** The part of an API key that is shown. */
   lastFour: text().orNull(),
   /** The state of an authorization, as JSON. */
@@ -75,7 +76,10 @@ export const insertCredential = (tx: Transaction, credential: NewRow<typeof cred
 export const updateCredential = async (
   tx: Transaction,
   id: number,
-  change: Pick<Change<typeof credentialFields>, 'name' | 'baseUrl' | 'sealed' | 'lastFour' | 'headers' | 'models'>,
+  change: Pick<
+    Change<typeof credentialFields>,
+    'name' | 'baseUrl' | 'sealed' | 'lastFour' | 'headers' | 'models' | 'agentSlots'
+  >,
 ): Promise<void> => record.update(tx, id, change)
 
 /** Stores the state of an authorization and its tokens. */

@@ -15,6 +15,16 @@ export interface Reader {
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
 }
 
+/** Who makes a change: an account, an API key, an agent's session, a schedule, or the board by itself. */
+export interface Actor {
+  kind: 'user' | 'key' | 'agent' | 'schedule' | 'system'
+  /** The id of the account, key, session or schedule; null where there is none. */
+  id: number | null
+  name: string
+}
+/** The board, which goes on with what somebody began. */
+export const systemActor: Actor = { kind: 'system', id: null, name: 'Board' }
+
 /** A statement with its parameters. */
 export interface Written {
   sql: string
@@ -25,12 +35,20 @@ export interface Written {
 export interface Transaction extends Reader {
   /** The transaction's time, ISO 8601. */
   readonly now: string
+  /** Who makes its changes. */
+  readonly actor: Actor
   run(sql: string, args?: readonly Value[]): Promise<{ changes: number; lastId: number }>
   /**
    * Runs a statement without a result before the next one and before the commit. Its failure rolls the transaction
    * back, and is thrown here, by a later statement, or by the commit.
    */
   enqueue(sql: string, args?: readonly Value[]): void
+  /**
+   * Names reads that will follow, as the functions that make them; only the first statement of each counts. On a
+   * database server they go out in one message, and whoever asks before something is written has the answer at once.
+   * A file is read when somebody asks.
+   */
+  ahead(reads: (reader: Reader) => unknown): void
   /** Runs `effect` once the transaction is on disk, and never if it fails. */
   afterCommit(effect: () => void): void
   /** The database's signals, to emit on after the commit. */
@@ -43,16 +61,17 @@ export interface Database extends Reader {
   /** Emits what this board's own transactions have committed. */
   readonly signals: CommitSignals
   /**
-   * How many commits there may have been since it was opened; undefined where it is shared, because commits of others
-   * are not announced.
+   * A number that is another one after each commit of anybody; undefined where nobody can tell. A database server is
+   * asked, in one message for all who ask at once.
+   * @throws Problem DATABASE_BUSY
    */
-  commits(): number | undefined
+  version(): number | Promise<number | undefined>
   /**
    * Runs `work` exclusively and commits it, synced to disk, before the promise resolves. Rolled back when `work`
-   * throws.
+   * throws. `actor` makes its changes, by default the board itself.
    * @throws Problem DATABASE_BUSY, DATABASE_DAMAGED, DISK_FULL, SHUTTING_DOWN
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, actor?: Actor): Promise<T>
   /**
    * Runs statements in a commit of their own, in one message: a client that stalls afterwards blocks no writer.
    * @returns the rows of each

@@ -1,5 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
-import type { Maker } from './webhooks.ts'
+import type { Maker } from './makers.ts'
 
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed'
 /** A message to a receiver, with its latest attempt. `url` is where that went, or where the first will go. */

@@ -13,15 +13,20 @@ export async function replaceBlockers(tx: Transaction, cardId: number, blockerId
   )
 }
 
-/** Sets what a card is a part of and on which it was found; version and time stay. */
+/** Sets what a card is a part of, on which it was found and whose branch it starts at; version and time stay. */
 export const setRelatives = (
   tx: Transaction,
   cardId: number,
-  { parentId, discoveredFromId }: { parentId: number | null; discoveredFromId: number | null },
-): void =>
-  tx.enqueue('UPDATE cards SET parent_id = ?, discovered_from_id = ? WHERE id = ?', [
+  {
     parentId,
     discoveredFromId,
+    baseCardId,
+  }: { parentId: number | null; discoveredFromId: number | null; baseCardId: number | null },
+): void =>
+  tx.enqueue('UPDATE cards SET parent_id = ?, discovered_from_id = ?, base_card_id = ? WHERE id = ?', [
+    parentId,
+    discoveredFromId,
+    baseCardId,
     cardId,
   ])
 

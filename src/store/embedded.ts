@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
 import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
@@ -27,7 +27,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
     host: null,
     isShared: false,
     signals,
-    commits: writer.commits,
+    version: writer.commits,
     get: (sql, args) => health.watch(reader.get(sql, args)),
     all: (sql, args) => health.watch(reader.all(sql, args)),
     markCorrupt: cause => {
@@ -121,7 +121,7 @@ function openWriter(
   clock: () => Date,
   { health, signals }: { health: Health; signals: CommitSignals },
 ): EmbeddedWriter {
-  let connection: Connection | undefined = openConnection(path)
+  let connection: Connection | undefined = openConnection(path, !statSync(path, { throwIfNoEntry: false })?.size)
   let commits = 0
   return {
     commits: () => commits,

@@ -1,11 +1,13 @@
+import { activityFields } from './activity.ts'
 import { attachmentFields } from './attachments.ts'
 import { boardFields } from './boards.ts'
 import { cardFields } from './cardFields.ts'
 import { columnFields } from './columns.ts'
+import { commentFields } from './comments.ts'
 import type { Reader } from './database.ts'
 import { placeJoins } from './order.ts'
 import { projectFields } from './projects.ts'
-import { defineRecord, json } from './record.ts'
+import { defineRecord, flag, json } from './record.ts'
 import { reviewCommentFields, reviewFields } from './reviews.ts'
 import { scriptFields } from './scripts.ts'
 import { sessionFields } from './sessions.ts'
@@ -69,6 +71,16 @@ export const exportedScripts = (db: Reader, projectId: number): Promise<ExportRo
     [projectId],
   )
 
+/** A project's schedules, without the accounts that their cards are assigned to, and without a column that is gone. */
+export const exportedSchedules = (db: Reader, projectId: number): Promise<ExportRow[]> =>
+  db.all(
+    `SELECT s.id, json_object('projectId', s.project_id, 'name', s.name, 'cron', s.cron, 'everySecs', s.every_secs, 'timeZone', s.time_zone,
+      'template', json(json_set(json_remove(s.template, '$.assigneeIds'), '$.columnId', (SELECT c.id FROM columns c WHERE c.id = json_extract(s.template, '$.columnId')))),
+      'overlap', s.overlap, 'catchUp', s.catch_up, 'createdAt', s.created_at) AS json
+     FROM schedules s WHERE s.project_id = ? ORDER BY s.id`,
+    [projectId],
+  )
+
 /** At most 5,000 ids of a board's cards after one, ascending: deleted cards are left out. */
 export const exportedCardIds = async (db: Reader, boardId: number, after: number): Promise<number[]> =>
   (
@@ -85,10 +97,12 @@ export const exportedCardIds = async (db: Reader, boardId: number, after: number
 export function exportCards(
   names: ReadonlyArray<keyof typeof cardFields>,
 ): (db: Reader, ids: readonly number[]) => Promise<ExportRow[]> {
-  const sql = `SELECT c.id, ${defineRecord('cards', 'c', cardFields).jsonOf(names, 'integer', { pipeline: presentSteps, baseCommit: `nullif(c.base_commit, '')` })} AS json
+  const sql = `SELECT c.id, ${defineRecord('cards', 'c', cardFields).jsonOf(names, 'integer', { pipeline: presentSteps, assignees: assigneeNames, baseCommit: `nullif(c.base_commit, '')` })} AS json
    FROM json_each(?) i JOIN cards c ON c.id = i.value ${placeJoins} ORDER BY i.key`
   return (db, ids) => db.all(sql, [JSON.stringify(ids)])
 }
+const assigneeNames = `iif(c.assignees = '[]', json('[]'), (SELECT json_group_array(json_object('name', coalesce(json_extract(value, '$.displayName'), json_extract(value, '$.name'))))
+    FROM (SELECT value FROM json_each(c.assignees) ORDER BY key)))`
 const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value AS step FROM json_each(c.pipeline) j
     WHERE EXISTS (SELECT 1 FROM columns WHERE id = json_extract(j.value, '$.columnId') AND project_id = c.project_id) ORDER BY j.key))`
 
@@ -96,12 +110,12 @@ const presentSteps = `(SELECT json_group_array(json(step)) FROM (SELECT j.value 
 export const exportDependencies = (db: Reader, ids: readonly number[]): Promise<ExportRow[]> =>
   db.all(dependencies, [JSON.stringify(ids)])
 const present = (id: string) => `(SELECT o.id FROM cards o WHERE o.id = ${id} AND o.deleted_at IS NULL)`
-const dependencies = `SELECT id, json_object('cardId', id, 'blockedBy', json(blockedBy), 'parentId', parentId, 'discoveredFromId', discoveredFromId) AS json FROM (
-    SELECT i.key AS place, c.id, ${present('c.parent_id')} AS parentId, ${present('c.discovered_from_id')} AS discoveredFromId,
+const dependencies = `SELECT id, json_object('cardId', id, 'blockedBy', json(blockedBy), 'parentId', parentId, 'discoveredFromId', discoveredFromId, 'baseCardId', baseCardId) AS json FROM (
+    SELECT i.key AS place, c.id, ${present('c.parent_id')} AS parentId, ${present('c.discovered_from_id')} AS discoveredFromId, ${present('c.base_card_id')} AS baseCardId,
       (SELECT json_group_array(b.id) FROM (SELECT o.id FROM card_blockers d JOIN cards o ON o.id = d.blocker_id
         WHERE d.card_id = c.id AND o.deleted_at IS NULL ORDER BY o.id) b) AS blockedBy
     FROM json_each(?) i JOIN cards c ON c.id = i.value
-  ) WHERE blockedBy <> '[]' OR parentId IS NOT NULL OR discoveredFromId IS NOT NULL ORDER BY place`
+  ) WHERE blockedBy <> '[]' OR parentId IS NOT NULL OR discoveredFromId IS NOT NULL OR baseCardId IS NOT NULL ORDER BY place`
 
 const ofCards = 'JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL'
 /**
@@ -164,6 +178,28 @@ export function exportReviews(
   const sql = `SELECT r.id, ${record.jsonOf(names, 'integer')} AS json
    FROM json_each(?) i JOIN reviews r ON r.card_id = i.value ORDER BY i.key, r.id`
   return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
+}
+
+/** Reads the comments on cards, with the fields of the names, oldest first. */
+export function exportComments(
+  names: ReadonlyArray<keyof typeof commentFields | 'fromAgent'>,
+): (db: Reader, cardIds: readonly number[]) => Promise<ExportRow[]> {
+  const record = defineRecord('comments', 'k', {
+    ...commentFields,
+    fromAgent: flag().computed(`k.author_kind = 'agent'`),
+  })
+  const sql = `SELECT k.id, ${record.jsonOf(names, 'integer')} AS json
+   FROM json_each(?) i JOIN comments k ON k.card_id = i.value ORDER BY i.key, k.id`
+  return (db, cardIds) => db.all(sql, [JSON.stringify(cardIds)])
+}
+
+/** Reads what happened on cards after the entry of an id, at most 2,000, with the fields of the names, oldest first. */
+export function exportActivity(
+  names: ReadonlyArray<keyof typeof activityFields>,
+): (db: Reader, cardIds: readonly number[], after: number) => Promise<ExportRow[]> {
+  const sql = `SELECT h.id, ${defineRecord('card_activity', 'h', activityFields).jsonOf(names, 'integer')} AS json
+   FROM json_each(?) i JOIN card_activity h ON h.card_id = i.value AND h.id > ? ORDER BY h.id LIMIT 2000`
+  return (db, cardIds, after) => db.all(sql, [JSON.stringify(cardIds), after])
 }
 
 const templates = defineRecord('board_templates', 't', templateFields)

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { translate, type Reader, type Transaction } from './database.ts'
+import { systemActor, translate, type Actor, type Reader, type Transaction } from './database.ts'
 
 /** The engine's statements inside one open transaction. */
 export interface Writer extends Reader {
@@ -12,6 +12,7 @@ export interface Writer extends Reader {
 /** A queued write. */
 export interface Job {
   queuedAtMs: number
+  actor: Actor
   work: (tx: Transaction) => Promise<unknown>
   resolve: (result: unknown) => void
   reject: (error: unknown) => void
@@ -20,7 +21,7 @@ export type Outcome = { job: Job; result: unknown; effects: Array<() => void> } 
 
 export interface JobQueue {
   /** See `Database.transaction`. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, actor?: Actor): Promise<T>
   /** Accepts no more jobs, and resolves when the queue is empty. */
   close(): Promise<void>
 }
@@ -51,11 +52,17 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
     draining = undefined
   }
   return {
-    transaction: <T>(work: (tx: Transaction) => Promise<T>) =>
+    transaction: <T>(work: (tx: Transaction) => Promise<T>, actor = systemActor) =>
       new Promise<T>((resolve, reject) => {
         const problem = closing ? new Problem('SHUTTING_DOWN') : refusal()
         if (problem) return reject(problem)
-        queue.push({ queuedAtMs: performance.now(), work, resolve: resolve as (result: unknown) => void, reject })
+        queue.push({
+          queuedAtMs: performance.now(),
+          actor,
+          work,
+          resolve: resolve as (result: unknown) => void,
+          reject,
+        })
         draining ??= drain()
       }),
     close: async () => {
@@ -83,7 +90,11 @@ export async function attempt(
       all: writer.all,
       run: writer.run,
       enqueue: writer.enqueue,
+      ahead: () => {
+        /* Nothing travels. */
+      },
       now,
+      actor: job.actor,
       signals,
       afterCommit: effect => effects.push(effect),
     })

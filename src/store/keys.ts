@@ -19,14 +19,16 @@ export const keyFields = {
   createdAt: text().initiallyNow(),
   expiresAt: text(),
   lastUsedAt: text().orNull(),
+  /** Where the sign-in of a connected app leads. Of such a key nobody has the secret: tokens of the app lead to it. */
+  app: text().orNull(),
 }
-const storedFields = { ...keyFields, hash: text() }
+const storedFields = { ...keyFields, hash: text(), oauthClientId: id().orNull() }
 export type KeyRow = Row<typeof keyFields>
 /**
  * What authenticating a request needs: a key, the account that owns it and the account's grant in the project. The
  * account's fields are null when it is gone.
  */
-export interface KeyHolder extends GrantBeside, Pick<KeyRow, (typeof holderFields)[number]> {
+export interface KeyHolder extends GrantBeside, Pick<KeyRow, (typeof holderFields)[number] | 'expiresAt'> {
   role: UserRole | null
   email: string | null
   displayName: string | null
@@ -43,20 +45,27 @@ const holderFields = [
   'organizationId',
   'projectId',
   'permissions',
-  'expiresAt',
   'lastUsedAt',
 ] as const
 
 const beside = grantBeside('k.user_id', '?2')
-const keyHolder = (condition: string) =>
-  `SELECT ${record.columnsOf(holderFields)}, ${users.columnsOf(['role', 'email', 'displayName'])},
+const keyHolder = (condition: string, expiresAt = 'k.expires_at') =>
+  `SELECT ${record.columnsOf(holderFields)}, ${expiresAt} AS expiresAt, ${users.columnsOf(['role', 'email', 'displayName'])},
   u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${beside.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${beside.joins} WHERE ${condition}`
 const keyHolderByHash = keyHolder('k.hash = ?1')
 const keyHolderById = keyHolder('k.id = ?1')
+const ofToken = (field: string) => `(SELECT t.${field} FROM oauth_tokens t WHERE t.hash = ?1 AND t.kind = 'access')`
+const keyHolderByAccessToken = keyHolder(`k.id = ${ofToken('key_id')}`, ofToken('expires_at'))
 
 /** The key with this hash, and its owner's grant in the project, if one is named. */
 export const findKeyHolder = (db: Reader, hash: string, projectId?: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderByHash, [hash, projectId])
+/** The key to which the access token of a connected app leads, with the token's expiry instead of its own. */
+export const findKeyHolderByAccessToken = (
+  db: Reader,
+  hash: string,
+  projectId?: number,
+): Promise<KeyHolder | undefined> => db.get(keyHolderByAccessToken, [hash, projectId])
 /** A key by its id, and its owner's grant in the project. */
 export const readKeyHolder = (db: Reader, id: number, projectId: number): Promise<KeyHolder | undefined> =>
   db.get(keyHolderById, [id, projectId])
@@ -70,9 +79,9 @@ export const readKey = (db: Reader, userId: number, id: number): Promise<KeyRow 
 export type NewKeyRow = NewRow<typeof storedFields>
 
 export async function insertKey(tx: Transaction, key: NewKeyRow): Promise<KeyRow> {
-  const { hash: _, ...shown } = key
+  const { hash: _, oauthClientId: _client, ...shown } = key
   const id = await record.insert(tx, key)
-  return { organizationId: null, projectId: null, ...shown, id, createdAt: tx.now, lastUsedAt: null }
+  return { organizationId: null, projectId: null, app: null, ...shown, id, createdAt: tx.now, lastUsedAt: null }
 }
 
 export const setKeyExpiry = async (tx: Transaction, id: number, expiresAt: string): Promise<void> =>

@@ -26,6 +26,21 @@ import worktreeSettings from './migrations/0022-worktree-settings.ts'
 import dayStatuses from './migrations/0023-day-statuses.ts'
 import silence from './migrations/0024-silence.ts'
 import dependencies from './migrations/0025-dependencies.ts'
+import comments from './migrations/0026-comments.ts'
+import cardPlan from './migrations/0027-card-plan.ts'
+import cardBase from './migrations/0028-card-base.ts'
+import activity from './migrations/0029-activity.ts'
+import columnLimits from './migrations/0030-column-limits.ts'
+import schedules from './migrations/0031-schedules.ts'
+import budgets from './migrations/0032-budgets.ts'
+import cardTimes from './migrations/0033-card-times.ts'
+import agentSlots from './migrations/0034-agent-slots.ts'
+import forge from './migrations/0035-forge.ts'
+import forgeLoop from './migrations/0036-forge-loop.ts'
+import repositories from './migrations/0037-repositories.ts'
+import issues from './migrations/0038-issues.ts'
+import connectedApps from './migrations/0039-connected-apps.ts'
+import sessionStarts from './migrations/0040-session-starts.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -54,6 +69,21 @@ const migrations = [
   dayStatuses,
   silence,
   dependencies,
+  comments,
+  cardPlan,
+  cardBase,
+  activity,
+  columnLimits,
+  schedules,
+  budgets,
+  cardTimes,
+  agentSlots,
+  forge,
+  forgeLoop,
+  repositories,
+  issues,
+  connectedApps,
+  sessionStarts,
 ]
 
 /** The version that this program's migrations lead to. */

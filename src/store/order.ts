@@ -4,6 +4,7 @@ import {
   addNode,
   dropLeaf,
   encode,
+  lastLeafOfProject,
   later,
   leafAt,
   leafOf,
@@ -39,17 +40,33 @@ export const placeJoins =
 type Ordered = { id: number; columnId: number; leafId: number | null }
 
 /**
- * Inserts a card, existing or being made, into a column: at the zero-based place, or at the end when that is past the
+ * Inserts a card into a column: at the zero-based place, or at the end when that is past the
  * end or missing.
  */
-export async function insertCard(
-  tx: Transaction,
-  columnId: number,
-  card: number | Promise<number>,
-  position = theEnd,
-): Promise<void> {
-  const [cardId, leaf] = await Promise.all([card, leafAt(tx, columnId, position)])
+export async function insertCard(tx: Transaction, columnId: number, cardId: number, position = theEnd): Promise<void> {
+  const leaf = await leafAt(tx, columnId, position)
   setLeafOfCard(tx, cardId, await insertAt(tx, columnId, leaf, cardId, position))
+}
+
+/**
+ * Puts a card at the end of its column, for which `columnId` asked or, without it, which is the project's first.
+ * @returns the leaf for its row, which the caller writes
+ */
+export const placeNewCard = async (
+  tx: Transaction,
+  column: { id: number; projectId: number },
+  cardId: number,
+  columnId?: number,
+): Promise<number> => insertAt(tx, column.id, await readEnd(tx, column.projectId, columnId), cardId, theEnd)
+
+/** Reads where `placeNewCard` puts a card. */
+export const readEnd = (db: Reader, projectId: number, columnId?: number): Promise<Leaf | undefined> =>
+  columnId === undefined ? lastLeafOfProject(db, projectId) : leafAt(db, columnId, theEnd)
+
+/** Reads the places between which `moveCard` moves a card. */
+export function readPlaces(db: Reader, cardId: number, columnId: number, position = theEnd): void {
+  void leafOf(db, cardId)
+  void leafAt(db, columnId, position)
 }
 
 /**
@@ -60,10 +77,12 @@ export async function insertCard(
  */
 export async function moveCard(tx: Transaction, card: Ordered, columnId: number, position = theEnd): Promise<number> {
   if (card.leafId === null || card.columnId !== columnId) {
+    // Before anything is written: taking the card out of another column's order changes nothing in this one's.
+    const target = await leafAt(tx, columnId, position)
     await takeOut(tx, card)
-    return insertAt(tx, columnId, await leafAt(tx, columnId, position), card.id, position)
+    return insertAt(tx, columnId, target, card.id, position)
   }
-  const source = await leafOf(tx, card)
+  const source = await leafOf(tx, card.id)
   const [place, rest] = [placeOf(source), without(source, card.id)]
   const isUp = position < place
   // The place counts without the card: behind it, each leaf begins one earlier than is stored.
@@ -131,7 +150,7 @@ export async function orderedIds(db: Reader, columnId: number, offset: number, l
 /** Removes a card from its column's order. Its row still refers to the leaf. */
 async function takeOut(tx: Transaction, card: Ordered): Promise<void> {
   if (card.leafId === null) return
-  const leaf = await leafOf(tx, card)
+  const leaf = await leafOf(tx, card.id)
   shift(tx, card.columnId, leaf, -1)
   await removeFromLeaf(tx, card.columnId, without(leaf, card.id))
 }

@@ -1,4 +1,4 @@
-import type { Transaction } from './database.ts'
+import type { Reader, Transaction } from './database.ts'
 
 /*
  * The leaves and nodes of src/store/order.ts: reading and writing them, and shifting what stands behind a place.
@@ -38,22 +38,32 @@ export const later = (leaf: Leaf, behind: Leaf, by: 1 | -1): Leaf =>
 
 // A constant: the engine caches prepared statements by their text.
 const leaf = 'SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, s.start, s.length, k.ids FROM'
-const leafById = `${leaf} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = ?`
+// By the card, whose row need not have been read before.
+const leafOfCard = `${leaf} span_chunks s JOIN column_spans p ON p.id = s.span_id JOIN column_chunks k ON k.id = s.chunk_id WHERE s.chunk_id = (SELECT chunk_id FROM cards WHERE id = ?)`
 const leafByPlace = `${leaf} column_spans p CROSS JOIN span_chunks s ON s.span_id = p.id CROSS JOIN column_chunks k ON k.id = s.chunk_id
   WHERE p.column_id = ?1 AND p.start <= ?2 AND p.start + p.length > ?2 AND s.start <= ?2 - p.start AND s.start + s.length > ?2 - p.start`
 const lastLeaf = `SELECT s.leafId, s.nodeId, s.nodeStart, s.start, s.length, k.ids FROM (SELECT s.chunk_id AS leafId, s.span_id AS nodeId, p.start AS nodeStart, max(s.start) AS start, s.length
   FROM (SELECT id, max(start) AS start FROM column_spans WHERE column_id = ?) p CROSS JOIN span_chunks s ON s.span_id = p.id) s CROSS JOIN column_chunks k ON k.id = s.leafId`
+const lastLeafOfFirst = lastLeaf.replace(
+  'column_id = ?',
+  'column_id = (SELECT id FROM columns WHERE board_id = (SELECT id FROM boards WHERE project_id = ? ORDER BY position LIMIT 1) ORDER BY position LIMIT 1)',
+)
 
-export async function leafOf(tx: Transaction, card: { id: number; leafId: number | null }): Promise<Leaf> {
-  const found = await tx.get<Leaf>(leafById, [card.leafId])
-  if (!found) throw new Error(`Card ${card.id} names leaf ${card.leafId}, which is not there.`)
+/** The last leaf of the first column of a project's first board, where cards come that name none. */
+export const lastLeafOfProject = (db: Reader, projectId: number): Promise<Leaf | undefined> =>
+  db.get<Leaf>(lastLeafOfFirst, [projectId])
+
+/** The leaf that a card's row refers to. */
+export async function leafOf(db: Reader, cardId: number): Promise<Leaf> {
+  const found = await db.get<Leaf>(leafOfCard, [cardId])
+  if (!found) throw new Error(`Card ${cardId} names a leaf that is not there.`)
   return found
 }
 
 /** The leaf that holds a place, or the last one. The starts are scanned alone, without the leaves' text. */
-export async function leafAt(tx: Transaction, columnId: number, position: number): Promise<Leaf | undefined> {
-  const found = position === theEnd ? undefined : await tx.get<Leaf>(leafByPlace, [columnId, position])
-  return found ?? tx.get<Leaf>(lastLeaf, [columnId])
+export async function leafAt(db: Reader, columnId: number, position: number): Promise<Leaf | undefined> {
+  const found = position === theEnd ? undefined : await db.get<Leaf>(leafByPlace, [columnId, position])
+  return found ?? db.get<Leaf>(lastLeaf, [columnId])
 }
 
 /** Adds to a leaf's length, and to the starts of all that follows. */

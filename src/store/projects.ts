@@ -1,18 +1,22 @@
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
+import { defaultForge, type ForgeSettings } from '../contract/forge.ts'
 import { defaultSandbox, type SandboxSettings } from '../contract/sandbox.ts'
+import type { Repository } from '../contract/repositories.ts'
 import type { OnSilence } from '../contract/silence.ts'
 import { defaultUsageLimits, type UsageLimits } from '../contract/usageLimits.ts'
 import { defaultWorktree, type WorktreeSettings } from '../contract/worktree.ts'
 import { agentChoiceFields } from './agentChoiceFields.ts'
 import type { Reader, Transaction } from './database.ts'
-import { defineRecord, entriesOf, flag, id, json, text, type Change, type NewRow, type Row } from './record.ts'
+import { defineRecord, entriesOf, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 import { noteRightsChanged } from './rights.ts'
 
 export const projectFields = {
   id: id(),
   name: text(),
   path: text(),
+  /** Those beside its home, which `path` names. */
+  repositories: json<Repository[]>().initially('[]'),
   /** The machine that has its folder; null where there is only one. */
   host: text().orNull(),
   organizationId: id().orNull(),
@@ -22,10 +26,14 @@ export const projectFields = {
   approvalPolicy: json<ApprovalPolicy>().initially(JSON.stringify(defaultApprovalPolicy)),
   usageLimits: json<UsageLimits>().initially(JSON.stringify(defaultUsageLimits)),
   onSilence: text<OnSilence>().initially('wait'),
+  agentSlots: number().orNull(),
   /** What differs from the usual. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
   /** What differs from the usual. */
   worktree: json<Partial<WorktreeSettings>>().initially('{}'),
+  /** What differs from the usual. */
+  forge: json<Partial<ForgeSettings>>().initially('{}'),
+  forgeCredentialId: id().orNull(),
   /** Patterns of the ignored files that are copied into each new worktree. */
   copiedFiles: json<string[]>().initially('[]'),
   createdAt: text().initiallyNow(),
@@ -41,8 +49,8 @@ export type ProjectRow = Row<typeof projectFields>
 export type NewProject = Omit<NewRow<typeof projectFields & typeof hiddenFields>, 'host'>
 /** A project as one account sees it. */
 export interface VisibleProject extends ProjectRow {
-  projectRole: string | null
-  organizationRole: string | null
+  projectRole: Grant['projectRole']
+  organizationRole: Grant['organizationRole']
   lastOpenedAt: string | null
   /** When this account made, accepted or first opened it; null where only others have added the account. */
   acceptedAt: string | null
@@ -62,6 +70,16 @@ export const sandboxOf = ({ sandbox }: Pick<ProjectRow, 'sandbox'>): SandboxSett
   ...(JSON.parse(sandbox) as Partial<SandboxSettings>),
 })
 
+/** Where a project's work is reviewed and merged. */
+export const forgeOf = ({
+  forge,
+  forgeCredentialId,
+}: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>): ForgeSettings => ({
+  ...defaultForge,
+  ...(JSON.parse(forge) as Partial<ForgeSettings>),
+  credentialId: forgeCredentialId === null ? null : String(forgeCredentialId),
+})
+
 /** How a project's own settings prepare its worktrees. */
 export const worktreeOf = ({
   worktree,
@@ -71,6 +89,10 @@ export const worktreeOf = ({
   ...(JSON.parse(worktree) as Partial<WorktreeSettings>),
   copiedFiles: JSON.parse(copiedFiles) as string[],
 })
+
+/** The repositories of a project beside its home. */
+export const repositoriesOf = ({ repositories }: Pick<ProjectRow, 'repositories'>): Repository[] =>
+  repositories === '[]' ? [] : (JSON.parse(repositories) as Repository[])
 
 const record = defineRecord('projects', 'p', { ...projectFields, ...hiddenFields })
 const fields = record.columnsOf(entriesOf({ entries: projectFields }))
@@ -142,11 +164,13 @@ export const updateProject = async (
     Change<typeof projectFields>,
     | 'name'
     | 'path'
+    | 'repositories'
     | 'organizationId'
     | 'copiedFiles'
     | 'approvalPolicy'
     | 'usageLimits'
     | 'onSilence'
+    | 'agentSlots'
     | 'sandbox'
     | 'worktree'
     | keyof AgentChoice

@@ -1,4 +1,5 @@
-import type { Stream } from '@libsql/hrana-client'
+import { ResponseError, type Client, type Stream } from '@libsql/hrana-client'
+import { coalesce } from '../async/coalesce.ts'
 import { openHrana, runBatch, runStatement, staysOpen, type Rows, type Statement, type StepResult } from './hrana.ts'
 
 const maxStreams = 8
@@ -8,6 +9,11 @@ const maxBatch = 8
 /** Runs single statements that read on one connection to a libSQL server. */
 export interface ReadingStreams {
   execute(statement: Statement): Promise<Rows>
+  /**
+   * What is another text after each commit of anybody, as long as this connection lives; undefined where the server
+   * does not tell. It is asked after the call, once for all who call meanwhile.
+   */
+  dataVersion: () => Promise<string | undefined>
   readonly closed: boolean
   close(): void
 }
@@ -55,10 +61,31 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
         if (!isDue) setImmediate(dispatch)
         isDue = true
       }),
+    dataVersion: keeps ? coalesce(dataVersionReader(client)) : async () => undefined,
     get closed() {
       return client.closed
     },
     close: () => client.close(),
+  }
+}
+
+/** SQLite counts for each connection, and what others commit alone: a stream that never writes asks, and another one counts anew. */
+function dataVersionReader(client: Client): () => Promise<string | undefined> {
+  let stream = client.openStream()
+  let streams = 1
+  return async () => {
+    if (stream.closed) {
+      stream = client.openStream()
+      streams++
+    }
+    try {
+      const { rows } = await runStatement(stream, { sql: 'PRAGMA data_version', args: [] })
+      return `${streams} ${String(rows[0]?.[0])}`
+    } catch (error) {
+      // Some servers let nobody ask for it.
+      if (error instanceof ResponseError) return undefined
+      throw error
+    }
   }
 }
 

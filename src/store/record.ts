@@ -98,6 +98,8 @@ export interface RecordTable<T extends Fields> {
   ): string
   /** Inserts a record. @returns its id */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
+  /** Queues an INSERT of a row whose id is known. */
+  insertAs(tx: Transaction, id: number, row: NewRow<T>): void
   /**
    * Queues an UPDATE of the fields that `change` names. Sets `updatedAt` to the transaction's time and increments
    * `version` where the record has them; without either, an empty change does nothing.
@@ -115,6 +117,11 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   const initials = written.map(name => fields[name]!.initial)
   // Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
   const insert = `INSERT INTO ${table} (${[...columns.values()].join(', ')}) VALUES (${written.map(() => '?').join(', ')})`
+  const insertAs = insert.replace('(', '(id, ').replace('VALUES (', 'VALUES (?, ')
+  const valuesOf = (tx: Transaction, row: NewRow<T>) => {
+    const given = row as Readonly<Record<string, Value>>
+    return written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : (initials[at] as Value)))
+  }
   const touched = [
     ...('updatedAt' in fields ? ['updated_at = ?'] : []),
     ...('version' in fields ? [`version = version + 1`] : []),
@@ -125,11 +132,8 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
     columnsOf,
     jsonOf: (names, ids, instead = {}) =>
       `json_object(${names.map(name => `'${name}', ${instead[name] ?? jsonValue(fields[name]!.kind, sqlOf(name), ids)}`).join(', ')})`,
-    insert: async (tx, row) => {
-      const given = row as Readonly<Record<string, Value>>
-      const values = written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : (initials[at] as Value)))
-      return (await tx.run(insert, values)).lastId
-    },
+    insert: async (tx, row) => (await tx.run(insert, valuesOf(tx, row))).lastId,
+    insertAs: (tx, id, row) => tx.enqueue(insertAs, [id, ...valuesOf(tx, row)]),
     update: (tx, id, change) => {
       const values: Value[] = []
       const assignments: string[] = []

@@ -6,7 +6,8 @@ import { translate, type Database, type Reader, type RemoteOptions, type Transac
 import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
 import { openRemoteTransaction, runBatchTransaction, type Scope } from './remoteTransaction.ts'
-import { openReadingStreams } from './readingStreams.ts'
+import { createReadAhead } from './readAhead.ts'
+import { openReadingStreams, type ReadingStreams } from './readingStreams.ts'
 
 const maxJobsPerCommit = 32
 /**
@@ -41,7 +42,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
   return {
     isShared: true,
     signals,
-    commits: () => undefined,
+    version: createVersions(reading),
     ...readerOf(host, statement => reading.use(connection => connection.execute(statement))),
     markCorrupt: () => {
       /* The server's file is not ours to mark. */
@@ -71,6 +72,20 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
       for (const connection of [reading, writing, sideChannel]) connection.close()
     },
   }
+}
+
+/** @returns `Database.version`: values of two connections cannot be compared, so each connection begins with a new number. */
+function createVersions(reading: ReconnectingConnection<ReadingStreams>): () => Promise<number | undefined> {
+  let version = 0
+  let last: { connection: ReadingStreams; value: string } | undefined
+  return () =>
+    reading.use(async connection => {
+      const value = await connection.dataVersion()
+      if (value === undefined) return undefined
+      if (last?.connection !== connection || last.value !== value) version++
+      last = { connection, value }
+      return version
+    })
 }
 
 /** A connection to the server. One that times out is closed, and the next use opens another. */
@@ -204,7 +219,12 @@ async function attempt(
   const effects: Array<() => void> = []
   let result: unknown
   try {
-    result = await job.work({ ...writerOf(host, scope), ...commit, afterCommit: effect => effects.push(effect) })
+    result = await job.work({
+      ...writerOf(host, scope),
+      ...commit,
+      actor: job.actor,
+      afterCommit: effect => effects.push(effect),
+    })
     scope.keep()
   } catch (error) {
     scope.undo(translate(error))
@@ -233,11 +253,21 @@ async function readSnapshot<T>(
   }
 }
 
-const writerOf = (host: string, scope: Scope): Omit<Transaction, 'now' | 'signals' | 'afterCommit'> => ({
-  ...readerOf(host, scope.run),
-  run: async (sql, args = []) => scope.run({ sql, args: bind(args) }),
-  enqueue: (sql, args = []) => scope.enqueue({ sql, args: bind(args) }),
-})
+function writerOf(host: string, scope: Scope): Omit<Transaction, 'now' | 'actor' | 'signals' | 'afterCommit'> {
+  const reads = createReadAhead(host, scope.run, bind)
+  return {
+    ...readerOf(host, reads.run),
+    ahead: reads.ahead,
+    run: async (sql, args = []) => {
+      reads.forget()
+      return scope.run({ sql, args: bind(args) })
+    },
+    enqueue: (sql, args = []) => {
+      reads.forget()
+      scope.enqueue({ sql, args: bind(args) })
+    },
+  }
+}
 
 function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {
   const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {

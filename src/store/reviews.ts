@@ -25,6 +25,8 @@ export const reviewCommentFields = {
   id: id(),
   reviewId: id(),
   cardId: id().computed('r.card_id'),
+  /** Empty for the project's home. */
+  repository: text().initially(''),
   path: text(),
   side: text<'old' | 'new'>(),
   startLine: number(),
@@ -70,6 +72,33 @@ export const updateReviewComment = (
   change: Pick<ReviewCommentRow, 'answer' | 'answeredAt' | 'resolvedAt'>,
 ): void => commentRecord.update(tx, id, change)
 
+const reviewRepositoryFields = {
+  reviewId: id(),
+  name: text(),
+  /** The repository's folder. */
+  path: text(),
+  baseCommit: text().orNull(),
+  headCommit: text().orNull(),
+  /** As that of the review. */
+  snapshot: text().orNull(),
+}
+/** What a review is about in a repository beside the home. */
+export type ReviewRepositoryRow = Row<typeof reviewRepositoryFields>
+const repositoryRecord = defineRecord('review_repositories', 'e', reviewRepositoryFields)
+
+export const insertReviewRepository = async (tx: Transaction, row: ReviewRepositoryRow): Promise<void> => {
+  await repositoryRecord.insert(tx, row)
+}
+export const readReviewRepository = (
+  db: Reader,
+  reviewId: number,
+  name: string,
+): Promise<ReviewRepositoryRow | undefined> =>
+  db.get(`SELECT ${repositoryRecord.columns} FROM review_repositories e WHERE e.review_id = ? AND e.name = ?`, [
+    reviewId,
+    name,
+  ])
+
 const draftFields = {
   userId: id(),
   cardId: id(),
@@ -95,16 +124,27 @@ export const deleteReviewDraft = (tx: Transaction, userId: number, cardId: numbe
 
 export interface KeptSnapshot {
   cardId: number
-  projectId: number
+  /** The folder of the repository that has it. */
+  path: string
   snapshot: string
 }
 /** The snapshots of reviews in this machine's repositories, of cards that were deleted before the time. */
 export const listDeletedSnapshots = (db: Reader, before: string): Promise<KeptSnapshot[]> =>
   db.all(
-    `SELECT DISTINCT c.id AS cardId, c.project_id AS projectId, r.snapshot FROM cards c JOIN reviews r ON r.card_id = c.id AND r.snapshot IS NOT NULL
-     WHERE c.deleted_at < ? AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) LIMIT 1000`,
+    `WITH gone AS (SELECT c.id, p.path FROM cards c JOIN projects p ON p.id = c.project_id WHERE c.deleted_at < ? AND p.host IS ?)
+     SELECT g.id AS cardId, g.path, r.snapshot FROM gone g JOIN reviews r ON r.card_id = g.id WHERE r.snapshot IS NOT NULL
+     UNION SELECT g.id, e.path, e.snapshot FROM gone g JOIN reviews r ON r.card_id = g.id JOIN review_repositories e ON e.review_id = r.id
+     WHERE e.snapshot IS NOT NULL LIMIT 1000`,
     [before, db.host],
   )
-export const forgetSnapshot = (tx: Transaction, { cardId, snapshot }: KeptSnapshot): void => {
-  tx.enqueue('UPDATE reviews SET snapshot = NULL WHERE card_id = ? AND snapshot = ?', [cardId, snapshot])
+/** One object can be the snapshot of several repositories: empty ones, or copies. */
+export const forgetSnapshot = (tx: Transaction, { cardId, path, snapshot }: KeptSnapshot): void => {
+  tx.enqueue(
+    `UPDATE review_repositories SET snapshot = NULL WHERE snapshot = ?2 AND path = ?3 AND review_id IN (SELECT id FROM reviews WHERE card_id = ?1)`,
+    [cardId, snapshot, path],
+  )
+  tx.enqueue(
+    `UPDATE reviews SET snapshot = NULL WHERE card_id = ?1 AND snapshot = ?2 AND ?3 = (SELECT p.path FROM cards c JOIN projects p ON p.id = c.project_id WHERE c.id = ?1)`,
+    [cardId, snapshot, path],
+  )
 }

@@ -28,7 +28,7 @@ try {
 
 /**
  * Runs statements in order on a connection and a thread of their own, so that the server keeps answering. They may
- * only read, or write other files. @returns the rows of each statement
+ * only read, or write other files, unless nobody else uses this one. @returns the rows of each statement
  * @throws the engine's error (EngineFailure), or the signal's reason: the running statement then ends by itself
  */
 export function runInWorker(

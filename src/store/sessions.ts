@@ -35,6 +35,12 @@ export const listedSessionFields = {
   contextUsed: number().orNull(),
   contextSize: number().orNull(),
   costUsd: number().orNull(),
+  /** What the agent has last said that its own session has cost in all. */
+  reportedUsd: number().orNull(),
+  /** What of `costUsd` comes from the price list and was not in a report of the agent's yet. */
+  estimatedUsd: number().initially(0),
+  /** The account that had it started. */
+  starterId: id().orNull(),
   summary: text().orNull(),
   baseCommit: text().orNull(),
   branch: text().orNull(),
@@ -49,6 +55,11 @@ export const listedSessionFields = {
   notBefore: text().orNull(),
   /** How many times in a row it has waited for a usage limit without progress. */
   limitWaits: number().initially(0),
+  /** Since when it has a slot, where slots are bounded. */
+  slotTakenAt: text().orNull(),
+  /** Since when a queued session waits for a slot that others have, and for which, for people. */
+  slotAwaitedAt: text().orNull(),
+  slotWait: text().orNull(),
   /** The credential that must be used instead of the card's. */
   askedCredentialId: id().orNull(),
   /** Since when its agent has sent nothing in a turn, with no running tool and no open question. */
@@ -168,11 +179,11 @@ export interface ActiveAgentRow {
   agent: string
   startedAt: string | null
 }
-export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'notBefore'>
+export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'>
 /** All open sessions of this machine's projects, oldest first, without long fields. */
 export const listOpen = (db: Reader): Promise<OpenSession[]> =>
   db.all(
-    'SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.not_before AS notBefore FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id',
+    'SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.status_reason AS statusReason, s.not_before AS notBefore FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id',
     [db.host],
   )
 

@@ -17,6 +17,8 @@ export interface TemplateColumn {
   name: string
   columnType: ColumnType
   prompt: string
+  wipLimit: number | null
+  pull: boolean
 }
 
 const record = defineRecord('board_templates', 't', templateFields)

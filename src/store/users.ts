@@ -128,13 +128,21 @@ const ownedTables = [
 export async function reassignToFirst(tx: Transaction, first: UserRow): Promise<void> {
   const [from, to] = [localOperator, first.id]
   await tx.run('UPDATE cards SET creator_id = ?, creator_name = ? WHERE creator_id = ?', [to, first.displayName, from])
+  await tx.run(
+    `UPDATE cards SET watch_choices = json_remove(json_set(watch_choices, '$."${to}"', json(watch_choices -> '$."${from}"')), '$."${from}"')
+     WHERE watch_choices LIKE '%"${from}":%'`,
+  )
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
-  await tx.run('UPDATE webhooks SET maker_user_id = ? WHERE maker_user_id = ?', [to, from])
+  for (const table of ['webhooks', 'schedules'])
+    await tx.run(`UPDATE ${table} SET maker_user_id = ? WHERE maker_user_id = ?`, [to, from])
   for (const table of ownedTables) await tx.run(`UPDATE ${table} SET user_id = ? WHERE user_id = ?`, [to, from])
 }
 
 /** Deletes an account with all its records. Reassign first what others use. */
 export async function deleteUser(tx: Transaction, id: number): Promise<void> {
   for (const table of ownedTables) await tx.run(`DELETE FROM ${table} WHERE user_id = ?`, [id])
+  await tx.run(
+    `UPDATE cards SET watch_choices = json_remove(watch_choices, '$."${id}"') WHERE watch_choices LIKE '%"${id}":%'`,
+  )
   await tx.run('DELETE FROM users WHERE id = ?', [id])
 }

@@ -20,11 +20,6 @@ export const webhookFields = {
   makerKeyName: text().orNull().computed('k.name'),
 }
 export type WebhookRow = Row<typeof webhookFields>
-/** The account or API key whose rights a project's webhook has; null for the project's own. */
-export interface Maker {
-  makerUserId: number | null
-  makerKeyId: number | null
-}
 
 const record = defineRecord('webhooks', 'w', webhookFields)
 const fields = record.columns

@@ -5,7 +5,7 @@ import { exportAttachments } from '../store/exports.ts'
 import { entriesOf } from '../store/record.ts'
 import type { RecordIndex } from './recordIndex.ts'
 import { part, tell } from './part.ts'
-import { Attachment, Content, Missing } from './records.ts'
+import { Attachment, Content, Missing } from './attachmentRecords.ts'
 
 export const readAttachmentRecords = exportAttachments(entriesOf(Attachment))
 const cardsAPage = 1000

@@ -5,7 +5,7 @@ import { append } from '../events/outbox.ts'
 import { insertBoard, readBoard } from '../store/boards.ts'
 import { activeStatuses } from '../store/cardFields.ts'
 import { insertCard } from '../store/cards.ts'
-import { insertColumn, readCountedColumn } from '../store/columns.ts'
+import { insertColumn, readCountedColumn, updateColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { exportBoards, exportCards, exportColumns, exportProject } from '../store/exports.ts'
 import { insertHiddenProject } from '../store/imports.ts'
@@ -34,11 +34,12 @@ export const projects = part({
   checkEnd: known => {
     if (known.all('projects').size === 0) known.addError('', 'must hold a project')
   },
-  write: async (tx, { id, path: _, copiedFiles, approvalPolicy, ...project }, made) => {
+  write: async (tx, { id, path: _, repositories: _named, copiedFiles, approvalPolicy, ...project }, made) => {
     if (made.rows.projects.has(id)) return
     const projectId = await insertHiddenProject(tx, {
       ...project,
       path: made.paths.get(id)!,
+      repositories: JSON.stringify(made.repositories.get(id) ?? []),
       ownerId: made.ownerId,
       importer: made.importer,
       copiedFiles: JSON.stringify(copiedFiles),
@@ -97,21 +98,52 @@ export const columns = part({
   },
   check: (record, known) => {
     const projectId = known.find<number>('boards', record.boardId, 'boardId')
-    known.add('columns', record.id, { projectId, columnType: record.columnType })
+    const { boardId, columnType, mergedColumnId, closedColumnId } = record
+    known.add('columns', record.id, {
+      projectId,
+      boardId,
+      columnType,
+      place: known.place,
+      ways: { mergedColumnId, closedColumnId },
+    })
+    if (record.columnType === 'archive' && record.wipLimit !== null)
+      known.addError('wipLimit', 'must be null for an archive column')
     if (projectId !== undefined) known.takePosition(`board ${record.boardId}`, record.position)
   },
-  checkEnd: known => known.requireDense(),
-  write: async (tx, { id, boardId, ...record }, made) => {
+  checkEnd: checkColumns,
+  write: async (tx, { id, boardId, pull: _, mergedColumnId, closedColumnId, ...record }, made) => {
     if (made.rows.columns.has(id)) return
+    // A file may come from anywhere: no column of one starts agents by itself.
     const board = made.rows.boards.get(boardId)!
     const columnId = await insertColumn(tx, { ...record, boardId: board.id, projectId: board.projectId })
     const { columnType } = record
     made.rows.columns.set(id, { id: columnId, boardId: board.id, projectId: board.projectId, columnType })
+    if (mergedColumnId !== null || closedColumnId !== null)
+      made.afterRequests.set(columnId, { mergedColumnId, closedColumnId })
     tell(made, async tx =>
       append(tx, 'column.created', board.projectId, columnView((await readCountedColumn(tx, columnId))!)),
     )
   },
+  finish: function* ({ afterRequests, rows }) {
+    const rowOf = (id: number | null) => (id === null ? null : rows.columns.get(id)!.id)
+    for (const [id, { mergedColumnId, closedColumnId }] of afterRequests)
+      yield (tx: Transaction) =>
+        updateColumn(tx, id, { mergedColumnId: rowOf(mergedColumnId), closedColumnId: rowOf(closedColumnId) })
+  },
 })
+
+/** Where cards go after their requests: another column of the same board, in which no agents work. */
+function checkColumns(known: RecordIndex): void {
+  known.requireDense()
+  const all = known.all<KnownColumn | undefined>('columns')
+  for (const [id, column] of all)
+    for (const [field, wanted] of Object.entries(column?.ways ?? {})) {
+      const other = wanted === null ? undefined : all.get(wanted)
+      const isReachable = wanted !== id && other?.boardId === column!.boardId && other.columnType !== 'active'
+      if (wanted !== null && !isReachable)
+        known.addErrorAt(`${column!.place}.${field}`, 'must be another column of the same board, and not an active one')
+    }
+}
 
 export const cards = part({
   name: 'cards',
@@ -134,12 +166,15 @@ export const cards = part({
 
 interface KnownColumn {
   projectId: number | undefined
+  boardId: number
   columnType: string
+  place: string
+  ways: Record<string, number | null>
 }
 
 function checkCard(card: CardRecord, known: RecordIndex): void {
   const column = known.find<KnownColumn>('columns', card.columnId, 'columnId')
-  known.add('cards', card.id, { projectId: column?.projectId, kind: card.kind })
+  known.add('cards', card.id, { projectId: column?.projectId, kind: card.kind, base: card.base })
   for (const [index, step] of card.pipeline.entries()) {
     const stepColumn = known.find<KnownColumn>('columns', step.columnId, `pipeline.${index}.columnId`)
     if (stepColumn && column && stepColumn.projectId !== column.projectId)
@@ -176,7 +211,9 @@ async function writeCard(tx: Transaction, { id, position, ...card }: CardRecord,
     boardId,
     projectId,
     labels: JSON.stringify(card.labels),
+    assignees: JSON.stringify(card.assignees),
     doneAt: doneAtOf(card, columnType, made),
+    startHeld: card.startAt !== null && card.startAt > tx.now,
     lastAgentAction: card.lastAgentAction && JSON.stringify(card.lastAgentAction),
     pipeline: JSON.stringify(
       card.pipeline.map(step => ({ ...step, columnId: made.rows.columns.get(step.columnId)!.id })),

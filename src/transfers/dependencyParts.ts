@@ -7,7 +7,7 @@ import { Dependency, type DependencyRecord } from './records.ts'
 
 const cardsAPage = 500
 
-/** What cards wait for, what they are parts of, and on which card they were found. */
+/** What cards wait for, what they are parts of, on which card they were found and whose branch they start at. */
 export const dependencies = part({
   name: 'dependencies',
   schema: Dependency,
@@ -23,7 +23,7 @@ export const dependencies = part({
     requireNoCircle(known, 'blockedBy', id => records.get(id)?.blockedBy ?? [])
     requireNoCircle(known, 'parentId', id => [records.get(id)?.parentId ?? []].flat())
   },
-  write: async (tx, { cardId, blockedBy, parentId, discoveredFromId }, made) => {
+  write: async (tx, { cardId, blockedBy, parentId, discoveredFromId, baseCardId }, made) => {
     const rowOf = (id: number | null) => (id === null ? null : (made.rows.cards.get(id)?.id ?? null))
     const id = rowOf(cardId)
     if (id === null) return
@@ -32,23 +32,29 @@ export const dependencies = part({
       id,
       blockedBy.map(rowOf).filter(blocker => blocker !== null),
     )
-    setRelatives(tx, id, { parentId: rowOf(parentId), discoveredFromId: rowOf(discoveredFromId) })
+    setRelatives(tx, id, {
+      parentId: rowOf(parentId),
+      discoveredFromId: rowOf(discoveredFromId),
+      baseCardId: rowOf(baseCardId),
+    })
   },
 })
 
 interface KnownCard {
   projectId: number | undefined
   kind: string
+  base: string | null
 }
 
 function checkDependency(record: DependencyRecord, known: RecordIndex): void {
-  const { cardId, blockedBy, parentId, discoveredFromId } = record
+  const { cardId, blockedBy, parentId, discoveredFromId, baseCardId } = record
   const card = known.find<KnownCard>('cards', cardId, 'cardId')
   known.add('dependencies', cardId, record)
   const relatives = [
     ...blockedBy.map((id, at) => [`blockedBy.${at}`, id] as const),
     ['parentId', parentId] as const,
     ['discoveredFromId', discoveredFromId] as const,
+    ['baseCardId', baseCardId] as const,
   ]
   for (const [field, id] of relatives) {
     const relative = id === null ? undefined : known.find<KnownCard>('cards', id, field)
@@ -56,6 +62,8 @@ function checkDependency(record: DependencyRecord, known: RecordIndex): void {
     if (relative.projectId !== card.projectId) known.addError(field, "must be a card of the card's project")
     if (relative.kind === 'assistant') known.addError(field, "must not be the assistant's card")
   }
+  if (baseCardId !== null && (baseCardId === cardId || card?.base))
+    known.addError('baseCardId', 'must be another card, and stand without base')
   if (new Set(blockedBy).size < blockedBy.length) known.addError('blockedBy', 'must name each card once')
   for (const id of blockedBy)
     if (known.count(`waiting for ${id}`) > maxDependents)

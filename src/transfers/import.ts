@@ -34,7 +34,7 @@ export interface ImportContext {
  * `board` cards and columns: `columnIds` are the rows of that board's columns, as they were seen, by the file's ids.
  */
 export type Target =
-  | { kind: 'new'; paths: ReadonlyMap<number, string>; organizationId: number | null }
+  | ({ kind: 'new'; organizationId: number | null } & Pick<Made, 'paths' | 'repositories'>)
   | { kind: 'existing'; projectId: number; board?: { id: number; columnIds: ReadonlyMap<number, number> } }
 
 /** An import whose rows are hidden, or not written yet. */
@@ -129,6 +129,7 @@ const begin = async (
   ownerId: await db.transaction(tx => ownerFor(tx, caller.userId)),
   importer: daemonId,
   paths: target.kind === 'new' ? target.paths : new Map(),
+  repositories: target.kind === 'new' ? target.repositories : new Map(),
   intoExisting: target.kind === 'existing',
   exportedAt: exportedAt ?? clock().toISOString(),
   rows: {
@@ -141,6 +142,7 @@ const begin = async (
   },
   hidden: [],
   order: new Map(),
+  afterRequests: new Map(),
   files: new Map(),
   templates: undefined,
   news: [],

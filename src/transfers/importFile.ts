@@ -2,9 +2,11 @@ import { basename } from 'node:path'
 import type * as v from 'valibot'
 import type { ServerConfig } from '../config/server.ts'
 import { invalid, Problem } from '../contract/errors.ts'
+import type { Repository } from '../contract/repositories.ts'
 import type { Imported, ImportFormat } from '../contract/transfers.ts'
 import { requireRole } from '../domain/access.ts'
 import type { Caller } from '../domain/caller.ts'
+import { requireRepositories } from '../domain/projectRepositories.ts'
 import { requireFolder, requireOrganization } from '../domain/projects.ts'
 import { readDefaultBoard } from '../store/boards.ts'
 import { listColumns } from '../store/columns.ts'
@@ -153,13 +155,37 @@ async function targetOf(
 ): Promise<Target> {
   if (projectId !== undefined) return { kind: 'existing', projectId, board }
   const paths = new Map<number, string>()
-  const projects = known.all<{ name: string; path: string | null }>('projects')
-  for (const [id, project] of projects)
-    paths.set(
-      id,
-      await folderOf(config, caller, projects.size === 1 && path !== undefined ? { ...project, path } : project, path),
-    )
-  return { kind: 'new', paths, organizationId: organizationId ?? null }
+  const repositories = new Map<number, readonly Repository[]>()
+  const projects = known.all<KnownProject>('projects')
+  for (const [id, project] of projects) {
+    const named = projects.size === 1 && path !== undefined ? { ...project, path } : project
+    const folder = await folderOf(config, caller, named, path)
+    paths.set(id, folder)
+    repositories.set(id, await repositoriesHere(config, caller, folder, project.repositories))
+  }
+  return { kind: 'new', paths, repositories, organizationId: organizationId ?? null }
+}
+
+interface KnownProject {
+  name: string
+  path: string | null
+  repositories: readonly Repository[]
+}
+
+/** A project's other repositories that are such here, and that the caller may use. */
+async function repositoriesHere(
+  config: ServerConfig,
+  caller: Caller,
+  folder: string,
+  named: readonly Repository[],
+): Promise<readonly Repository[]> {
+  let here: readonly Repository[] = []
+  for (const each of named)
+    here = await requireRepositories(config, caller, folder, [...here, each]).catch((error: unknown) => {
+      if (error instanceof Problem) return here
+      throw error
+    })
+  return here
 }
 
 /** A project's own folder where that is one that the caller may use, else the one that the caller names. */

@@ -1,5 +1,6 @@
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { ColumnType } from '../contract/fields.ts'
+import type { Repository } from '../contract/repositories.ts'
 import type { SavedFile } from '../domain/attachmentFiles.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { RecordIndex } from './recordIndex.ts'
@@ -19,6 +20,8 @@ export interface Made {
   importer: string
   /** The folders of projects, by the file's ids. */
   paths: ReadonlyMap<number, string>
+  /** Their other repositories, as far as they are here. */
+  repositories: ReadonlyMap<number, readonly Repository[]>
   /** Whether the project was there before. */
   intoExisting: boolean
   /** When the file was made: whatever was going on then ended. */
@@ -28,6 +31,8 @@ export interface Made {
   hidden: number[]
   /** The cards that are to stand in a column, by its row, in their order. */
   order: Map<number, number[]>
+  /** Where cards of columns go after their requests, by the column's row and the file's ids. */
+  afterRequests: Map<number, { mergedColumnId: number | null; closedColumnId: number | null }>
   /** Files of attachments on disk. */
   files: Map<number, SavedFile>
   /** The templates that are there, once they have been looked up. */

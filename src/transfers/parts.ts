@@ -1,9 +1,12 @@
 import { messages, sessions } from './agentParts.ts'
+import { activity, comments } from './activityParts.ts'
 import { attachments, contents, missing } from './attachmentParts.ts'
 import { boards, cards, columns, projects } from './boardParts.ts'
 import { dependencies } from './dependencyParts.ts'
+import { issues } from './issueParts.ts'
 import type { Part } from './part.ts'
 import { reviews } from './reviewParts.ts'
+import { schedules } from './scheduleParts.ts'
 import { scripts } from './scriptParts.ts'
 import { members, organizationMembers, templates } from './peopleParts.ts'
 
@@ -19,12 +22,16 @@ export const parts: readonly Part[] = [
   boards,
   columns,
   scripts,
+  schedules,
   cards,
   dependencies,
+  issues,
   attachments,
   sessions,
   messages,
   reviews,
+  comments,
+  activity,
   missing,
   contents,
 ]

@@ -2,7 +2,10 @@ import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agentChoice.ts'
-import { maxBlockers } from '../contract/cardOrder.ts'
+import { Slots } from '../contract/agentSlots.ts'
+import { GitName, maxBlockers } from '../contract/cardOrder.ts'
+import { Estimate, maxAssignees, Priority } from '../contract/cardPlan.ts'
+import { WipLimit } from '../contract/columns.ts'
 import {
   CardKind,
   CardStatus,
@@ -18,21 +21,23 @@ import {
   text,
   ImportedTitle,
 } from '../contract/fields.ts'
+import { GivenRepository, Repositories } from '../contract/repositories.ts'
 import { Verdict } from '../contract/reviews.ts'
+import { CatchUp, Overlap, scheduleLimits, TimeZone } from '../contract/schedules.ts'
 import { OnSilence } from '../contract/silence.ts'
 
 /** The records of a board's file, one schema a part (README, "Export and import"). Ids are those of the file: they tie its records to each other and mean nothing elsewhere. */
 export const version = 1
 
 const maxTextLength = 1_048_576
-const Time = v.pipe(
+export const Time = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be a time like 2026-01-31T12:00:00.000Z'),
   v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'),
 )
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))
-const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
+export const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null)
 /** Profiles are a server's own: a name that the server lacks is told when an agent starts. */
 const { agent, profile, model, mode, effort } = ChangedAgentChoice.entries
 const agentChoice = {
@@ -42,6 +47,7 @@ const agentChoice = {
   mode: orNull(mode.wrapped.wrapped),
   effort: orNull(effort.wrapped.wrapped),
 }
+const limit = { wipLimit: v.optional(WipLimit, null), pull: v.optional(v.boolean(), false) }
 const LongText = text(0, maxTextLength)
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
 const Branch = text(1, 1000)
@@ -59,7 +65,7 @@ export const OrganizationMember = v.strictObject({ ...Member, role: v.picklist([
 export const Template = v.strictObject({
   name: ImportedName,
   columns: v.pipe(
-    v.array(v.strictObject({ name: ImportedName, columnType: ColumnType, prompt: v.optional(Prompt, '') })),
+    v.array(v.strictObject({ name: ImportedName, columnType: ColumnType, prompt: v.optional(Prompt, ''), ...limit })),
     v.maxLength(50),
   ),
 })
@@ -67,10 +73,13 @@ export const Project = v.strictObject({
   id: IntegerId,
   name: ImportedName,
   path: v.optional(v.nullable(text(1, 4096)), null),
+  /** Those beside its home. */
+  repositories: v.optional(Repositories, []),
   ...agentChoice,
   approvalPolicy: v.optional(ApprovalPolicy, defaultApprovalPolicy),
   copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
   onSilence: v.optional(OnSilence, 'wait'),
+  agentSlots: v.optional(Slots, null),
   /** What its agents have used, those of cards that are gone included. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
   createdAt: v.optional(Time),
@@ -96,9 +105,33 @@ export const Column = v.strictObject({
   columnType: ColumnType,
   prompt: v.optional(Prompt, ''),
   ...agentChoice,
+  ...limit,
+  mergedColumnId: orNull(IntegerId),
+  closedColumnId: orNull(IntegerId),
   position: Position,
 })
 export const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
+/** What makes cards at set times. Whose rights it has is a server's own. */
+export const Schedule = v.strictObject({
+  projectId: IntegerId,
+  name: ImportedName,
+  cron: orNull(text(1, 200)),
+  everySecs: orNull(integer(scheduleLimits.minEverySecs, scheduleLimits.maxEverySecs)),
+  timeZone: TimeZone,
+  template: v.strictObject({
+    title: ImportedTitle,
+    prompt: v.optional(Prompt, ''),
+    labels: v.optional(Labels, []),
+    columnId: orNull(IntegerId),
+    useWorktree: v.optional(v.boolean(), true),
+    autoMode: v.optional(v.boolean(), false),
+    ...agentChoice,
+    priority: v.optional(Priority, 'normal'),
+  }),
+  overlap: v.optional(Overlap, 'skip'),
+  catchUp: v.optional(CatchUp, 'none'),
+  createdAt: v.optional(Time),
+})
 export const Card = v.strictObject({
   id: IntegerId,
   columnId: IntegerId,
@@ -107,6 +140,11 @@ export const Card = v.strictObject({
   title: ImportedTitle,
   prompt: v.optional(Prompt, ''),
   labels: v.optional(Labels, []),
+  /** Names only: an account is a server's own. */
+  assignees: v.optional(v.pipe(v.array(v.strictObject({ name: text(1, 500) })), v.maxLength(maxAssignees)), []),
+  priority: v.optional(Priority, 'normal'),
+  dueAt: orNull(Time),
+  estimate: orNull(Estimate),
   groupId: orNull(ImportedName),
   pipeline: v.optional(
     v.pipe(
@@ -133,6 +171,7 @@ export const Card = v.strictObject({
   deferred: v.optional(v.boolean(), false),
   autoMode: v.optional(v.boolean(), false),
   useWorktree: v.optional(v.boolean(), true),
+  base: orNull(GitName),
   gitBranch: orNull(Branch),
   baseCommit: orNull(Commit),
   lastAgentAction: orNull(
@@ -147,6 +186,7 @@ export const Card = v.strictObject({
   startedAt: orNull(Time),
   endedAt: orNull(Time),
   doneAt: orNull(Time),
+  startAt: orNull(Time),
   archivedAt: orNull(Time),
   version: v.optional(integer(1, Number.MAX_SAFE_INTEGER), 1),
 })
@@ -203,21 +243,14 @@ export const Message = v.strictObject({
   /** The session that still has to be told it. */
   waitingSessionId: orNull(IntegerId),
 })
-export const Attachment = v.strictObject({
-  id: IntegerId,
-  cardId: IntegerId,
-  filename: text(1, 500),
-  contentType: v.optional(text(0, 255)),
-  size: Count,
-  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal')),
-  createdAt: v.optional(Time),
-})
 /** What a card waits for, what it is a part of, and on which card it was found. */
 export const Dependency = v.strictObject({
   cardId: IntegerId,
   blockedBy: v.optional(v.pipe(v.array(IntegerId), v.maxLength(maxBlockers)), []),
   parentId: orNull(IntegerId),
   discoveredFromId: orNull(IntegerId),
+  /** The card whose branch its own starts at. */
+  baseCardId: orNull(IntegerId),
 })
 /** A review of a card. Its author is a name only: an account is a server's own. */
 export const Review = v.strictObject({
@@ -232,6 +265,7 @@ export const Review = v.strictObject({
     v.pipe(
       v.array(
         v.strictObject({
+          repository: v.optional(GivenRepository, ''),
           path: text(1, 4096),
           side: v.picklist(['old', 'new']),
           startLine: integer(1, Number.MAX_SAFE_INTEGER),
@@ -248,23 +282,6 @@ export const Review = v.strictObject({
     [],
   ),
   createdAt: v.optional(Time),
-})
-/** An attachment whose bytes were on another machine, out of reach, or gone when the file was made. */
-export const Missing = v.strictObject({ attachmentId: IntegerId, machine: orNull(text(1, 200)) })
-/** A piece of an attachment's bytes in base64. The pieces of one attachment stand together, in their order. */
-export const Content = v.strictObject({
-  attachmentId: IntegerId,
-  content: v.pipe(
-    v.string(),
-    v.maxLength(4 * 1024 * 1024),
-    v.check(
-      value =>
-        value.length % 4 === 0 &&
-        Buffer.byteLength(value, 'base64') * 4 >= value.length * 3 - 8 &&
-        /^[A-Za-z0-9+/]*={0,2}$/.test(value),
-      'must be base64',
-    ),
-  ),
 })
 
 export type DependencyRecord = v.InferOutput<typeof Dependency>

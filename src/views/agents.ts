@@ -1,14 +1,13 @@
 import type { InferOutput } from 'valibot'
+import type { Message, Tool } from '../contract/agentMessages.ts'
 import {
   AgentSession,
   AgentState,
   SessionSummary,
   type agents,
-  type Message,
   type Permission,
   type Question,
   type SlashCommand,
-  type Tool,
   type Usage,
 } from '../contract/agents.ts'
 import type { Output } from '../contract/route.ts'

@@ -8,9 +8,3 @@ export const attachment: (row: AttachmentRow) => InferOutput<typeof Attachment> 
   Attachment,
   'text',
 )
-
-/** A page of attachments, with where the next one begins. */
-export const attachmentPage = ({ rows, next }: { rows: readonly AttachmentRow[]; next: number | undefined }) => ({
-  items: rows.map(attachment),
-  nextCursor: next === undefined ? null : String(next),
-})

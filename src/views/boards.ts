@@ -3,7 +3,7 @@ import { Board } from '../contract/boards.ts'
 import { Column } from '../contract/columns.ts'
 import type { ExternalBoard } from '../contract/external.ts'
 import { boardFields, type BoardRow } from '../store/boards.ts'
-import { countedColumnFields, type ColumnRow, type CountedColumn } from '../store/columns.ts'
+import { countedColumnFields, type CountedColumn } from '../store/columns.ts'
 import { viewOf } from './view.ts'
 
 export const board: (row: BoardRow) => InferOutput<typeof Board> = viewOf(boardFields, Board, 'text')
@@ -12,12 +12,19 @@ export const column: (row: CountedColumn) => InferOutput<typeof Column> = viewOf
 
 export const externalBoards = (
   boards: readonly BoardRow[],
-  columns: readonly ColumnRow[],
+  columns: readonly CountedColumn[],
 ): Array<InferOutput<typeof ExternalBoard>> =>
   boards.map(({ id, name }) => ({
     id,
     name,
     columns: columns
       .filter(({ boardId }) => boardId === id)
-      .map(each => ({ id: each.id, name: each.name, columnType: each.columnType, position: each.position })),
+      .map(({ id, name, columnType, position, wipLimit, cardCount }) => ({
+        id,
+        name,
+        columnType,
+        position,
+        wipLimit,
+        cardCount,
+      })),
   }))

@@ -1,5 +1,6 @@
 import type { InferOutput } from 'valibot'
-import { CardDetail, type Pipeline } from '../contract/cardRecords.ts'
+import type { Assignee } from '../contract/cardPlan.ts'
+import { CardDetail, type CallersCard, type Pipeline } from '../contract/cardRecords.ts'
 import { ExternalCard } from '../contract/external.ts'
 import { activeStatuses, cardFields } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
@@ -23,6 +24,7 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
     hasActiveAgent: hasActiveAgent(card),
     worktreePath: card.worktreeManaged === 1 ? null : card.worktreePath,
     children: { total: card.childrenTotal, done: card.childrenDone },
+    watcherIds: watchingOf(card).watching.map(String),
     blockedBy: idsOf(card.blockedBy).map(String),
     blocks: idsOf(card.blocks).map(String),
     locks: locksOf(card),
@@ -30,12 +32,47 @@ export const cardDetail: (card: CardRow) => InferOutput<typeof CardDetail> = vie
   }),
 )
 
+/** A card whole as one account gets it. */
+export const cardFor =
+  ({ userId }: { userId: number }) =>
+  (card: CardRow): InferOutput<typeof CallersCard> =>
+    Object.assign(cardDetail(card), { watching: watchingOf(card).watching.includes(userId) })
+
+/** The accounts that a card is assigned to. */
+export const assigneeIdsOf = ({ assignees }: Pick<CardRow, 'assignees'>): number[] =>
+  assignees === '[]'
+    ? []
+    : (JSON.parse(assignees) as Assignee[]).flatMap(each => ('userId' in each ? [Number(each.userId)] : []))
+
+/** Which accounts watch a card, and which said that they do not. */
+export interface Watching {
+  watching: readonly number[]
+  muting: readonly number[]
+}
+
+/** Who made a card and those whom it is assigned to watch it, unless they said otherwise; so does who said so. */
+export function watchingOf(card: Pick<CardRow, 'assignees' | 'creatorId' | 'watchChoices'>): Watching {
+  const watching = new Set([...(card.creatorId === null ? [] : [card.creatorId]), ...assigneeIdsOf(card)])
+  const choices = card.watchChoices === '{}' ? {} : (JSON.parse(card.watchChoices) as Record<string, boolean>)
+  const muting = Object.keys(choices).flatMap(id => (choices[id] ? [] : [Number(id)]))
+  for (const id of Object.keys(choices)) if (choices[id]) watching.add(Number(id))
+  for (const id of muting) watching.delete(id)
+  return { watching: [...watching], muting }
+}
+
 /** A card whole, for external routes: integer ids, and no path of the server's. */
 export const externalCard: (card: CardRow) => InferOutput<typeof ExternalCard> = viewOf(
   cardFields,
   ExternalCard,
   'integer',
-  (card: CardRow) => ({ blockedBy: idsOf(card.blockedBy), locks: locksOf(card), sessions: sessionsOf(card) }),
+  (card: CardRow) => ({
+    assignees: (JSON.parse(card.assignees) as Assignee[]).map(each =>
+      'userId' in each ? { ...each, userId: Number(each.userId) } : each,
+    ),
+    blockedBy: idsOf(card.blockedBy),
+    locks: locksOf(card),
+    sessions: sessionsOf(card),
+  }),
 )
 
 type External = InferOutput<typeof ExternalCard>

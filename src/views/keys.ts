@@ -4,8 +4,8 @@ import { keyFields, type KeyRow } from '../store/keys.ts'
 import { viewOf } from './view.ts'
 
 /** An API key as its owner sees it: never the key itself. */
-export const key: (row: KeyRow) => InferOutput<typeof Key> = viewOf(keyFields, Key, 'text', () => ({
-  prefix: 'svc_ak_',
+export const key: (row: KeyRow) => InferOutput<typeof Key> = viewOf(keyFields, Key, 'text', (row: KeyRow) => ({
+  prefix: row.app === null ? 'svc_ak_' : 'svc_ot_',
 }))
 
 /** A key with its secret, for the one answer that shows it. */

@@ -4,7 +4,14 @@ import type { ExternalStats } from '../contract/external.ts'
 import type { Project, Stats } from '../contract/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Counts } from '../store/cards.ts'
-import { sandboxOf, worktreeOf, type ProjectRow, type VisibleProject } from '../store/projects.ts'
+import {
+  forgeOf,
+  repositoriesOf,
+  sandboxOf,
+  worktreeOf,
+  type ProjectRow,
+  type VisibleProject,
+} from '../store/projects.ts'
 import { localOperator } from '../store/users.ts'
 
 const idOrNull = (id: number | null) => (id === null ? null : String(id))
@@ -23,6 +30,7 @@ export const projectEvent = (row: ProjectRow): EventData<'project.created'> => (
 /** A project as one caller sees it. */
 export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typeof Project> => ({
   ...projectEvent(row),
+  repositories: repositoriesOf(row),
   credentialId: idOrNull(row.credentialId),
   agent: row.agent,
   profile: row.profile,
@@ -32,8 +40,10 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   approvalPolicy: JSON.parse(row.approvalPolicy),
   usageLimits: JSON.parse(row.usageLimits),
   onSilence: row.onSilence,
+  agentSlots: row.agentSlots,
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),
+  forge: forgeOf(row),
   role,
   unreadCount: row.unreadCount,
   lastOpenedAt: row.lastOpenedAt,

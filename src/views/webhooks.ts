@@ -1,8 +1,8 @@
 import type { InferOutput } from 'valibot'
 import { Webhook, type Delivery, type WebhookWithSecret } from '../contract/webhooks.ts'
 import type { DeliveryRow } from '../store/deliveries.ts'
-import { localOperator } from '../store/users.ts'
 import { webhookFields, type WebhookRow } from '../store/webhooks.ts'
+import { maker } from './makers.ts'
 import { viewOf } from './view.ts'
 
 /** A project's webhook without anything of its secret. */
@@ -12,15 +12,7 @@ export const webhook: (row: WebhookRow) => InferOutput<typeof Webhook> = viewOf(
   'text',
   (row: WebhookRow) => ({
     projectId: String(row.projectId),
-    createdBy:
-      row.makerUserId === null
-        ? null
-        : {
-            userId: String(row.makerUserId),
-            displayName: row.makerUserId === localOperator ? 'Local operator' : row.makerName,
-            keyId: row.makerKeyId === null ? null : String(row.makerKeyId),
-            keyName: row.makerKeyName,
-          },
+    createdBy: maker(row),
   }),
 )
 

@@ -87,6 +87,10 @@ class Server {
       model: null,
       mode: null,
       effort: null,
+      wipLimit: null,
+      pull: false,
+      mergedColumnId: null,
+      closedColumnId: null,
       cardCount: this.columns.get(id)!.length,
     }))
   }
@@ -106,6 +110,7 @@ class Server {
       status: 'idle',
       unread: false,
       attachmentCount: 0,
+      commentCount: 0,
     } as unknown as Card
     this.cards.set(id, card)
     this.#dispatch('card.created', card)

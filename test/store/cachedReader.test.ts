@@ -76,10 +76,10 @@ test('a failed read is tried again by the next one who asks', async () => {
   expect(asked).toBe(3)
 })
 
-test('everything is read each time where others write too', async () => {
+test('everything is read each time where nobody can tell whether others have committed', async () => {
   const shared = cachedReader({
     ...db,
-    commits: () => undefined,
+    version: async () => undefined,
     get: (sql, args) => {
       asked++
       return db.get(sql, args)
@@ -96,4 +96,13 @@ test('however much is asked for, only so much is remembered', async () => {
   expect(asked).toBe(1500)
   await read(1)
   expect(asked).toBe(1501)
+})
+
+test('what is large is not kept', async () => {
+  const megabyte = `SELECT hex(zeroblob(500000)) || ? AS text`
+  for (let id = 1; id <= 20; id++) await reader.get(megabyte, [id])
+  await reader.get(megabyte, [20])
+  expect(asked).toBe(20)
+  await reader.get(megabyte, [1])
+  expect(asked).toBe(21)
 })

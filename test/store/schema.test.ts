@@ -101,3 +101,32 @@ test('a large column from before there were spans has spans of sixteen chunks, e
     },
   ])
 })
+
+test('what sessions of earlier versions reported counts as used, and what they did not report as unknown', async () => {
+  const add = (purpose: string, startedAt: string | null, tokens: number, costUsd: number | null) =>
+    `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, prompt, created_at, started_at, input_tokens, cost_usd)
+     VALUES (1, 1, '${purpose}', 'a', 'completed', '', '', ${startedAt && `'${startedAt}'`}, ${tokens}, ${costUsd})`
+  const rows = await migrated(
+    31,
+    [
+      `INSERT INTO organizations (id, name, created_at) VALUES (4, 'Crew', '')`,
+      `INSERT INTO projects (id, name, path, owner_id, organization_id, created_at, updated_at) VALUES (1, 'P', '/p', 1, 4, '', '')`,
+      `INSERT INTO boards (id, project_id, name, position, created_at) VALUES (1, 1, 'B', 0, '')`,
+      `INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (1, 1, 1, 'C', 'backlog', 0)`,
+      `INSERT INTO cards (id, project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, 1, 1, 'T', '', '', '')`,
+      add('work', '2026-03-01T10:00:00.000Z', 100, 0.5),
+      add('work', '2026-03-02T10:00:00.000Z', 50, null),
+      add('pre', '2026-03-02T10:00:00.000Z', 0, null),
+      add('terminal', '2026-03-02T10:00:00.000Z', 0, null),
+      add('work', null, 0, null),
+    ],
+    `SELECT day, organization_id AS crew, runs, input_tokens AS tokens, tokens_unknown AS tokensUnknown, cost_usd AS costUsd, cost_unknown AS costUnknown,
+     running_ms AS ms FROM agent_usage ORDER BY id`,
+  )
+  const row = { crew: 4, runs: 1, ms: 0 }
+  expect(rows).toEqual([
+    { ...row, day: '2026-03-01', tokens: 100, tokensUnknown: 0, costUsd: 0.5, costUnknown: 0 },
+    { ...row, day: '2026-03-02', tokens: 50, tokensUnknown: 0, costUsd: 0, costUnknown: 1 },
+    { ...row, day: '2026-03-02', tokens: 0, tokensUnknown: 1, costUsd: 0, costUnknown: 1 },
+  ])
+})

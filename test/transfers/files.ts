@@ -81,19 +81,30 @@ export function normal(document: Doc): Doc {
     projectId: 'projects',
     boardId: 'boards',
     columnId: 'columns',
+    mergedColumnId: 'columns',
+    closedColumnId: 'columns',
     cardId: 'cards',
     sessionId: 'sessions',
     waitingSessionId: 'sessions',
     attachmentId: 'attachments',
     parentId: 'cards',
     discoveredFromId: 'cards',
+    baseCardId: 'cards',
   }
   const renumber = (part: string, record: Doc): Doc =>
     Object.fromEntries(
       Object.entries(record).map(([field, value]) => {
         if (field === 'id') return [field, ref(part, value)]
+        if (field === 'changes')
+          return [
+            field,
+            value.map((change: Doc) =>
+              change.field === 'parentId' ? { ...change, to: ref('cards', change.to && Number(change.to)) } : change,
+            ),
+          ]
         if (field === 'pipeline')
           return [field, value.map((step: Doc) => ({ ...step, columnId: ref('columns', step.columnId) }))]
+        if (field === 'template') return [field, { ...value, columnId: ref('columns', value.columnId ?? null) }]
         if (field === 'blockedBy') return [field, value.map((id: number) => ref('cards', id)).sort()]
         return [field, owners[field] ? ref(owners[field], value) : value]
       }),
@@ -104,11 +115,15 @@ export function normal(document: Doc): Doc {
     'boards',
     'columns',
     'scripts',
+    'schedules',
     'cards',
     'dependencies',
+    'issues',
     'sessions',
     'messages',
     'reviews',
+    'comments',
+    'activity',
     'attachments',
     'contents',
   ]

@@ -30,6 +30,13 @@ async function shown(projectId: string): Promise<Record<string, string[]>> {
 }
 const cardOf = async (projectId: string, title: string): Promise<Doc> =>
   (await exported(board, projectId)).cards.find((card: Doc) => card.title === title)
+const commentsOn = async (projectId: string, title: string): Promise<string[][]> => {
+  const { cards, comments } = await exported(board, projectId)
+  const { id } = cards.find((card: Doc) => card.title === title)
+  return comments
+    .filter(({ cardId }: Doc) => cardId === id)
+    .map(({ authorName, createdAt, body }: Doc) => [authorName, createdAt, body])
+}
 const newProject = async (name = 'There') => (await board.client.projects.create({ name, path })).id
 
 describe("a board of Trello's", () => {
@@ -44,6 +51,7 @@ describe("a board of Trello's", () => {
     })
     expect((await board.client.projects.get({ id: report.projectIds[0] })).name).toBe('Launch 🚀')
     expect(report.warnings).toEqual([
+      'Actions other than comments, which tell how the board came about, left out: 1.',
       'Custom fields without a place here: 1.',
       'Cards in a list that is not in the file, left out: 1.',
       'Attached files that stay with Trello, linked in the prompts: 1.',
@@ -81,8 +89,7 @@ describe("a board of Trello's", () => {
 
 And quick.
 
-Due: 2024-03-01T17:00:00.000Z (done)
-Assigned: Ada Lovelace
+The due date was met.
 Trello card: https://trello.com/c/first
 
 ## Before review
@@ -91,18 +98,14 @@ Trello card: https://trello.com/c/first
 
 ## Attachments
 - [mockup.png](https://trello.com/1/cards/65a3/attachments/5f00/download/mockup.png)
-- [https://example.org/brief](https://example.org/brief)
-
-## Comments
-
-**Bob**, 2024-02-01T09:00:00.000Z:
-
-Which font?
-
-**Ada Lovelace**, 2024-02-03T10:20:30.456Z:
-
-Done, see the mockup.`,
+- [https://example.org/brief](https://example.org/brief)`,
+      assignees: [{ name: 'Ada Lovelace' }],
+      dueAt: '2024-03-01T17:00:00.000Z',
     })
+    expect(await commentsOn(id, 'Design the landing page')).toEqual([
+      ['Bob', '2024-02-01T09:00:00.000Z', 'Which font?'],
+      ['Ada Lovelace', '2024-02-03T10:20:30.456Z', 'Done, see the mockup.'],
+    ])
     expect(await cardOf(id, 'Dropped idea')).toMatchObject({ archivedAt: '2024-01-21T00:00:00.000Z', position: null })
   })
 
@@ -180,16 +183,13 @@ Steps:
 1. Sign in
 
 GitHub issue: https://github.com/acme/web/issues/12
-Author: bob
-Assigned: ada
-Milestone: v2.0
-
-## Comments
-
-**ada**, 2024-05-02T08:00:00.000Z:
-
-I can see it too.`,
+Milestone: v2.0`,
+      creatorName: 'bob',
+      assignees: [{ name: 'ada' }],
     })
+    expect(await commentsOn(report.projectIds[0], 'Login fails with a long password')).toEqual([
+      ['ada', '2024-05-02T08:00:00.000Z', 'I can see it too.'],
+    ])
     expect((await cardOf(report.projectIds[0], 'Blink tags')).prompt).toContain('Closed as: not planned')
   })
 

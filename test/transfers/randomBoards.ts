@@ -22,12 +22,19 @@ const choice = {
 }
 const ended = fc.constantFrom('completed', 'failed', 'cancelled', 'interrupted')
 
-const column = fc.record({
-  name: plain(40),
-  columnType: fc.constantFrom('backlog', 'active', 'done', 'archive'),
-  prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
-  ...choice,
-})
+const column = fc
+  .record({
+    name: plain(40),
+    columnType: fc.constantFrom('backlog', 'active', 'done', 'archive'),
+    prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
+    wipLimit: fc.constantFrom(null, 1, 10_000),
+    pull: fc.constant(false),
+    merged: orNull(fc.nat()),
+    closed: orNull(fc.nat()),
+    ...choice,
+  })
+  // An archive has no limit.
+  .map(each => (each.columnType === 'archive' ? { ...each, wipLimit: null } : each))
 const step = fc.record({
   column: fc.nat(),
   prompt: fc.constantFrom('', 'Do it "well" \\ \u2028'),
@@ -89,6 +96,7 @@ const attachment = fc.record({
 })
 const reviewComment = fc.record({
   path: plain(30),
+  repository: fc.constant(''),
   side: fc.constantFrom('old', 'new'),
   startLine: fc.integer({ min: 1, max: 9 }),
   line: fc.integer({ min: 9, max: 99 }),
@@ -108,12 +116,36 @@ const review = fc.record({
   comments: fc.array(reviewComment, { maxLength: 3 }),
   createdAt: time,
 })
+const comment = fc.record({
+  authorName: plain(20),
+  fromAgent: fc.boolean(),
+  body: plain(60).map(text => `Said: ${text}`),
+  createdAt: time,
+  editedAt: orNull(time),
+})
+const changed = orNull(fc.oneof(plain(10), fc.integer(), fc.boolean(), fc.array(plain(5), { maxLength: 2 })))
+const happened = fc.record({
+  at: time,
+  actorKind: fc.constantFrom('user', 'key', 'agent', 'schedule', 'system'),
+  actorName: plain(20),
+  action: fc.constantFrom('card.created', 'card.updated', 'run.ended', 'comment.created'),
+  changes: fc.array(fc.record({ field: fc.constantFrom('title', 'labels'), from: changed, to: changed }), {
+    maxLength: 2,
+  }),
+  /** It was made a part of a card that comes before it. */
+  parent: orNull(fc.nat()),
+})
 const card = fc.record({
   column: fc.nat(),
   kind: fc.constantFrom('kanban', 'kanban', 'kanban', 'terminal'),
   title: plain(60),
   prompt: fc.string({ unit: 'grapheme' }).map(text => text.replaceAll('\0', '')),
   labels: fc.array(plain(10), { maxLength: 4 }),
+  assignees: fc.array(fc.record({ name: plain(10) }), { maxLength: 2 }),
+  priority: fc.constantFrom('urgent', 'high', 'normal', 'low'),
+  dueAt: orNull(time),
+  startAt: orNull(time),
+  estimate: orNull(fc.constantFrom(0, 0.25, 1.1, 40, 999_999.99)),
   groupId: orNull(plain(10)),
   steps: fc.array(step, { maxLength: 3 }),
   ...choice,
@@ -126,6 +158,7 @@ const card = fc.record({
   deferred: fc.boolean(),
   autoMode: fc.boolean(),
   useWorktree: fc.boolean(),
+  base: orNull(fc.constantFrom('main', 'release/2')),
   gitBranch: orNull(fc.constantFrom('board/3-y', 'feature/ü')),
   baseCommit: orNull(commit),
   lastAgentAction: orNull(fc.record({ type: plain(10), at: time, detail: orNull(fc.string()) })),
@@ -137,18 +170,42 @@ const card = fc.record({
   blockers: fc.array(fc.nat(), { maxLength: 3 }),
   parent: orNull(fc.nat()),
   found: orNull(fc.nat()),
+  based: orNull(fc.nat()),
   archived: fc.boolean(),
   archivedAt: time,
   version: fc.integer({ min: 1, max: 1000 }),
   place: fc.double({ noNaN: true }),
   sessions: fc.array(session, { maxLength: 2 }),
   reviews: fc.array(review, { maxLength: 2 }),
+  comments: fc.array(comment, { maxLength: 3 }),
+  activity: fc.array(happened, { maxLength: 3 }),
   attachments: fc.array(attachment, { maxLength: 1 }),
+})
+const schedule = fc.record({
+  name: plain(20),
+  when: fc.constantFrom({ cron: '15,45 2 * * 1-5', everySecs: null }, { cron: null, everySecs: 90_000 }),
+  timeZone: fc.constantFrom('UTC', 'Australia/Lord_Howe'),
+  template: fc.record({
+    title: fc.constantFrom('Report {date}', 'x'),
+    prompt: fc.constantFrom('', 'Do it "well" \\ \u2028'),
+    labels: fc.array(plain(10), { maxLength: 2 }),
+    useWorktree: fc.boolean(),
+    autoMode: fc.boolean(),
+    ...choice,
+    priority: fc.constantFrom('normal', 'urgent'),
+  }),
+  column: orNull(fc.nat()),
+  overlap: fc.constantFrom('skip', 'queue', 'add'),
+  catchUp: fc.constantFrom('none', 'one'),
+  createdAt: time,
 })
 const project = fc.record({
   name: plain(30),
   ...choice,
   onSilence: fc.constantFrom('wait', 'end'),
+  agentSlots: fc.constantFrom(null, 3),
+  // Those of a file are taken over where they are there, and the importer may use them.
+  repositories: fc.constant([]),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
   // A file allows nothing.
   approvalPolicy: fc.record({
@@ -159,6 +216,7 @@ const project = fc.record({
   createdAt: time,
   updatedAt: time,
   scripts: fc.array(fc.record({ name: plain(20), command: plain(30) }), { maxLength: 3 }),
+  schedules: fc.array(schedule, { maxLength: 2 }),
   boards: fc.array(
     fc.record({
       name: plain(20),
@@ -184,11 +242,15 @@ function toDocument(projects: Doc[], path: string): Doc {
     boards: [],
     columns: [],
     scripts: [],
+    schedules: [],
     cards: [],
     dependencies: [],
+    issues: [],
     sessions: [],
     messages: [],
     reviews: [],
+    comments: [],
+    activity: [],
     attachments: [],
     contents: [],
   }
@@ -197,7 +259,7 @@ function toDocument(projects: Doc[], path: string): Doc {
     parts[part]!.push({ id: (last += 3), ...record })
     return last
   }
-  for (const { boards, scripts, ...each } of projects) {
+  for (const { boards, scripts, schedules, ...each } of projects) {
     const all: Doc[] = boards.flatMap((board: Doc) => board.cards.flatMap((card: Doc) => card.sessions))
     const projectId = add('projects', {
       ...each,
@@ -208,13 +270,25 @@ function toDocument(projects: Doc[], path: string): Doc {
       },
     })
     for (const script of scripts) parts.scripts!.push({ projectId, ...script })
+    const columnIds: number[] = []
     for (const [position, { name, createdAt, columns, cards }] of boards.entries()) {
       const boardId = add('boards', { projectId, name, position, createdAt })
-      const rows = columns.map((column: Doc, at: number) => ({
+      const rows = columns.map(({ merged: _, closed: _closed, ...column }: Doc, at: number) => ({
         id: add('columns', { boardId, ...column, position: at }),
         type: column.columnType,
       }))
+      for (const [at, { merged, closed }] of columns.entries()) {
+        const others = rows.filter(({ type }: Doc, other: number) => other !== at && type !== 'active')
+        const idAt = (place: number | null) => (place === null ? null : (others[place % others.length]?.id ?? null))
+        const record = parts.columns!.find(({ id }: Doc) => id === rows[at].id)!
+        Object.assign(record, { mergedColumnId: idAt(merged), closedColumnId: idAt(closed) })
+      }
+      columnIds.push(...rows.map(({ id }: { id: number }) => id))
       addCards(cards, rows, add, parts)
+    }
+    for (const { when, template, column, ...others } of schedules) {
+      const columnId = column === null ? null : columnIds[column % columnIds.length]
+      parts.schedules!.push({ projectId, ...others, ...when, template: { ...template, columnId } })
     }
   }
   return {
@@ -235,8 +309,21 @@ function addCards(
   parts: Record<string, Doc[]>,
 ): void {
   const made = cards.map(
-    ({ column, kind, steps, archived, archivedAt, place, sessions, reviews, attachments, ...given }) => {
-      const { blockers, parent, found, doneAt, ...card } = given
+    ({
+      column,
+      kind,
+      steps,
+      archived,
+      archivedAt,
+      place,
+      sessions,
+      reviews,
+      comments,
+      activity,
+      attachments,
+      ...given
+    }) => {
+      const { blockers, parent, found, based, doneAt, ...card } = given
       const { id: columnId, type } = columns[column % columns.length]!
       const isArchived = archived || type === 'archive'
       const pipeline = [
@@ -262,11 +349,14 @@ function addCards(
         blockers,
         parent,
         found,
+        based: card.base === null ? based : null,
         columnId,
         place,
         isOrdered: kind === 'kanban' && (!isArchived || type === 'archive'),
         sessions,
         reviews,
+        comments,
+        activity,
         attachments,
       }
     },
@@ -278,8 +368,13 @@ function addCards(
     parts.cards!.find(card => card.id === id)!.position = counts.get(columnId) ?? 0
     counts.set(columnId, (counts.get(columnId) ?? 0) + 1)
   }
-  for (const { id: cardId, sessions, reviews, attachments } of made) {
+  for (const [at, { id: cardId, sessions, reviews, comments, activity, attachments }] of made.entries()) {
     for (const each of reviews) parts.reviews!.push({ cardId, ...each })
+    for (const each of comments) parts.comments!.push({ cardId, ...each })
+    for (const { parent, changes, ...each } of activity) {
+      const to = parent === null || at === 0 ? null : String(made[parent % at]!.id)
+      parts.activity!.push({ cardId, ...each, changes: [...changes, { field: 'parentId', from: null, to }] })
+    }
     for (const { said, ...session } of sessions) {
       const sessionId = add('sessions', { cardId, ...session })
       for (const { waits, ...message } of said)
@@ -292,13 +387,13 @@ function addCards(
 
 /** A card waits for, and is a part of, cards that come before it alone: no circles. */
 function addDependencies(made: Doc[], parts: Record<string, Doc[]>): void {
-  for (const [at, { id: cardId, blockers, parent, found }] of made.entries()) {
+  for (const [at, { id: cardId, blockers, parent, found, based }] of made.entries()) {
     const before = (index: number | null): number | null => (index === null || at === 0 ? null : made[index % at]!.id)
     const blockedBy = [...new Set(blockers.flatMap((index: number) => before(index) ?? []))].sort(
       (a, b) => (a as number) - (b as number),
     )
-    const relatives = { parentId: before(parent), discoveredFromId: before(found) }
-    if (blockedBy.length > 0 || relatives.parentId !== null || relatives.discoveredFromId !== null)
+    const relatives = { parentId: before(parent), discoveredFromId: before(found), baseCardId: before(based) }
+    if (blockedBy.length > 0 || Object.values(relatives).some(id => id !== null))
       parts.dependencies!.push({ cardId, blockedBy, ...relatives })
   }
 }

@@ -45,6 +45,7 @@ function only(document: Doc, projectId: number): Doc {
     document[part].filter((each: Doc) => owners.some(({ id }) => id === each[field]))
   const columns = within('columns', 'boardId', boards)
   const scripts = document.scripts.filter((each: Doc) => each.projectId === projectId)
+  const schedules = document.schedules.filter((each: Doc) => each.projectId === projectId)
   const cards = within('cards', 'columnId', columns)
   const sessions = within('sessions', 'cardId', cards)
   const attachments = within('attachments', 'cardId', cards)
@@ -54,11 +55,15 @@ function only(document: Doc, projectId: number): Doc {
     boards,
     columns,
     scripts,
+    schedules,
     cards,
     sessions,
     messages: within('messages', 'sessionId', sessions),
     dependencies: within('dependencies', 'cardId', cards),
+    issues: within('issues', 'cardId', cards),
     reviews: within('reviews', 'cardId', cards),
+    comments: within('comments', 'cardId', cards),
+    activity: within('activity', 'cardId', cards),
     attachments,
     contents: within('contents', 'attachmentId', attachments),
   }

@@ -1,3 +1,5 @@
+import { maxAssignees } from '../../contract/cardPlan.ts'
+import { maxComments } from '../../contract/comments.ts'
 import { isVisible, type ColumnType } from '../../contract/fields.ts'
 
 /** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
@@ -13,9 +15,20 @@ export interface DraftCard {
   title: string
   prompt: string
   labels: string[]
+  /** Names: who they are here is not known. */
+  assignees: string[]
+  dueAt?: string
+  creatorName?: string
+  comments: DraftComment[]
   isArchived: boolean
   createdAt?: string
   updatedAt?: string
+  doneAt?: string
+}
+interface DraftComment {
+  authorName: string
+  body: string
+  createdAt?: string
 }
 
 /** What is read from another program's file, in the order in which it is to stand. */
@@ -27,10 +40,10 @@ export interface Draft {
 }
 
 const maxTitleLength = 500
-const maxPromptBytes = 65_536
+const maxTextBytes = 65_536
+const maxNameLength = 200
 const maxLabels = 50
 const maxLabelLength = 100
-const cutNote = '\n\n[The rest did not fit into a prompt.]'
 
 /** Counts what has no place here, and says each thing once. */
 export class Warnings {
@@ -49,13 +62,16 @@ export interface Text {
   title: unknown
   sections: readonly string[]
   labels: readonly unknown[]
+  assignees?: readonly unknown[]
+  /** Oldest first. */
+  comments?: ReadonlyArray<{ authorName: unknown; body: unknown; createdAt: unknown }>
 }
 
 /** Fits texts of any length into a card. What does not fit into the title stands in the prompt. */
 export function fit(
-  { title, sections, labels }: Text,
+  { title, sections, labels, assignees = [], comments = [] }: Text,
   warnings: Warnings,
-): Pick<DraftCard, 'title' | 'prompt' | 'labels'> {
+): Pick<DraftCard, 'title' | 'prompt' | 'labels' | 'assignees' | 'comments'> {
   const cleaned = clean(title).replace(/\s+/g, ' ').trim()
   const whole = isVisible(cleaned) ? cleaned : 'Untitled'
   const short =
@@ -78,14 +94,43 @@ export function fit(
     ),
   ]
   warnings.count('Labels beyond 50 on a card, left out', Math.max(0, names.length - maxLabels))
-  return { title: short, prompt: cut(prompt, warnings), labels: names.slice(0, maxLabels) }
+  return {
+    title: short,
+    prompt: cut(prompt, 'Prompts of more than 64 KiB, cut', '[The rest did not fit into a prompt.]', warnings),
+    labels: names.slice(0, maxLabels),
+    assignees: fitAssignees(assignees, warnings),
+    comments: fitComments(comments, warnings),
+  }
 }
 
-function cut(prompt: string, warnings: Warnings): string {
-  if (Buffer.byteLength(prompt) <= maxPromptBytes) return prompt
-  warnings.count('Prompts of more than 64 KiB, cut')
-  const bytes = Buffer.from(prompt).subarray(0, maxPromptBytes - cutNote.length - 4)
-  return bytes.toString().replace(/\ufffd+$/, '') + cutNote
+function fitAssignees(assignees: readonly unknown[], warnings: Warnings): string[] {
+  const names = [...new Set(assignees.map(nameOf).filter(isVisible))]
+  warnings.count(`Assignees beyond ${maxAssignees} on a card, left out`, Math.max(0, names.length - maxAssignees))
+  return names.slice(0, maxAssignees)
+}
+
+/** The newest comments, if there are too many. */
+function fitComments(comments: NonNullable<Text['comments']>, warnings: Warnings): DraftComment[] {
+  const written = comments.flatMap(({ authorName, body, createdAt }) => {
+    const text = clean(body).trim()
+    warnings.count('Comments without text, left out', isVisible(text) ? 0 : 1)
+    const note = '[The rest did not fit into a comment.]'
+    const fitting = isVisible(text) ? [cut(text, 'Comments of more than 64 KiB, cut', note, warnings)] : []
+    return fitting.map(body => ({ authorName: nameOf(authorName) || 'Somebody', body, createdAt: time(createdAt) }))
+  })
+  warnings.count(`Comments beyond ${maxComments} on a card, left out`, Math.max(0, written.length - maxComments))
+  return written.slice(-maxComments)
+}
+
+/** Somebody's name as the board can keep it. */
+export const nameOf = (value: unknown): string =>
+  clean(value).replace(/\s+/g, ' ').trim().slice(0, maxNameLength).toWellFormed()
+
+function cut(text: string, warning: string, note: string, warnings: Warnings): string {
+  if (Buffer.byteLength(text) <= maxTextBytes) return text
+  warnings.count(warning)
+  const bytes = Buffer.from(text).subarray(0, maxTextBytes - note.length - 6)
+  return `${bytes.toString().replace(/\ufffd+$/, '')}\n\n${note}`
 }
 
 /** Text as the board can keep it. */

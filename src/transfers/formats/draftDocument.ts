@@ -35,7 +35,7 @@ export function draftDocument(
   )
   const steps = initialSteps(columns as ColumnRow[])
   const counts = new Map<number, number>()
-  const cards = draft.cards.map(({ source, title, prompt, labels, isArchived, createdAt, updatedAt }, index) => {
+  const cards = draft.cards.map(({ source, isArchived, createdAt, updatedAt, comments: _, ...card }, index) => {
     const { id: columnId, columnType } = columnOf.get(source)!
     const archivedAt = isArchived || columnType === 'archive' ? (updatedAt ?? createdAt ?? to.now) : null
     const isOrdered = archivedAt === null || columnType === 'archive'
@@ -45,9 +45,9 @@ export function draftDocument(
       id: index + 1,
       columnId,
       position,
-      title,
-      prompt,
-      labels,
+      ...card,
+      assignees: card.assignees.map(name => ({ name })),
+      doneAt: columnType === 'done' ? card.doneAt : undefined,
       pipeline: steps,
       deferred: columnType === 'active',
       createdAt,
@@ -60,6 +60,7 @@ export function draftDocument(
     boards: [{ id: 1, projectId: 1, name: 'Board', position: 0 }],
     columns: columns.map((column, position) => ({ ...column, boardId: 1, position })),
     cards,
+    comments: draft.cards.flatMap(({ comments }, index) => comments.map(each => ({ cardId: index + 1, ...each }))),
   }
   return {
     document: documentOf(parts, draft.warnings),

@@ -4,6 +4,7 @@ import {
   clean,
   fit,
   list,
+  nameOf,
   record,
   time,
   Warnings,
@@ -11,6 +12,7 @@ import {
   type DraftCard,
   type Entry,
   type Source,
+  type Text,
 } from './draft.ts'
 
 /** Issues' states by their names in `map`. */
@@ -75,17 +77,21 @@ const isPullRequest = (issue: Entry): boolean =>
   /\/pull\/\d+$/.test(clean(issue.url))
 
 function cardOf(issue: Entry, warnings: Warnings): DraftCard {
-  const sections = [clean(issue.body), facts(issue), comments(issue)]
+  const sections = [clean(issue.body), facts(issue)]
   return {
     source: /^closed$/i.test(clean(issue.state)) || issue.closed === true ? closed : open,
     isArchived: false,
     createdAt: time(issue.createdAt),
     updatedAt: time(issue.updatedAt),
+    doneAt: time(issue.closedAt),
+    creatorName: nameOf(record(issue.author).login) || undefined,
     ...fit(
       {
         title: issue.title,
         sections,
         labels: list(issue.labels).map(label => (typeof label === 'string' ? label : record(label).name)),
+        assignees: list(issue.assignees).map(person => record(person).login),
+        comments: comments(issue, warnings),
       },
       warnings,
     ),
@@ -93,12 +99,8 @@ function cardOf(issue: Entry, warnings: Warnings): DraftCard {
 }
 
 function facts(issue: Entry): string {
-  const people = list(issue.assignees)
-    .map(person => clean(record(person).login))
-    .filter(Boolean)
-  const [url, author, milestone, reason] = [
+  const [url, milestone, reason] = [
     clean(issue.url),
-    clean(record(issue.author).login),
     clean(record(issue.milestone).title),
     clean(issue.stateReason).toLowerCase().replaceAll('_', ' '),
   ]
@@ -108,8 +110,6 @@ function facts(issue: Entry): string {
       : typeof issue.number === 'number'
         ? `GitHub issue #${issue.number}`
         : '',
-    author && `Author: ${author}`,
-    people.length > 0 ? `Assigned: ${people.join(', ')}` : '',
     milestone && `Milestone: ${milestone}`,
     reason && reason !== 'reopened' && `Closed as: ${reason}`,
   ]
@@ -117,17 +117,17 @@ function facts(issue: Entry): string {
     .join('\n')
 }
 
-function comments(issue: Entry): string {
-  const texts = list(issue.comments)
+function comments(issue: Entry, warnings: Warnings): Text['comments'] {
+  return list(issue.comments)
     .map(record)
-    .map(
-      ({ author, body, createdAt }) =>
-        `**${clean(record(author).login) || 'Somebody'}**${time(createdAt) ? `, ${time(createdAt)}` : ''}:\n\n${clean(body).trim()}`,
-    )
-  return texts.length === 0 ? '' : ['## Comments', ...texts].join('\n\n')
+    .map(({ author, body, createdAt, reactionGroups }) => {
+      warnings.count('Comments whose reactions have no place here', isEmpty(reactionGroups) ? 0 : 1)
+      return { authorName: record(author).login, body, createdAt }
+    })
 }
 
 const isEmpty = (value: unknown) =>
+  value === undefined ||
   value === null ||
   value === '' ||
   value === false ||

@@ -12,6 +12,7 @@ import {
   type DraftCard,
   type Entry,
   type Source,
+  type Text,
 } from './draft.ts'
 
 /** Trello gives no more actions than this into a file. */
@@ -40,6 +41,9 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
       warnings.count('Cards in a list that is not in the file, left out', source ? 0 : 1)
       return source ? [cardOf(card, source, board, warnings)] : []
     })
+  const ids = new Set(board.cards.map(({ id }) => clean(id)))
+  for (const [id, comments] of board.comments)
+    warnings.count('Comments on cards that are not in the file, left out', ids.has(id) ? 0 : comments.length)
   const used = new Set(cards.map(({ source }) => source))
   return {
     name: file.names.includes('name') ? clean(await file.small('name')) : undefined,
@@ -70,6 +74,10 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     await read('actions'),
     await read('members'),
   ]
+  warnings.count(
+    'Actions other than comments, which tell how the board came about, left out',
+    actions.filter(({ type }) => type !== 'commentCard').length,
+  )
   for (const name of ['customFields', 'pluginData'])
     if (file.names.includes(name))
       warnings.count(
@@ -127,14 +135,14 @@ function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings):
     'Attached files that stay with Trello, linked in the prompts',
     list(card.attachments).filter(each => record(each).isUpload === true).length,
   )
+  warnings.count('Votes without a place here', list(card.idMembersVoted).length)
   warnings.count('Values of custom fields without a place here', list(card.customFieldItems).length)
   const id = clean(card.id)
   const sections = [
     clean(card.desc),
-    facts(card, board),
-    ...checklists(board.checklists.get(id) ?? []),
+    facts(card),
+    ...checklists(board.checklists.get(id) ?? [], board),
     links(list(card.attachments).map(record)),
-    comments(board.comments.get(id) ?? []),
   ]
   const labels = list(card.labels)
     .map(record)
@@ -144,33 +152,43 @@ function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings):
     isArchived: card.closed === true,
     createdAt: born(id),
     updatedAt: time(card.dateLastActivity),
-    ...fit({ title: card.name, sections, labels }, warnings),
+    dueAt: time(card.due),
+    ...fit(
+      { title: card.name, sections, labels, assignees: members(card, board, warnings), comments: comments(board, id) },
+      warnings,
+    ),
   }
 }
 
-function facts(card: Entry, { people }: Trello): string {
-  const names = list(card.idMembers)
-    .map(id => people.get(clean(id)))
-    .filter(Boolean)
+function members(card: Entry, { people }: Trello, warnings: Warnings): string[] {
+  const names = list(card.idMembers).map(id => people.get(clean(id)))
+  warnings.count('Members of cards who are not in the file, left out', names.filter(name => !name).length)
+  return names.filter(name => name !== undefined)
+}
+
+function facts(card: Entry): string {
   const [start, due, url] = [time(card.start), time(card.due), clean(card.shortUrl) || clean(card.url)]
   return [
     start && `Start: ${start}`,
-    due && `Due: ${due}${card.dueComplete === true ? ' (done)' : ''}`,
-    names.length > 0 ? `Assigned: ${names.join(', ')}` : '',
+    due && card.dueComplete === true && 'The due date was met.',
     url && `Trello card: ${url}`,
   ]
     .filter(Boolean)
     .join('\n')
 }
 
-const checklists = (lists: readonly Entry[]) =>
+/** Items are steps of one piece of work: check boxes of the prompt, in which an agent sees them, and no cards of their own. */
+const checklists = (lists: readonly Entry[], { people }: Trello) =>
   [...lists]
     .sort((a, b) => place(a) - place(b))
     .map(({ name, checkItems }) => {
       const items = list(checkItems)
         .map(record)
         .sort((a, b) => place(a) - place(b))
-        .map(item => `- [${item.state === 'complete' ? 'x' : ' '}] ${clean(item.name).replaceAll('\n', ' ')}`)
+        .map(item => {
+          const more = [people.get(clean(item.idMember)), time(item.due)].filter(Boolean).join(', ')
+          return `- [${item.state === 'complete' ? 'x' : ' '}] ${clean(item.name).replaceAll('\n', ' ')}${more && ` (${more})`}`
+        })
       return [`## ${clean(name).trim() || 'Checklist'}`, ...items].join('\n')
     })
 
@@ -181,14 +199,15 @@ const links = (attachments: readonly Entry[]) =>
         '\n',
       )
 
-function comments(actions: readonly Entry[]): string {
-  const oldestFirst = [...actions].sort((a, b) => (clean(a.date) < clean(b.date) ? -1 : 1))
-  const texts = oldestFirst.map(
-    ({ data, date, memberCreator }) =>
-      `**${clean(record(memberCreator).fullName) || clean(record(memberCreator).username) || 'Somebody'}**${time(date) ? `, ${time(date)}` : ''}:\n\n${clean(record(data).text).trim()}`,
-  )
-  return texts.length === 0 ? '' : ['## Comments', ...texts].join('\n\n')
-}
+/** Trello lists the newest first. */
+const comments = (board: Trello, id: string): Text['comments'] =>
+  [...(board.comments.get(id) ?? [])]
+    .sort((a, b) => (clean(a.date) < clean(b.date) ? -1 : 1))
+    .map(({ data, date, memberCreator }) => ({
+      authorName: clean(record(memberCreator).fullName) || record(memberCreator).username,
+      body: record(data).text,
+      createdAt: date,
+    }))
 
 /** The first eight digits of an id of Trello's are the seconds at which it was made. */
 const born = (id: string) =>

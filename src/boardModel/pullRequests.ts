@@ -1,0 +1,35 @@
+import type { PullRequest, PullRequestSummary } from '../contract/pullRequestRecords.ts'
+
+/** What all checks come to: one that fails goes before one that is pending. Null: there are none. */
+export function checksOfAll(checks: PullRequest['checks']): PullRequestSummary['checks'] {
+  const states = new Set(checks.map(({ state }) => state))
+  if (states.has('failure')) return 'failure'
+  if (states.has('pending')) return 'pending'
+  return states.size > 0 ? 'success' : null
+}
+
+/** What all reviews come to: whoever asks for changes goes before who approves. */
+export function reviewOfAll(reviews: PullRequest['reviews']): PullRequestSummary['review'] {
+  const states = new Set(reviews.map(({ state }) => state))
+  return states.has('changes_requested') ? 'changes_requested' : states.has('approved') ? 'approved' : null
+}
+
+const checkWords = { pending: 'checks running', success: 'checks passed', failure: 'checks failed' } as const
+const reviewWords = { approved: 'approved', changes_requested: 'changes asked for' } as const
+
+/** What a card shows of its pull request: "#12 open, checks failed, approved". */
+export function pullRequestWords({ number, state, draft, checks, review }: PullRequestSummary): string {
+  const what = state === 'open' && draft ? 'draft' : state
+  const more = state === 'open' ? [checks && checkWords[checks], review && reviewWords[review]] : []
+  return [`${number === null ? 'pull request' : `#${number}`} ${what}`, ...more].filter(Boolean).join(', ')
+}
+
+/** How it stands, in one sign: the worst of what it says. */
+export const pullRequestSign = ({ state, checks, review }: PullRequestSummary): 'good' | 'bad' | 'waits' | 'over' =>
+  state === 'merged' || state === 'closed'
+    ? 'over'
+    : checks === 'failure' || review === 'changes_requested'
+      ? 'bad'
+      : checks === 'pending' || state === 'creating'
+        ? 'waits'
+        : 'good'

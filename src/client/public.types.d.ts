@@ -1,0 +1,74 @@
+/** The client of a board, for programs. Ids are decimal strings, times ISO 8601 in UTC. */
+
+/** Connects to a board: `board.cards.move({ projectId, cardId, columnId })`. Nothing is sent before the first call. */
+export function connect(options: ConnectOptions): Board
+
+/** Where a board is, and as whom it is called: with a key of `board keys create`, or the token of a sign-in. */
+export interface ConnectOptions {
+  /** The origin, or the origin and a path below which a proxy serves the board. */
+  url: string
+  token?: string
+  /** How long an answer may take; 30 s by default, 0 for ever. */
+  timeoutMs?: number
+  /** The only certificate (PEM) that is taken for the server's. Not in browsers. */
+  certificate?: string
+}
+
+/** A board's routes as functions, by resource, and its events. */
+export interface Board extends Client {
+  /**
+   * A project's events as they happen, each once and in order, across breaks of the connection, until the loop is left or the signal
+   * aborts. Throws ApiFailure, Unreachable (of the first connection only), or the signal's reason.
+   */
+  follow(options: FollowOptions): AsyncGenerator<BoardEvent, void, undefined>
+}
+export interface FollowOptions {
+  projectId: string
+  /** The seq of the last event that is known already. Without it they begin now. */
+  since?: number
+  signal?: AbortSignal
+}
+
+interface Told {
+  seq: number
+  projectId: string | null
+  at: string
+}
+/** An event, or the server's word (`resync`) that it no longer has everything since the asked-for seq. */
+export type BoardEvent =
+  | { [Type in keyof Events]: Told & { type: Type; data: Events[Type] } }[keyof Events]
+  | (Told & { type: 'resync'; data: unknown })
+
+export interface CallOptions {
+  /** The version that a change is for: 412 for another one. */
+  ifMatch?: string
+  /** The same key and body within a day: the same answer, and nothing is done twice. */
+  idempotencyKey?: string
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
+
+/** A file that comes from the server: a stream (`Readable`) in Node, whole in browsers. */
+export interface Download {
+  filename?: string
+  contentType?: string
+  size?: number
+  body: AsyncIterable<Uint8Array> | Blob
+}
+/** A file that goes to the server: by its path in Node, itself in browsers. */
+export type Upload = ({ path: string; filename?: string } | { file: Blob; filename: string }) & {
+  onProgress?: (sentBytes: number, totalBytes: number) => void
+}
+
+/** The server refused: its status, its code, and the fields that it names. */
+export class ApiFailure extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: ReadonlyArray<{ path: string; message: string }>
+  readonly requestId: string | undefined
+  readonly retryAfterSecs: number | undefined
+}
+/** No answer of a board came. `hint` says what to do about it, where that can be told. */
+export class Unreachable extends Error {
+  readonly hint: string | undefined
+}

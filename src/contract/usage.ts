@@ -1,0 +1,60 @@
+import * as v from 'valibot'
+import { Count, queryRefTo } from './fields.ts'
+import { get, user } from './route.ts'
+
+export const UsageGroup = v.picklist(
+  ['card', 'project', 'agent', 'model', 'user', 'credential', 'day'],
+  'must be card, project, agent, model, user, credential or day',
+)
+export type UsageGroup = v.InferOutput<typeof UsageGroup>
+
+/**
+ * What agents have used. `key` is an id, a name or a day; null where it is not known. `unknownRuns` are those whose cost nobody knows, and
+ * which are not in `costUsd`. A figure that is not known of a single run is null, never 0. `estimatedUsd` is the part of `costUsd` that
+ * comes from the price list.
+ */
+export const UsageRow = v.object({
+  key: v.nullable(v.string()),
+  name: v.nullable(v.string()),
+  runs: Count,
+  unknownRuns: Count,
+  inputTokens: v.nullable(Count),
+  outputTokens: v.nullable(Count),
+  costUsd: v.nullable(v.number()),
+  estimatedUsd: v.number(),
+  hours: v.number(),
+})
+
+const isDay = (day: string): boolean =>
+  !Number.isNaN(Date.parse(`${day}T00:00:00Z`)) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+const Day = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-01-31'),
+  v.check(isDay, 'must be a day such as 2026-01-31'),
+)
+/** Days of UTC, both included. */
+const ListUsage = v.pipe(
+  v.strictObject({
+    groupBy: UsageGroup,
+    from: v.optional(Day),
+    to: v.optional(Day),
+    projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
+    organizationId: v.optional(queryRefTo('ORGANIZATION_NOT_FOUND')),
+    cardId: v.optional(queryRefTo('CARD_NOT_FOUND')),
+  }),
+  v.forward(
+    v.check(({ from, to }) => from === undefined || to === undefined || from <= to, 'must not be before from'),
+    ['to'],
+  ),
+)
+
+export const usage = {
+  list: get('/api/usage', {
+    who: user,
+    fails: ['PROJECT_NOT_FOUND', 'CARD_NOT_FOUND', 'ORGANIZATION_NOT_FOUND'],
+    summary: 'Read what agents have used, the most expensive first (days in their order)',
+    input: ListUsage,
+    csv: true,
+    output: v.array(UsageRow),
+  }),
+}

@@ -1,0 +1,39 @@
+import type { Reader, Transaction } from './database.ts'
+
+/** Somebody whom cards of a project can be assigned to. */
+export interface PersonRow {
+  userId: number
+  displayName: string
+}
+
+/** SQL of the accounts that belong to the project ?1: its owner, its members, and those of its organization. */
+const belonging = `SELECT owner_id AS id FROM projects WHERE id = ?1 UNION SELECT user_id FROM project_members WHERE project_id = ?1
+  UNION SELECT o.user_id FROM organization_members o JOIN projects p ON p.organization_id = o.organization_id WHERE p.id = ?1`
+
+/** Everybody who belongs to a project, by name. */
+export const listPeople = (db: Reader, projectId: number): Promise<PersonRow[]> =>
+  db.all(
+    `SELECT u.id AS userId, u.display_name AS displayName FROM (${belonging}) b JOIN users u ON u.id = b.id ORDER BY u.display_name COLLATE NOCASE, u.id`,
+    [projectId],
+  )
+
+/** Those of the accounts that belong to a project. */
+export const listPeopleOf = (db: Reader, projectId: number, userIds: readonly number[]): Promise<PersonRow[]> =>
+  db.all(
+    `SELECT u.id AS userId, u.display_name AS displayName FROM json_each(?2) j JOIN users u ON u.id = j.value WHERE u.id IN (${belonging})`,
+    [projectId, JSON.stringify(userIds)],
+  )
+
+/** Says of an account whether it watches a card; null leaves it to what it has to do with the card. Version and time stay. */
+export const setWatching = (tx: Transaction, cardId: number, userId: number, watching: boolean | null): void =>
+  watching === null
+    ? tx.enqueue('UPDATE cards SET watch_choices = json_remove(watch_choices, ?) WHERE id = ?', [
+        pathOf(userId),
+        cardId,
+      ])
+    : tx.enqueue('UPDATE cards SET watch_choices = json_set(watch_choices, ?, json(?)) WHERE id = ?', [
+        pathOf(userId),
+        String(watching),
+        cardId,
+      ])
+const pathOf = (userId: number) => `$."${userId}"`

@@ -1,0 +1,54 @@
+import type { Reader, Transaction } from './database.ts'
+import { nowMs } from './databaseTime.ts'
+import type { SessionRow } from './sessions.ts'
+
+/** A session of a card's agent that has a slot, or waits for one that others have. */
+export type SlotSession = Pick<
+  SessionRow,
+  'id' | 'projectId' | 'agent' | 'credentialId' | 'slotTakenAt' | 'slotAwaitedAt' | 'slotWait' | 'statusReason'
+> & {
+  /** The bounds of its project and its credential. */
+  projectSlots: number | null
+  credentialSlots: number | null
+  /** Whether this machine runs it. */
+  isOwn: 0 | 1
+  hasSlot: 0 | 1
+}
+
+/** How long after its last heartbeat a machine's agents count: once it is silent, it ends them, or they have ended with it. */
+const silentMs = 30_000
+
+/** Work that a budget has paused has none: nothing of it runs. */
+const hasSlot = `(s.slot_taken_at IS NOT NULL OR s.status = 'running' OR (s.status = 'waiting' AND s.status_reason IS NOT 'budget'))`
+
+/**
+ * The sessions of cards' agents that have not ended, on every machine that is there: those that have a slot, those that
+ * wait for one that others have, in the order in which they do, and those with these ids.
+ */
+export const listSlotSessions = (db: Reader, ids: readonly number[]): Promise<SlotSession[]> =>
+  db.all(
+    `SELECT s.id, s.project_id AS projectId, s.agent, s.credential_id AS credentialId, s.slot_taken_at AS slotTakenAt, s.slot_awaited_at AS slotAwaitedAt, s.slot_wait AS slotWait, s.status_reason AS statusReason,
+      p.agent_slots AS projectSlots, k.agent_slots AS credentialSlots, p.host IS ?1 AS isOwn,
+      ${hasSlot} AS hasSlot
+     FROM agent_sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN credentials k ON k.id = s.credential_id
+     WHERE s.ended_at IS NULL AND s.purpose = 'work'
+     AND (${hasSlot} OR s.slot_awaited_at IS NOT NULL OR s.id IN (SELECT value FROM json_each(?2)))
+     AND (p.host IS ?1 OR EXISTS (SELECT 1 FROM daemons d WHERE d.host = p.host AND d.seen_at_ms > ${nowMs} - ?3))
+     ORDER BY s.slot_awaited_at, s.id`,
+    [db.host, JSON.stringify(ids), silentMs],
+  )
+
+/** Whether any project or credential has a bound. */
+export const hasSlotBounds = async (db: Reader): Promise<boolean> =>
+  (await db.get(
+    `SELECT 1 FROM projects WHERE agent_slots IS NOT NULL UNION ALL SELECT 1 FROM credentials WHERE agent_slots IS NOT NULL LIMIT 1`,
+  )) !== undefined
+
+/** This machine's queued sessions have no slot: a server that died had taken it for them. */
+export const releaseSlots = async (tx: Transaction): Promise<void> => {
+  tx.enqueue(
+    `UPDATE agent_sessions SET slot_taken_at = NULL WHERE slot_taken_at IS NOT NULL AND status = 'queued'
+     AND ended_at IS NULL AND project_id IN (SELECT id FROM projects WHERE host IS ?)`,
+    [tx.host],
+  )
+}

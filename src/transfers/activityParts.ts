@@ -1,0 +1,69 @@
+import type { FieldChange } from '../contract/activity.ts'
+import { maxComments } from '../contract/comments.ts'
+import { insertActivity } from '../store/activity.ts'
+import { insertComment } from '../store/comments.ts'
+import { exportActivity, exportComments } from '../store/exports.ts'
+import { entriesOf } from '../store/record.ts'
+import { part, type Made } from './part.ts'
+import { Activity, Comment } from './activityRecords.ts'
+
+const cardsAPage = 200
+const readCommentRecords = exportComments(entriesOf(Comment))
+const readActivityRecords = exportActivity(entriesOf(Activity))
+
+/** What was said on cards. Of who said it the name stays. */
+export const comments = part({
+  name: 'comments',
+  schema: Comment,
+  maxRecords: 2_000_000,
+  read: async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await readCommentRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+  },
+  check: ({ cardId }, known) => {
+    known.find('cards', cardId, 'cardId')
+    if (known.count(`comments on ${cardId}`) === maxComments + 1)
+      known.addError('cardId', `names a card with more than ${maxComments} comments`)
+  },
+  write: async (tx, { cardId, fromAgent, ...comment }, made) => {
+    const card = made.rows.cards.get(cardId)
+    if (!card) return
+    await insertComment(tx, { ...comment, cardId: card.id, authorKind: fromAgent ? 'agent' : 'imported' })
+  },
+})
+
+/** What happened on cards. Of who did it the name stays. */
+export const activity = part({
+  name: 'activity',
+  schema: Activity,
+  maxRecords: 10_000_000,
+  read: async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        for (let rows, after = 0; rows === undefined || rows.length > 0; after = rows.at(-1)?.id ?? after) {
+          rows = await readActivityRecords(db, cardIds.slice(from, from + cardsAPage), after)
+          yield rows.map(({ json }) => json)
+        }
+  },
+  check: ({ cardId }, known) => void known.find('cards', cardId, 'cardId'),
+  write: async (tx, { cardId, at, actorKind, actorName, action, changes }, made) => {
+    const card = made.rows.cards.get(cardId)
+    if (!card) return
+    const actor = { kind: actorKind, id: null, name: actorName }
+    const here = changes.map(change => withCardsOf(made, change))
+    insertActivity(tx, { cardId: card.id, at, actor, action, changes: JSON.stringify(here) })
+  },
+})
+
+/** Cards that a change names get their ids here; those that the file has not are left out. */
+function withCardsOf(made: Made, { field, from, to }: FieldChange): FieldChange {
+  const rowOf = (id: unknown) => {
+    const row = made.rows.cards.get(Number(id))
+    return row === undefined ? [] : [String(row.id)]
+  }
+  const here = (value: FieldChange['from']) =>
+    Array.isArray(value) ? value.flatMap(rowOf) : value === null ? null : (rowOf(value)[0] ?? null)
+  return cardFields.includes(field) ? { field, from: here(from), to: here(to) } : { field, from, to }
+}
+const cardFields = ['parentId', 'discoveredFromId', 'baseCardId', 'blockedBy']

@@ -1,0 +1,54 @@
+import * as v from 'valibot'
+import { integer, IntegerId, text } from '../contract/fields.ts'
+import { IssueState } from '../contract/issueRecords.ts'
+import { exportIssues, insertCardIssue, readCardIssue, showCardIssue } from '../store/cardIssues.ts'
+import { readCard } from '../store/cards.ts'
+import { part } from './part.ts'
+import { Time } from './records.ts'
+
+const cardsAPage = 500
+
+/** The issue that a card was made from. `forge` says in which repository. */
+const Issue = v.strictObject({
+  cardId: IntegerId,
+  forge: text(1, 2048),
+  number: integer(1, Number.MAX_SAFE_INTEGER),
+  url: v.pipe(text(1, 2048), v.regex(/^https?:\/\/[^\s"<>]+$/i, 'must be an address of http or https')),
+  title: text(0, 500),
+  promptDigest: text(0, 64),
+  state: IssueState,
+  changedAt: Time,
+  closedByBoard: v.optional(v.boolean(), false),
+})
+
+/** The issues of cards, so that they become no other cards where a project is tied to the same forge. */
+export const issues = part({
+  name: 'issues',
+  schema: Issue,
+  maxRecords: 500_000,
+  read: async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += cardsAPage)
+        yield (await exportIssues(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
+  },
+  check: ({ cardId }, known) => {
+    known.find('cards', cardId, 'cardId')
+    if (known.count(`issues of ${cardId}`) === 2) known.addError('cardId', 'names a card that has an issue')
+  },
+  write: async (tx, { cardId, ...issue }, made) => {
+    const place = made.rows.cards.get(cardId)
+    const card = place && (await readCard(tx, place.projectId, place.id))
+    // In a project that was there before, the issue may be a card already.
+    if (!card || (await readCardIssue(tx, card.projectId, issue.forge, issue.number))) return
+    // Nothing of a file is told to the forge: the card is as it was, and what is said from now on is sent.
+    await insertCardIssue(tx, {
+      ...issue,
+      projectId: card.projectId,
+      cardId: card.id,
+      done: card.doneAt !== null,
+      commentsFrom: tx.now,
+      passesComments: true,
+    })
+    showCardIssue(tx, card.id, issue)
+  },
+})

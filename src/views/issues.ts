@@ -1,0 +1,25 @@
+import type { InferOutput } from 'valibot'
+import type { ForgeSettings } from '../contract/forge.ts'
+import { CardIssue, type issues } from '../contract/issues.ts'
+import { cardIssueFields, type CardIssueRow, type SyncRow } from '../store/cardIssues.ts'
+import { viewOf } from './view.ts'
+
+/** An issue that is a card; the row is of one that has its card. */
+export const cardIssue: (row: CardIssueRow) => InferOutput<typeof CardIssue> = viewOf(
+  cardIssueFields,
+  CardIssue,
+  'text',
+  ({ cardId }: CardIssueRow) => ({ cardId: String(cardId) }),
+)
+
+/** How a project's issues and cards follow each other. */
+export const syncState = (
+  { issueLabel, issueComments }: ForgeSettings,
+  row: SyncRow | undefined,
+): InferOutput<typeof issues.list.output>['sync'] => ({
+  label: issueLabel,
+  comments: issueComments,
+  syncedAt: row?.syncedAt ?? null,
+  nextAt: issueLabel === null ? null : (row?.nextAt ?? null),
+  problem: row?.problem ?? null,
+})
