@@ -1,15 +1,18 @@
 import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
+import { addWorktree } from './addWorktree.ts'
 import { kindOf } from './changes.ts'
 import { inCheckout } from './checkout.ts'
 import { copyIgnored } from './copiedFiles.ts'
 import { git, GitFailed, gitOutput } from './git.ts'
+import { hasRef, keepsFiles } from './refFiles.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { removeFolder } from './removeFolder.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
 import { dropShadows } from './sandboxView.ts'
-import { listWorktrees, worktreeOf } from './worktrees.ts'
+import { linkedWorktree, type LinkedWorktree } from './shadow.ts'
+import { listPlaces, worktreeOf } from './worktrees.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
 const maxBranchNames = 100
@@ -45,22 +48,34 @@ export async function readCheckoutState(projectPath: string): Promise<CheckoutSt
 }
 
 /**
- * Plans a card's worktree at `path` from the project folder's commit, with an unused branch name. @throws Problem
- * CONFLICT before the first commit
+ * Plans a card's worktree at `path` from the project folder's commit, with a branch name that is unused there and in the `others`.
+ * @throws Problem CONFLICT before the first commit
  */
 export async function planWorktree(
-  projectPath: string,
-  { commit: baseCommit }: CheckoutState,
+  { commit: baseCommit, repository }: CheckoutState,
   path: string,
-  cardId: number,
-  title: string,
+  card: { id: number; title: string },
+  others: readonly string[] = [],
 ): Promise<WorktreePlan> {
   if (baseCommit === null)
     throw new Problem(
       'CONFLICT',
       "The repository has no commit yet, so no worktree can be made. Make a first commit, or switch the card's worktree off.",
     )
-  return { path, branch: await freeBranch(projectPath, cardId, title), baseCommit }
+  return { path, branch: await freeBranch(repository, others, card), baseCommit }
+}
+
+/** The same with the branch name that the card has elsewhere, where that is unused here. @throws Problem like `planWorktree` */
+export async function planWorktreeOn(
+  branch: string,
+  repositoryPath: string,
+  checkout: CheckoutState,
+  path: string,
+  card: { id: number; title: string },
+): Promise<WorktreePlan> {
+  const taken = await resolveCommits(repositoryPath, [`refs/heads/${branch}`, 'refs/heads/board'])
+  if (checkout.commit === null || taken.some(each => each !== undefined)) return planWorktree(checkout, path, card)
+  return { path, branch, baseCommit: checkout.commit }
 }
 
 /** A title as the last part of a branch name: at most 40 lower-case letters, digits and hyphens, never empty. */
@@ -73,24 +88,25 @@ export const slugOf = (title: string): string =>
     .slice(0, maxSlugLength)
     .replace(/^-+|-+$/g, '') || 'card'
 
-async function freeBranch(projectPath: string, cardId: number, title: string): Promise<string> {
-  const taken = new Set(
-    (
-      await gitOutput(
-        projectPath,
-        ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`],
-        { maxBytes: 64 * 1024 * 1024 },
-      )
-    )
-      .toString()
-      .split('\n'),
+async function freeBranch(
+  { topLevel, commonDir }: Repository,
+  others: readonly string[],
+  { id: cardId, title }: { id: number; title: string },
+): Promise<string> {
+  const inFiles = await keepsFiles(commonDir)
+  const listed = [...(inFiles ? [] : [topLevel]), ...others].map(path =>
+    gitOutput(path, ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`], {
+      maxBytes: 64 * 1024 * 1024,
+    }),
   )
+  const taken = new Set((await Promise.all(listed)).flatMap(output => output.toString().split('\n')))
+  const isTaken = async (branch: string) =>
+    taken.has(`refs/heads/${branch}`) || (inFiles && (await hasRef(commonDir, `refs/heads/${branch}`)))
   // With a branch named "board", Git allows none below "board/".
-  const name = `board${taken.has('refs/heads/board') ? '-' : '/'}${cardId}-${slugOf(title)}`
+  const name = `board${(await isTaken('board')) ? '-' : '/'}${cardId}-${slugOf(title)}`
   const candidates = [name, ...Array.from({ length: maxBranchNames }, (_, index) => `${name}-${index + 2}`)]
-  return (
-    candidates.find(candidate => !taken.has(`refs/heads/${candidate}`)) ?? fail('No branch name is free for the card.')
-  )
+  for (const candidate of candidates) if (!(await isTaken(candidate))) return candidate
+  return fail('No branch name is free for the card.')
 }
 
 /**
@@ -133,7 +149,7 @@ async function makeOnce(
   await rm(setUpMark(plan.path), { force: true })
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })
-  const made = await checkOut(projectPath, plan)
+  const made = await checkOut(projectPath, repository, plan)
   await copyIgnored(projectPath, join(plan.path, relative(repository.topLevel, await realpath(projectPath))), copied)
   await rm(unfinished)
   return made
@@ -155,7 +171,13 @@ async function moveAside(path: string): Promise<void> {
   else await rename(path, `${path}.aside-${Date.now()}`)
 }
 
-async function checkOut(projectPath: string, plan: WorktreePlan): Promise<WorktreePlan> {
+async function checkOut(projectPath: string, repository: Repository, plan: WorktreePlan): Promise<WorktreePlan> {
+  // A branch that is there, or a base that is gone, is for what follows.
+  const added = plan.baseCommit === '' ? undefined : await addWorktree(repository, plan)
+  if (added) {
+    await fill(added, plan.baseCommit)
+    return plan
+  }
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
@@ -163,16 +185,17 @@ async function checkOut(projectPath: string, plan: WorktreePlan): Promise<Worktr
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
-    const place = (await findRepository(plan.path)) ?? fail('The worktree that was made is not one.')
-    await inCheckout(place, run =>
-      run(['read-tree', '--reset', '-u', tip ?? baseCommit], { timeoutMs: checkoutTimeoutMs }),
-    )
+    await fill((await linkedWorktree(plan.path)) ?? fail('The worktree that was made is not one.'), tip ?? baseCommit)
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))
     fail("The card's branch is checked out in another worktree. Attach that one, or switch it to another branch.")
   throw new GitFailed('failed', `git worktree add ended with ${exitCode}: ${stderr.trim()}`)
 }
+
+/** Writes a commit's files into a worktree that has none. */
+const fill = (place: LinkedWorktree, commit: string) =>
+  inCheckout(place, run => run(['read-tree', '--reset', '-u', commit], { timeoutMs: checkoutTimeoutMs }))
 
 /**
  * Removes a card's worktree including ignored files; a missing one is no failure. The caller has ensured that nothing
@@ -219,14 +242,14 @@ async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
 /** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */
 async function forget(projectPath: string, { commonDir }: Repository, path: string): Promise<void> {
   const real = join(await realpath(dirname(path)).catch(() => dirname(path)), path.slice(dirname(path).length))
-  const listed = (await listWorktrees(projectPath)).find(worktree => worktree.path === real || worktree.path === path)
+  const listed = (await listPlaces(commonDir)).find(place => place === real || place === path)
   if ((await lstat(path).catch(() => undefined)) !== undefined) return
   await dropShadows(commonDir, real)
-  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.path])
+  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed])
 }
 
 /** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
-async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
+export async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
   const answers = (
     await gitOutput(path, ['cat-file', '--batch-check'], { input: names.map(name => `${name}^{commit}\n`).join('') })
   )

@@ -1,9 +1,12 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GitFailed, nulSeparated } from './git.ts'
+import { hasLanded } from './landed.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const listTimeoutMs = 60_000
+/** So many branches are looked through for work that was put there under another name. */
+const maxBases = 20
 const maxListBytes = 256 * 1024 * 1024
 
 /**
@@ -30,19 +33,38 @@ export async function commitsOf(quarantine: Quarantine, branch: string | null | 
   }
 }
 
-/** Whether a commit would be lost. */
-export async function losesCommits(quarantine: Quarantine, branch: string | null | undefined): Promise<boolean> {
+/** Whether a commit would be lost that is not part of the commit `landed`. */
+export async function losesCommits(
+  quarantine: Quarantine,
+  branch: string | null | undefined,
+  landed?: string,
+): Promise<boolean> {
   const { lost, kept } = await commitsOf(quarantine, branch)
+  if (landed !== undefined) kept.push(landed)
   if (lost.length === 0) return false
   const revisions = [...lost, ...kept.map(id => `^${id}`)].join('\n')
-  return (
-    (
-      await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], {
-        input: `${revisions}\n`,
-        timeoutMs: listTimeoutMs,
-      })
-    ).length > 0
-  )
+  const own = await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], {
+    input: `${revisions}\n`,
+    timeoutMs: listTimeoutMs,
+  })
+  if (own.length === 0) return false
+  // What was put elsewhere under another name, by a squash or a rebase, is there nevertheless.
+  const bases = (await quarantine.refs()).filter(ref => isBase(ref) && kept.includes(ref.id)).slice(0, maxBases)
+  for (const tip of lost) if (!(await hasLandedInAny(quarantine, tip, bases))) return true
+  return false
+}
+
+/** Branches that are no card's, and of which there are few. */
+const isBase = ({ name }: { name: string }): boolean =>
+  /^refs\/(?:heads|remotes)\//.test(name) && !/^refs\/(?:heads|remotes\/[^/]+)\/board\//.test(name)
+
+async function hasLandedInAny(
+  quarantine: Quarantine,
+  tip: string,
+  bases: ReadonlyArray<{ id: string }>,
+): Promise<boolean> {
+  for (const { id } of bases) if (id !== tip && (await hasLanded(quarantine, tip, id))) return true
+  return false
 }
 
 /**

@@ -1,9 +1,9 @@
 import { rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { git, gitOutput, nulSeparated, type GitOptions } from './git.ts'
-import { makeGitDir, readSettings } from './quarantine.ts'
-import type { Repository } from './repository.ts'
+import { gitOutput, type GitOptions } from './git.ts'
+import { makeGitDir, readConfiguration, settingsOf } from './quarantine.ts'
+import type { LinkedWorktree } from './shadow.ts'
 
 /** Runs git on the files and the index of a working tree. @throws GitFailed */
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
@@ -13,8 +13,9 @@ export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Pro
  * configuration (filters, hooks, monitors, LFS) do not run, because anyone who works there can write it. Filters of
  * the account's own configuration do, and find the repository's LFS objects.
  */
-export async function inCheckout<T>(place: Repository, work: (run: CheckoutRun) => Promise<T>): Promise<T> {
-  const settings = [...(await readSettings(place.topLevel)).settings, ...(await readPlace(place.topLevel))]
+export async function inCheckout<T>(place: LinkedWorktree, work: (run: CheckoutRun) => Promise<T>): Promise<T> {
+  const configuration = await readConfiguration(place.topLevel, '^((core|extensions)\\.|remote\\..*\\.url$)')
+  const settings = [...settingsOf(configuration), ...configuration.flatMap(ofPlace)]
   const gitDir = await makeGitDir(tmpdir(), place, settings, sparseList)
   try {
     await symlink(join(place.commonDir, 'lfs'), join(gitDir, 'lfs'))
@@ -42,17 +43,10 @@ export async function inCheckout<T>(place: Repository, work: (run: CheckoutRun) 
 const sparseList = 'info/sparse-checkout'
 
 /** The sparse-checkout settings, and the remote from which LFS fetches. */
-async function readPlace(topLevel: string): Promise<Array<[name: string, value: string]>> {
-  const { stdout } = await git(topLevel, [
-    'config',
-    '--null',
-    '--get-regexp',
-    '^(core\\.sparsecheckout(cone)?|remote\\..*\\.url)$',
-  ])
-  return nulSeparated(stdout)
-    .map((entry): [string, string] => [entry.slice(0, entry.indexOf('\n')), entry.slice(entry.indexOf('\n') + 1)])
-    .filter(([name, value]) => (name.startsWith('core.') ? /^(true|false)$/.test(value) : isPlainRemote(name, value)))
-}
+const ofPlace = ({ name, value }: { name: string; value: string }): Array<[name: string, value: string]> =>
+  (/^core\.sparsecheckout(cone)?$/.test(name) && /^(true|false)$/.test(value)) || isPlainRemote(name, value)
+    ? [[name, value]]
+    : []
 
 /** "=" would end the name there; other transports start programs. */
 const isPlainRemote = (name: string, url: string) => /^remote\.[\w.-]+\.url$/.test(name) && url.startsWith('https://')

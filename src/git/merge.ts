@@ -1,22 +1,17 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Problem, invalid } from '../contract/errors.ts'
 import { isTrackedChanged, kindOf } from './changes.ts'
 import { inCheckout } from './checkout.ts'
-import { requireNoFilters, requireNoOwnFilters } from './filters.ts'
+import { commit, requireSynced, treeOf, withCommitted, withWriting, writeTimeoutMs } from './commitWork.ts'
+import { requireNoOwnFilters } from './filters.ts'
 import { git, GitFailed, nulSeparated } from './git.ts'
-import { identityOf } from './identity.ts'
-import { takeIndex, type TakenIndex } from './indexLock.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
-import { syncBranch, syncWorktreesOn, type BranchSync } from './syncBranch.ts'
-import { snapshotOf } from './snapshot.ts'
+import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import { listWorktrees } from './worktrees.ts'
 
-const timeoutMs = 5 * 60_000
 const maxNamed = 50
-const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
 
 export interface MergeRequest {
   projectPath: string
@@ -33,6 +28,8 @@ export interface MergeRequest {
   base: string | null
   /** The message of the commits. */
   title: string
+  /** Only finds out whether it could be merged. */
+  isTrial: boolean
 }
 /** `merged` is false when the branch was up to date. `commit` is the branch's commit now. */
 export interface Merged {
@@ -55,74 +52,48 @@ export async function mergeWork(request: MergeRequest): Promise<Merged> {
     repository.branch ??
     (await currentBranch(request.projectPath)) ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
-  const { state, reason } = await syncAgents(request, repository, into)
-  if (state === 'refused')
-    throw new Problem('CONFLICT', `What the card's agent has committed cannot be taken over. ${reason}`)
+  const { worktreePath } = request
+  await syncWorktreesOn(repository.commonDir, into)
+  if (worktreePath !== null) await requireSynced(worktreePath)
   const merged = await withRepositoryLock(repository.commonDir, () =>
     mergeOnce(request, repository, into).catch(error => {
-      throw toProblem(error)
+      throw mergeProblem(error)
     }),
   )
-  await syncAgents(request, repository, into)
+  // Agents with Git folders of their own see what the merge has moved.
+  await syncWorktreesOn(repository.commonDir, into)
+  if (worktreePath !== null) await syncBranch(worktreePath)
   return merged
-}
-
-/** Agents that have Git folders of their own may have moved the branches, or are told that the merge has. */
-async function syncAgents(
-  { worktreePath }: MergeRequest,
-  { commonDir }: Repository,
-  into: string,
-): Promise<BranchSync> {
-  await syncWorktreesOn(commonDir, into)
-  return worktreePath === null ? { state: 'none' } : syncBranch(worktreePath)
 }
 
 async function mergeOnce(request: MergeRequest, repository: Repository, into: string): Promise<Merged> {
   const place = request.worktreePath === null ? undefined : await findRepository(request.worktreePath)
-  const quarantine = await openQuarantine((place ?? repository).topLevel, tmpdir(), place ?? repository)
-  const env = {
-    GIT_OBJECT_DIRECTORY: join(repository.commonDir, 'objects'),
-    ...(await identityOf(request.projectPath)),
-  }
-  const writing: Quarantine = {
-    ...quarantine,
-    run: (args, options) => quarantine.run(args, { timeoutMs, ...options, env: { ...env, ...options?.env } }),
-  }
-  let index: TakenIndex | undefined
-  try {
+  return withWriting(request.projectPath, repository, place ?? repository, async quarantine => {
     const target = (await refOf(quarantine, into)) ?? unknownBranch()
     if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
       throw new Problem('CONFLICT', 'The card works on that branch itself.')
-    if (place) index = await takeIndex(place, quarantine)
-    await quarantine.keepStaged()
-    const work = place
-      ? await commitWork(writing, request.title)
-      : ((await refOf(quarantine, request.branch)) ??
-        refuse('CONFLICT', 'The card has no branch that could be merged.'))
-    const result = await combine(writing, target, work, request)
-    if (result !== target) await advance(repository, into, target, result)
-    // The merge is done. If the worktree cannot move to its new commit, it stays as it was, and nothing is lost.
-    if (place && work !== quarantine.head) await index!.install(work).catch(() => {})
-    return { merged: result !== target, into, commit: result }
-  } finally {
-    await index?.release()
-    await quarantine.close()
-  }
+    const mergeInto = async (work: string): Promise<Merged> => {
+      const result = await combine(quarantine, target, work, request)
+      if (result !== target) await (request.isTrial ? tryToAdvance : advance)(repository, into, target, result)
+      return { merged: result !== target, into, commit: result }
+    }
+    if (place)
+      return withCommitted(quarantine, place, request.title, async (work, moveBranch) => {
+        const merged = await mergeInto(work)
+        if (request.isTrial) return merged
+        // The merge is done. If the worktree cannot move to its new commit, it stays as it was, and nothing is lost.
+        await moveBranch().catch(() => {})
+        return merged
+      })
+    return mergeInto(
+      (await refOf(quarantine, request.branch)) ?? refuse('CONFLICT', 'The card has no branch that could be merged.'),
+    )
+  })
 }
 
-const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> =>
+/** The commit of a local branch. */
+export const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> =>
   (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
-
-/** Commits a worktree's changes. @returns the commit, or HEAD without changes */
-async function commitWork(quarantine: Quarantine, title: string): Promise<string> {
-  const head = quarantine.head ?? refuse('CONFLICT', 'The worktree has no commit.')
-  if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
-    throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
-  const { tree, changed } = await snapshotOf(quarantine, everything)
-  if (tree === (await treeOf(quarantine, head))) return head
-  await requireNoFilters(quarantine, changed)
-  return commit(quarantine, tree, [head], title)
-}
 
 /** Merges the work into the target; the target itself when it is up to date. */
 async function combine(
@@ -152,13 +123,15 @@ async function squashParents(
   return (await isBefore(quarantine, target, base)) ? [base] : [target, base]
 }
 
-const isBefore = (quarantine: Quarantine, one: string, other: string): Promise<boolean> =>
+/** Whether a commit is the other or one before it. */
+export const isBefore = (quarantine: Quarantine, one: string, other: string): Promise<boolean> =>
   quarantine.run(['merge-base', '--is-ancestor', one, other]).then(
     () => true,
     () => false,
   )
 
-async function mergeTrees(quarantine: Quarantine, target: string, work: string): Promise<string> {
+/** The tree of both commits together. @throws Problem MERGE_CONFLICT */
+export async function mergeTrees(quarantine: Quarantine, target: string, work: string): Promise<string> {
   const output = await quarantine.run(
     ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work],
     { exitCodes: [0, 1] },
@@ -174,9 +147,9 @@ async function mergeTrees(quarantine: Quarantine, target: string, work: string):
 }
 
 /** Advances the branch to the new commit, and the files where it is checked out. */
-async function advance(repository: Repository, into: string, target: string, result: string): Promise<void> {
-  const checkedOut = (await listWorktrees(repository.topLevel)).find(({ branch }) => branch === into)
-  if (!checkedOut || (await kindOf(checkedOut.path)) === 'nothing') {
+export async function advance(repository: Repository, into: string, target: string, result: string): Promise<void> {
+  const checkedOut = await checkoutOf(repository, into)
+  if (checkedOut === undefined) {
     const { exitCode } = await git(repository.topLevel, [
       'update-ref',
       '-m',
@@ -188,10 +161,10 @@ async function advance(repository: Repository, into: string, target: string, res
     if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
     return
   }
-  await requireUnchanged(checkedOut.path, target, result)
-  const place = (await findRepository(checkedOut.path)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
+  await requireUnchanged(checkedOut, target, result)
+  const place = (await findRepository(checkedOut)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
   await inCheckout(place, async run => {
-    const step = (from: string, to: string) => run(['read-tree', '-m', '-u', from, to], { timeoutMs })
+    const step = (from: string, to: string) => run(['read-tree', '-m', '-u', from, to], { timeoutMs: writeTimeoutMs })
     await step(target, result).catch((error: unknown) => {
       throw couldNotFollow(error)
     })
@@ -207,6 +180,25 @@ async function advance(repository: Repository, into: string, target: string, res
     await step(result, target)
     throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
   })
+}
+
+/** Fails where `advance` would, and changes nothing. */
+async function tryToAdvance(repository: Repository, into: string, target: string, result: string): Promise<void> {
+  const checkedOut = await checkoutOf(repository, into)
+  if (checkedOut === undefined) return
+  await requireUnchanged(checkedOut, target, result)
+  const place = (await findRepository(checkedOut)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
+  await inCheckout(place, run =>
+    run(['read-tree', '-m', '-u', '-n', target, result], { timeoutMs: writeTimeoutMs }).catch((error: unknown) => {
+      throw couldNotFollow(error)
+    }),
+  )
+}
+
+/** The folder in which a branch is checked out. */
+async function checkoutOf(repository: Repository, branch: string): Promise<string | undefined> {
+  const found = (await listWorktrees(repository.topLevel)).find(each => each.branch === branch)
+  return found && (await kindOf(found.path)) !== 'nothing' ? found.path : undefined
 }
 
 function couldNotFollow(error: unknown): unknown {
@@ -234,23 +226,7 @@ async function requireUnchanged(topLevel: string, target: string, result: string
   }
 }
 
-const treeOf = async (quarantine: Quarantine, revision: string): Promise<string> =>
-  (await quarantine.run(['rev-parse', `${revision}^{tree}`])).toString().trim()
-
-async function commit(
-  quarantine: Quarantine,
-  tree: string,
-  parents: readonly string[],
-  message: string,
-): Promise<string> {
-  return (
-    await quarantine.run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], { input: `${message}\n` })
-  )
-    .toString()
-    .trim()
-}
-
-function toProblem(error: unknown): unknown {
+export function mergeProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error
   if (/usage: git merge-tree|unknown option/.test(error.message))
     return new Problem('CONFLICT', 'Merging needs Git 2.38 or later on the server.', { cause: error })

@@ -81,27 +81,39 @@ export async function openQuarantine(worktreePath: string, folder: string, known
 type Settings = Array<[name: string, value: string]>
 const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
 
-/** The repository's settings of comparisons, and the account's ignore list. Each is "scope NUL name LF value NUL". */
-export async function readSettings(topLevel: string): Promise<typeof noSettings> {
-  const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', '^(core|extensions)\\.'])
+/** A repository's configuration with the scope of each value. @param names what is wanted, as `git config --get-regexp` takes it */
+export async function readConfiguration(
+  topLevel: string,
+  names: string,
+): Promise<Array<{ scope: string; name: string; value: string }>> {
+  const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', names])
+  // Each is "scope NUL name LF value NUL".
   const parts = nulSeparated(stdout)
-  const all = parts.flatMap((entry, index) =>
+  return parts.flatMap((entry, index) =>
     index % 2 === 0
       ? []
       : [
           {
-            scope: parts[index - 1],
-            name: entry.slice(0, entry.indexOf('\n')).toLowerCase(),
+            scope: parts[index - 1]!,
+            name: entry.slice(0, entry.indexOf('\n')),
             value: entry.slice(entry.indexOf('\n') + 1),
           },
         ],
   )
-  const settings = all
-    .filter(({ name, value }) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
-    .map(({ name, value }): Settings[number] => [name, value])
+}
+
+/** What of a configuration holds for comparisons. */
+export const settingsOf = (configuration: Awaited<ReturnType<typeof readConfiguration>>): Settings =>
+  configuration
+    .map(({ name, value }): Settings[number] => [name.toLowerCase(), value])
+    .filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
+
+/** The repository's settings of comparisons, and the account's ignore list. */
+async function readSettings(topLevel: string): Promise<typeof noSettings> {
+  const all = await readConfiguration(topLevel, '^(core|extensions)\\.')
   return {
-    settings,
-    personal: all.some(({ scope, name }) => scope === 'global' && name === 'core.excludesfile')
+    settings: settingsOf(all),
+    personal: all.some(({ scope, name }) => scope === 'global' && name.toLowerCase() === 'core.excludesfile')
       ? await readPersonal(topLevel)
       : [],
   }
@@ -129,7 +141,7 @@ async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
 /** @param more another file of the worktree's Git folder to copy */
 export async function makeGitDir(
   folder: string,
-  repository: Repository | undefined,
+  repository: Pick<Repository, 'gitDir' | 'commonDir'> | undefined,
   settings: Settings,
   more?: string,
 ): Promise<string> {
@@ -146,7 +158,11 @@ export async function makeGitDir(
   }
 }
 
-async function fillGitDir(gitDir: string, repository: Repository | undefined, settings: Settings): Promise<void> {
+async function fillGitDir(
+  gitDir: string,
+  repository: Parameters<typeof makeGitDir>[1],
+  settings: Settings,
+): Promise<void> {
   const format = settings
     .filter(([name, value]) => name === 'extensions.objectformat' && /^sha(1|256)$/.test(value))
     .at(-1)?.[1]

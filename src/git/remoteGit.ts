@@ -3,6 +3,7 @@ import { createSemaphore } from '../async/semaphore.ts'
 import { tailOf } from '../process/output.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import { environment, GitFailed, withoutPrograms } from './git.ts'
+import { withCredential, type GitCredential } from './gitCredential.ts'
 
 const maxConcurrent = 4
 const termMs = 1000
@@ -13,6 +14,8 @@ const maxSaidBytes = 64 * 1024
 export interface RemoteReach {
   processTrees: ProcessTrees
   timeoutMs: number
+  /** For remotes at its address; others are reached by the account's own means. */
+  credential?: GitCredential
 }
 
 /** What a run of Git that reaches another machine came to. */
@@ -32,14 +35,15 @@ const withSlot = createSemaphore(maxConcurrent)
 export const remoteGit = (
   cwd: string,
   args: readonly string[],
-  { processTrees, timeoutMs, env }: RemoteReach & { env: Record<string, string> },
+  { processTrees, timeoutMs, credential, env }: RemoteReach & { env: Record<string, string> },
 ): Promise<RemoteResult> =>
   withSlot(async () => {
+    const given = withCredential(credential)
     const child = await processTrees
       .spawn({
-        command: ['git', '--no-pager', ...withoutPrograms, ...args],
+        command: ['git', '--no-pager', ...withoutPrograms, ...given.args, ...args],
         cwd,
-        env: environment({ ...unattended, ...env }),
+        env: environment({ ...unattended, ...given.env, ...env }),
         stdin: 'ignore',
         kind: 'fetch',
       })

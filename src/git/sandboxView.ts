@@ -227,10 +227,13 @@ async function furtherStores(objects: string): Promise<string[]> {
  */
 export async function dropShadows(commonDir: string, worktreePath: string): Promise<void> {
   const shadows = shadowsOf(commonDir)
-  for (const name of await readdir(shadows).catch(() => [])) {
+  const names = await readdir(shadows).catch(() => [])
+  const look = async (name: string) => {
     const [folder, gitDir] = [join(shadows, name), join(commonDir, 'worktrees', name)]
-    const state = await readState(folder)
-    const isListed = (await kindOf(gitDir)) === 'folder'
+    const [state, kind] = await Promise.all([readState(folder), kindOf(gitDir)])
+    return { folder, gitDir, state, isListed: kind === 'folder' }
+  }
+  for (const { folder, gitDir, state, isListed } of await Promise.all(names.map(look))) {
     if (state && isListed && state.worktree !== worktreePath) continue
     if (state && isListed) await bringOut({ topLevel: worktreePath, gitDir, commonDir }, folder, state)
     await removeFolder(folder)

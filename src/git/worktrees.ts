@@ -1,6 +1,6 @@
-import { realpath } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
 import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
@@ -8,7 +8,9 @@ import { findRepository, recordedPlace, requireGit, type Repository } from './re
 import { findShadow } from './shadow.ts'
 import { hasOwnCommits } from './shadowRefs.ts'
 import { syncBranch } from './syncBranch.ts'
+import { readPlain } from './untrustedFiles.ts'
 
+const maxRecordBytes = 8192
 const maxLevels = 16
 const maxListBytes = 64 * 1024 * 1024
 
@@ -26,6 +28,13 @@ export async function worktreeOf(repository: Repository, path: string): Promise<
   return (await recordedPlace(found)) === worktree ? found : undefined
 }
 
+/** The worktree at a path as `worktreeOf` finds it, with what an agent behind walls has committed taken over. */
+export async function syncedWorktree(repository: Repository, path: string | null): Promise<Repository | undefined> {
+  if (path === null || (await kindOf(path)) !== 'folder') return undefined
+  await syncBranch(path)
+  return worktreeOf(repository, path)
+}
+
 /** The worktrees in a repository's list, missing ones included, with their branches. */
 export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
   const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: maxListBytes })
@@ -40,20 +49,33 @@ export async function listWorktrees(path: string): Promise<Array<{ path: string;
     })
 }
 
+/** The folders of the worktrees in a repository's list, missing ones included, without a process; not that of the repository itself. */
+export async function listPlaces(commonDir: string): Promise<string[]> {
+  const folder = join(commonDir, 'worktrees')
+  const names = await readdir(folder).catch(() => [])
+  const places = await Promise.all(
+    names.map(async name => {
+      const record = await readPlain(join(folder, name, 'gitdir'), maxRecordBytes).catch(() => undefined)
+      return record === undefined ? [] : [dirname(resolve(folder, name, record.trimEnd()))]
+    }),
+  )
+  return places.flat()
+}
+
 /**
  * Whether a worktree can go without a loss: no uncommitted or untracked change, here or in a repository inside of it, and
- * no commit that only `branch` (the card's own) or no branch at all holds. A folder that is gone is clean; one that Git
+ * no commit that only `branch` (the card's own) or no branch at all holds, and that is not part of the commit `landed`. A folder that is gone is clean; one that Git
  * cannot judge (it hangs, it is broken) is not.
  * @throws Problem CONFLICT where this machine has no Git
  */
-export async function isClean(worktreePath: string, branch: string | null): Promise<boolean> {
+export async function isClean(worktreePath: string, branch: string | null, landed?: string): Promise<boolean> {
   const kind = await kindOf(worktreePath)
   if (kind !== 'folder') return kind === 'nothing'
   if ((await syncBranch(worktreePath)).state === 'refused') return false
   try {
     const shadow = await findShadow(worktreePath)
     if (shadow && (await hasOwnCommits(shadow))) return false
-    return await isCleanAt(worktreePath, branch, 0)
+    return await isCleanAt(worktreePath, branch, 0, landed)
   } catch (error) {
     requireGit(error)
     if (error instanceof GitFailed) return false
@@ -61,11 +83,16 @@ export async function isClean(worktreePath: string, branch: string | null): Prom
   }
 }
 
-async function isCleanAt(path: string, branch: string | null | undefined, level: number): Promise<boolean> {
+async function isCleanAt(
+  path: string,
+  branch: string | null | undefined,
+  level: number,
+  landed?: string,
+): Promise<boolean> {
   if (level > maxLevels) return false
   const quarantine = await openQuarantine(path, tmpdir())
   try {
-    if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch))) return false
+    if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch, landed))) return false
     for (const nested of (await survey(quarantine)).nested)
       if (!(await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1))) return false
     return true

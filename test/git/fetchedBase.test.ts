@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>

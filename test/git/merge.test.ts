@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { processMark } from '../../src/config/kernel.ts'
 import { merge } from '../../src/domain/changes.ts'
 import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
 
@@ -183,6 +184,19 @@ test('what cannot be merged is told', async () => {
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('in common') })
   rmSync(join(worktree, '.git'))
   await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
+})
+
+test('the lock of a server that was killed is taken over, and that of one that runs is not', async () => {
+  const lock = git(worktree, 'rev-parse', '--git-path', 'index.lock')
+  write(worktree, 'work', 'work\n')
+  writeFileSync(lock, `board ${process.ppid} ${processMark(process.ppid)}\n`)
+  await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('at work') })
+  // This process has the number, and began at another time.
+  writeFileSync(lock, `board ${process.pid} another-boot/1\n`)
+  await card.merge()
+  expect(existsSync(lock)).toBe(false)
+  expect(git(worktree, 'status', '--porcelain')).toBe('')
+  expect(git(project.path, 'show', 'HEAD:work')).toBe('work')
 })
 
 test('a worktree in a conflict of its own, or in which Git is at work, is not touched', async () => {

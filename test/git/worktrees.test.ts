@@ -14,7 +14,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/git/cardWorktrees.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
-import { listDeletedWithWorktree, listPurgeable, purgeCards } from '../../src/store/cards.ts'
+import { listPurgeable, purgeCards } from '../../src/store/cardLeftovers.ts'
+import { listDeletedWithWorktree } from '../../src/store/cards.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>

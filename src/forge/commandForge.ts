@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import * as v from 'valibot'
+import { commandEnvironment } from '../process/environment.ts'
+import { createTail, tailOf } from '../process/output.ts'
+import { exitCodeOf, LaunchFailed, type Child, type Exit, type ProcessTrees } from '../process/spawn.ts'
+import { answers, Failed, Unsupported } from './commandAnswers.ts'
+import { errorLines } from './errorLines.ts'
+import { ForgeFailed, type Forge } from './forge.ts'
+import { cleanLine } from './forgeFields.ts'
+import type { Schema } from './forgeHttp.ts'
+
+const timeLimitMs = 60_000
+const termMs = 2000
+const lastWordsMs = 1000
+const maxAnswerBytes = 4 * 1024 * 1024
+const maxWordsBytes = 4096
+const maxSaidLength = 300
+
+/** What a forge's command runs with. */
+export interface CommandForgeOptions {
+  command: string
+  projectId: number
+  /** The project's folder. */
+  path: string
+  processTrees: ProcessTrees
+  timeLimitMs?: number
+}
+
+/**
+ * Another forge, asked by a program of the project's: it reads one request and prints one answer, both JSON (docs/forges.md). It has no
+ * secret of the server's. What it does not support is empty where it is read, and fails with 'invalid' where it is done.
+ */
+export function createCommandForge(options: CommandForgeOptions): Forge {
+  const ask = <T>(action: string, schema: Schema<T>, request: object = {}) =>
+    askCommand(options, { action, ...request }, schema)
+  const need = async <T>(action: string, schema: Schema<T>, request: object = {}): Promise<T> => {
+    const answer = await ask(action, schema, request)
+    if (answer === unsupported) throw new ForgeFailed('invalid', `The forge's command does not support "${action}".`)
+    return answer
+  }
+  const read = async <T, Empty>(
+    action: string,
+    schema: Schema<T>,
+    empty: Empty,
+    request: object = {},
+  ): Promise<T | Empty> => {
+    const answer = await ask(action, schema, request)
+    return answer === unsupported ? empty : answer
+  }
+  const { Pull, TakenPull, Nothing, Comment, Issue } = answers
+  const taken = async (action: string, request: object) => {
+    const { notTaken, ...pull } = await need(action, TakenPull, request)
+    return { pull, notTaken }
+  }
+  return {
+    account: () => read('account', answers.Account, ''),
+    repository: () => need('repository', answers.Repository),
+    findPull: async branch => (await need('find', v.nullable(Pull), { branch })) ?? undefined,
+    createPull: request => taken('create', request),
+    readPull: number => need('read', Pull, { number }),
+    updatePull: (number, change) => taken('update', { number, ...change }),
+    closePull: number => need('close', Nothing, { number }),
+    mergePull: async (number, merge) => (await need('merge', answers.Merged, { number, ...merge })).commit,
+    listChecks: ({ number, headCommit }) => read('checks', answers.Checks, [], { number, headCommit }),
+    readCheckLog: async (check, maxBytes) => {
+      const log = await read('log', answers.Log, undefined, { check })
+      return log === undefined ? undefined : errorLines(log, maxBytes)
+    },
+    listReviews: number => read('reviews', answers.Reviews, [], { number }),
+    listPullComments: number => read('comments', answers.Comments, [], { number }),
+    commentOnPull: (number, body, to) => need('comment', Comment, { number, body, to }),
+    listIssues: query => read('issues', answers.Issues, [], query),
+    readIssue: number => need('issue', Issue, { number }),
+    closeIssue: number => need('closeIssue', Nothing, { number }),
+    reopenIssue: number => need('reopenIssue', Nothing, { number }),
+    listIssueComments: (number, since) => read('issueComments', answers.Comments, [], { number, since }),
+    commentOnIssue: (number, body) => need('commentIssue', Comment, { number, body }),
+    editIssueComment: (number, id, body) => need('editIssueComment', Nothing, { number, id, body }),
+    deleteIssueComment: (number, id) => need('deleteIssueComment', Nothing, { number, id }),
+  }
+}
+
+const unsupported = Symbol('unsupported')
+
+async function askCommand<T>(
+  options: CommandForgeOptions,
+  request: { action: string },
+  schema: Schema<T>,
+): Promise<T | typeof unsupported> {
+  const said = await run(options, JSON.stringify(request))
+  if (v.is(Unsupported, said)) return unsupported
+  const failed = v.safeParse(Failed, said)
+  if (failed.success) {
+    const { reason, message, retryAt } = failed.output.error
+    throw new ForgeFailed(reason, `The forge's command says: ${message}`, {
+      retryAt: reason === 'limited' ? (retryAt ?? Date.now() + 60_000) : undefined,
+    })
+  }
+  const { success, output, issues } = v.safeParse(schema, said)
+  if (success) return output
+  const at = v.getDotPath(issues[0]) ?? 'the answer'
+  throw odd(request.action, `${at.slice(0, 100)}: ${cleanLine(issues[0].message, 200)}`)
+}
+
+const odd = (action: string, why: string) =>
+  new ForgeFailed('odd', `The answer of the forge's command to "${action}" is not as documented: ${why}.`)
+
+/** Runs the command once. @returns its answer, parsed */
+async function run(options: CommandForgeOptions, request: string): Promise<unknown> {
+  const { command, path, projectId, processTrees } = options
+  // It speaks with the forge, not with the board.
+  const { BOARD_URL: _, ...env } = commandEnvironment({ url: '', projectId })
+  const child = await processTrees
+    .spawn({
+      command: ['sh', '-c', '--', command],
+      cwd: path,
+      env,
+      stdin: 'pipe',
+      kind: 'forge',
+    })
+    .catch((error: unknown) => {
+      if (error instanceof LaunchFailed)
+        throw new ForgeFailed('unreachable', `The forge's command could not be started: ${error.message}`)
+      throw error
+    })
+  const words = tailOf(child.stderr, maxWordsBytes)
+  const output = readAnswer(child)
+  child.stdin.end(`${request}\n`)
+  const exit = await exitOf(child, options.timeLimitMs ?? timeLimitMs)
+  await child.stop({ graceMs: 0, termMs })
+  const answer = await output()
+  const { action } = JSON.parse(request) as { action: string }
+  if (exit === 'late') throw new ForgeFailed('unreachable', `The forge's command did not answer "${action}" in time.`)
+  if (answer === undefined) throw odd(action, 'it is too long')
+  try {
+    return JSON.parse(answer) as unknown
+  } catch {
+    const code = exitCodeOf(exit)
+    if (code === 0) throw odd(action, 'it is not JSON')
+    const last = cleanLine(words.text().trimEnd().split('\n').at(-1) ?? '', maxSaidLength)
+    throw new ForgeFailed('unreachable', `The forge's command ended with code ${code}${last && `: ${last}`}`)
+  }
+}
+
+/** Reads what it prints, and of too much nothing. */
+function readAnswer({ stdout }: Child): () => Promise<string | undefined> {
+  const tail = createTail(maxAnswerBytes)
+  let size = 0
+  stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    tail.add(chunk)
+  })
+  const ended = new Promise<void>(resolve => stdout.once('close', resolve))
+  return async () => {
+    // A process that could not be ended may keep it open.
+    await Promise.race([ended, delay(lastWordsMs, undefined, { ref: false })])
+    stdout.destroy()
+    return size > maxAnswerBytes ? undefined : tail.text()
+  }
+}
+
+async function exitOf({ exited }: Child, limitMs: number): Promise<Exit | 'late'> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>(resolve => {
+    timer = setTimeout(resolve, limitMs, 'late')
+  })
+  return Promise.race([exited, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,182 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import * as v from 'valibot'
+import type { ForgeAddress } from './forge.ts'
+import { Branch, Count, Sha } from './forgeFields.ts'
+
+/** What a forge's webhook told of. Only what it is about counts: what is true now the forge is asked. */
+export interface ForgeDelivery {
+  /** `pull`: a request or the commits of a branch. `other`: nothing that the board follows. */
+  kind: 'pull' | 'checks' | 'review' | 'comment' | 'issue' | 'ping' | 'other'
+  /** The same however often it is delivered. */
+  id: string
+  /** owner/name; on GitLab with all groups. */
+  repository?: string
+  /** Of a pull request. */
+  number?: number
+  /** Of an issue. */
+  issue?: number
+  branch?: string
+  commit?: string
+}
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+type About = Omit<ForgeDelivery, 'id' | 'repository'>
+
+/** A part of a body that is not as described says nothing. */
+const known = <T>(schema: v.GenericSchema<unknown, T>) => v.optional(v.fallback(v.optional(schema), undefined))
+const part = <T extends v.ObjectEntries>(entries: T) =>
+  known(v.object(entries) as v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<T, undefined>>>)
+
+const Side = { ref: known(Branch), sha: known(Sha) }
+const Run = {
+  head_sha: known(Sha),
+  head_branch: known(Branch),
+  pull_requests: known(v.array(v.object({ number: Count }))),
+}
+const Numbered = { iid: known(Count), source_branch: known(Branch), last_commit: part({ id: known(Sha) }) }
+/** The fields of all three: each forge has some of them. */
+const Body = v.object({
+  object_kind: known(v.string()),
+  ref: known(v.string()),
+  sha: known(Sha),
+  after: known(Sha),
+  is_pull: known(v.boolean()),
+  action: known(v.string()),
+  repository: part({ full_name: known(v.string()) }),
+  project: part({ path_with_namespace: known(v.string()) }),
+  pull_request: part({ number: known(Count), head: part(Side) }),
+  issue: part({ number: known(Count), iid: known(Count), pull_request: known(v.nullable(v.unknown())) }),
+  check_run: part({ ...Run, check_suite: part(Run) }),
+  check_suite: part(Run),
+  workflow_run: part(Run),
+  workflow_job: part(Run),
+  branches: known(v.array(v.object({ name: Branch }))),
+  object_attributes: part({
+    ...Numbered,
+    noteable_type: known(v.string()),
+    action: known(v.string()),
+    ref: known(Branch),
+    sha: known(Sha),
+  }),
+  merge_request: part(Numbered),
+})
+type Body = v.InferOutput<typeof Body>
+
+/**
+ * Reads a delivery of a forge's webhook.
+ * @param body as it came
+ * @returns undefined if it was not signed with the secret
+ */
+export function readDelivery(
+  kind: ForgeAddress['kind'],
+  headers: Headers,
+  body: Buffer,
+  secret: string,
+): ForgeDelivery | undefined {
+  const header = (...names: string[]) =>
+    names.map(name => headers[name]).find(each => typeof each === 'string') as string | undefined
+  if (secret === '' || !isSigned(kind, header, body, secret)) return undefined
+  const named = {
+    github: ['x-github-delivery'],
+    gitlab: ['idempotency-key', 'x-gitlab-event-uuid'],
+    gitea: ['x-gitea-delivery', 'x-forgejo-delivery', 'x-gogs-delivery'],
+  }
+  const given = header(...named[kind])
+  const id =
+    given !== undefined && /^[\w.:-]{1,200}$/.test(given) ? given : createHash('sha256').update(body).digest('hex')
+  const said = parse(body, header('content-type'))
+  const repository = said?.repository?.full_name ?? said?.project?.path_with_namespace
+  const event = header(`x-${kind}-event`, 'x-forgejo-event') ?? ''
+  const about: About = !said ? { kind: 'other' } : kind === 'gitlab' ? ofGitLab(said) : ofGitHub(event, said)
+  return Object.fromEntries(
+    Object.entries({ id, repository, ...about }).filter(([, value]) => value !== undefined),
+  ) as unknown as ForgeDelivery
+}
+
+function isSigned(
+  kind: ForgeAddress['kind'],
+  header: (...names: string[]) => string | undefined,
+  body: Buffer,
+  secret: string,
+): boolean {
+  if (kind === 'gitlab') return isSame(digest(header('x-gitlab-token') ?? ''), digest(secret))
+  const given =
+    kind === 'github'
+      ? header('x-hub-signature-256')?.replace(/^sha256=/, '')
+      : header('x-gitea-signature', 'x-forgejo-signature')
+  if (given === undefined || !/^[0-9a-f]{64}$/i.test(given)) return false
+  return isSame(Buffer.from(given, 'hex'), createHmac('sha256', secret).update(body).digest())
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+/** Takes as long whether they differ early or late. */
+const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
+
+/** JSON, or a form with JSON in it, which GitHub sends where nobody chose. */
+function parse(body: Buffer, type: string | undefined): Body | undefined {
+  const text = body.toString('utf8')
+  try {
+    const json = type?.startsWith('application/x-www-form-urlencoded') ? new URLSearchParams(text).get('payload') : text
+    const { success, output } = v.safeParse(Body, JSON.parse(json ?? ''))
+    return success ? output : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Events of GitHub, and of Gitea and Forgejo, which have the same and some by other names. */
+function ofGitHub(event: string, said: Body): About {
+  const { pull_request: pull, issue } = said
+  const ofPull = { number: pull?.number, branch: pull?.head?.ref, commit: pull?.head?.sha }
+  if (event === 'ping') return { kind: 'ping' }
+  if (event === 'push') return ofPush(said)
+  if (event === 'status') return { kind: 'checks', commit: said.sha, branch: said.branches?.[0]?.name }
+  const run = said.check_run ?? said.check_suite ?? said.workflow_run ?? said.workflow_job
+  if (run) {
+    const branch = run.head_branch ?? said.check_run?.check_suite?.head_branch
+    return { kind: 'checks', commit: run.head_sha, branch, number: run.pull_requests?.[0]?.number }
+  }
+  if (event.startsWith('issue') && issue) {
+    const isPull = said.is_pull === true || (issue.pull_request !== undefined && issue.pull_request !== null)
+    const about = isPull ? { number: issue.number } : { issue: issue.number }
+    return { kind: event === 'issue_comment' ? 'comment' : isPull ? 'pull' : 'issue', ...about }
+  }
+  if (/^pull_request_review_(?:comment|thread)$|^pull_request_comment$/.test(event))
+    return { kind: 'comment', ...ofPull }
+  if (/^pull_request_(?:review|approved|rejected)/.test(event)) return { kind: 'review', ...ofPull }
+  return pull ? { kind: 'pull', ...ofPull } : { kind: 'other' }
+}
+
+function ofGitLab(said: Body): About {
+  const { object_attributes: it, merge_request: on } = said
+  const of = (request: typeof on) => ({
+    number: request?.iid,
+    branch: request?.source_branch,
+    commit: request?.last_commit?.id,
+  })
+  switch (said.object_kind) {
+    case 'merge_request':
+      return { kind: /approv/.test(it?.action ?? '') ? 'review' : 'pull', ...of(it) }
+    case 'note':
+      if (it?.noteable_type === 'MergeRequest') return { kind: 'comment', ...of(on) }
+      return it?.noteable_type === 'Issue' ? { kind: 'comment', issue: said.issue?.iid } : { kind: 'other' }
+    case 'issue':
+    case 'work_item':
+      return { kind: 'issue', issue: it?.iid }
+    case 'pipeline':
+      return { kind: 'checks', number: on?.iid, branch: it?.ref, commit: it?.sha }
+    case 'build':
+      return { kind: 'checks', branch: branchOf(said.ref), commit: said.sha }
+    case 'push':
+      return ofPush(said)
+    default:
+      return { kind: 'other' }
+  }
+}
+
+/** The zeros of a deleted branch are no commit. */
+const ofPush = ({ ref, after }: Body): About =>
+  ref?.startsWith('refs/tags/')
+    ? { kind: 'other' }
+    : { kind: 'pull', branch: branchOf(ref), commit: after && /^0+$/.test(after) ? undefined : after }
+
+const branchOf = (ref: string | undefined): string | undefined => ref?.replace(/^refs\/heads\//, '')

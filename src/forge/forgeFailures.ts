@@ -1,0 +1,88 @@
+import type { OutboundAnswer } from '../egress/request.ts'
+import { ForgeFailed, type ForgeFailure } from './forge.ts'
+import { cleanLine } from './forgeFields.ts'
+import type { ForgeAccess } from './forgeHttp.ts'
+
+const names = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea' } as const
+const reasons: Readonly<Record<number, ForgeFailure>> = {
+  400: 'invalid',
+  401: 'refused',
+  403: 'refused',
+  404: 'missing',
+  405: 'conflict',
+  406: 'conflict',
+  409: 'conflict',
+  410: 'missing',
+  412: 'conflict',
+  413: 'invalid',
+  422: 'invalid',
+  423: 'conflict',
+}
+const maxSaidLength = 300
+/** GitHub's documentation: without another word, wait at least a minute. */
+const usualWaitMs = 60_000
+const maxWaitMs = 24 * 60 * 60_000
+
+/** What an answer means if it is a failure. */
+export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: number): ForgeFailed | undefined {
+  const { status } = answer
+  if (status >= 200 && status < 400) return undefined
+  const name = names[access.kind]
+  const said = messageOf(answer.text).replaceAll(access.token || '\0', '***')
+  const retryAt = limitedUntil(answer, said, now)
+  if (retryAt !== undefined)
+    return new ForgeFailed('limited', `${name} takes no more requests before ${new Date(retryAt).toISOString()}.`, {
+      retryAt,
+    })
+  const reason = reasons[status] ?? (status >= 500 ? 'unreachable' : 'odd')
+  const words = cleanLine(said, maxSaidLength)
+  return new ForgeFailed(reason, `${name} answered with status ${status}${words === '' ? '' : `: ${words}`}`)
+}
+
+/** When it may be asked again, where it says that it was asked too much. */
+function limitedUntil({ status, headers }: OutboundAnswer, said: string, now: number): number | undefined {
+  if (status !== 429 && status !== 403) return undefined
+  const isUsedUp = (headers['x-ratelimit-remaining'] ?? headers['ratelimit-remaining']) === '0'
+  const after = headers['retry-after']
+  const isSecondary = /secondary rate limit|abuse detection/i.test(said)
+  if (status === 403 && after === undefined && !isUsedUp && !isSecondary) return undefined
+  const reset = Number(isUsedUp ? (headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']) : Number.NaN) * 1000
+  const at = after === undefined ? reset : /^\d+$/.test(after) ? now + Number(after) * 1000 : Date.parse(after)
+  return Math.min(Math.max(Number.isNaN(at) ? now + usualWaitMs : at, now + 1000), now + maxWaitMs)
+}
+
+/** What the forge says of its failure. */
+function messageOf(text: string): string {
+  try {
+    const said = JSON.parse(text) as unknown
+    return isRecord(said) ? wordsOf([said.message, said.error, said.error_description, said.errors]) : ''
+  } catch {
+    return ''
+  }
+}
+
+/** The texts in a value, of errors and their fields. */
+function wordsOf(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return value
+  if (depth > 3) return ''
+  if (Array.isArray(value)) return joined(value.slice(0, 10).map(each => wordsOf(each, depth + 1)))
+  if (!isRecord(value)) return ''
+  if (typeof value.message === 'string') return value.message
+  return joined(
+    Object.entries(value)
+      .slice(0, 10)
+      .map(([name, each]) => `${name}: ${wordsOf(each, depth + 1)}`),
+  )
+}
+
+const joined = (words: readonly string[]): string => words.filter(Boolean).join('; ')
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** There is a request already: a conflict that does not go away. @throws */
+export function asInvalid(error: unknown): never {
+  if (error instanceof ForgeFailed && error.reason === 'conflict')
+    throw new ForgeFailed('invalid', error.message, { cause: error })
+  throw error
+}

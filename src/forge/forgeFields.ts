@@ -1,0 +1,70 @@
+import * as v from 'valibot'
+
+/** Bounds of what a forge says, in characters. */
+const maxNameLength = 255
+const maxTitleLength = 500
+const maxTextLength = 65_536
+const maxUrlLength = 2048
+
+/** Controls but tabs and line breaks, and what changes the direction of text or hides in it. */
+const hidden = /[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\p{Cs}/gu
+
+/** Text of a forge in several lines: without control characters, and bounded. */
+export const cleanText = (text: string, maxLength = maxTextLength): string =>
+  cut(
+    text
+      .slice(0, 4 * maxLength)
+      .replaceAll('\r\n', '\n')
+      .replace(hidden, ''),
+    maxLength,
+  )
+
+/** The same in one line. */
+export const cleanLine = (text: string, maxLength = maxTitleLength): string =>
+  cut(
+    cleanText(text, 2 * maxLength)
+      .replace(/\s+/g, ' ')
+      .trim(),
+    maxLength,
+  )
+
+/** An address of a page, or null if it is none of http or https, or holds a password. */
+export function pageUrl(text: string | null | undefined): string | null {
+  if (!text || text.length > maxUrlLength || !URL.canParse(text)) return null
+  const { protocol, username, password, href } = new URL(text)
+  const isPage = (protocol === 'https:' || protocol === 'http:') && username === '' && password === ''
+  return isPage && href.length <= maxUrlLength ? href : null
+}
+
+/** Not within a character of two units. */
+const cut = (text: string, maxLength: number): string =>
+  text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
+
+/** The fields of answers. Each makes what a forge says fit to be stored and shown. */
+export const Title = v.pipe(
+  v.string(),
+  v.transform(text => cleanLine(text)),
+)
+export const Name = v.pipe(
+  v.string(),
+  v.transform(text => cleanLine(text, maxNameLength)),
+)
+export const Body = v.pipe(
+  v.nullish(v.string(), ''),
+  v.transform(text => cleanText(text ?? '')),
+)
+export const PageUrl = v.pipe(
+  v.nullish(v.string(), null),
+  v.transform(text => pageUrl(text)),
+)
+export const Moment = v.pipe(
+  v.string(),
+  v.check(text => !Number.isNaN(Date.parse(text)), 'must be a time'),
+  v.transform(text => new Date(text).toISOString()),
+)
+/** What of an answer is of no interest. */
+export const Anything = v.unknown()
+export const Sha = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/))
+export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+/** A branch, as it is: it is only compared and asked for. */
+export const Branch = v.pipe(v.string(), v.maxLength(1024))

@@ -1,0 +1,19 @@
+import type { Forge, ForgeAddress } from '../forge.ts'
+import { createForgeHttp, type ForgeOptions } from '../forgeHttp.ts'
+import { giteaChecks } from './checks.ts'
+import { giteaIssues } from './issues.ts'
+import { giteaPulls } from './pulls.ts'
+import { giteaReviews } from './reviews.ts'
+
+/** A repository on Gitea or Forgejo, by the REST API of version 1, which both have. */
+export function gitea(address: ForgeAddress, token: string, options: ForgeOptions): Forge {
+  const headers = { authorization: `token ${token}` }
+  const http = createForgeHttp({ kind: address.kind, apiUrl: address.apiUrl, headers, token }, options)
+  const repo = `/repos/${address.repository}`
+  return {
+    ...giteaPulls(http, address),
+    ...giteaChecks(http, repo, address.webUrl),
+    ...giteaReviews(http, repo),
+    ...giteaIssues(http, address),
+  }
+}

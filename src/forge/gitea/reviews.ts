@@ -1,0 +1,161 @@
+import * as v from 'valibot'
+import type { ReviewVerdict } from '../../contract/pullRequestRecords.ts'
+import type { Forge, ForgeComment, ForgeReview } from '../forge.ts'
+import { Body, Count, Moment, Name, PageUrl, Sha } from '../forgeFields.ts'
+import type { ForgeHttp } from '../forgeHttp.ts'
+import { byTime, newestVerdicts } from '../reviewOrder.ts'
+import { Author, Comment, pageSize } from './fields.ts'
+
+const Review = v.object({
+  id: Count,
+  user: Author,
+  body: Body,
+  state: v.string(),
+  html_url: PageUrl,
+  submitted_at: Moment,
+  commit_id: v.nullish(v.string(), ''),
+  dismissed: v.optional(v.boolean(), false),
+  official: v.optional(v.boolean(), false),
+  comments_count: v.optional(Count, 0),
+})
+const LineComment = v.object({
+  ...Comment.entries,
+  path: Name,
+  position: v.optional(Count, 0),
+  original_position: v.optional(Count, 0),
+  resolver: v.nullish(v.unknown()),
+})
+type LineComment = v.InferOutput<typeof LineComment>
+
+/** PENDING ones are not submitted yet, REQUEST_REVIEW asks for one. */
+const verdicts: Readonly<Record<string, ReviewVerdict>> = {
+  APPROVED: 'approved',
+  REQUEST_CHANGES: 'changes_requested',
+  COMMENT: 'commented',
+}
+const all = { limit: pageSize }
+
+type ReviewPart = Pick<
+  Forge,
+  'listReviews' | 'listPullComments' | 'commentOnPull' | 'listIssueComments' | 'commentOnIssue'
+>
+/** `isOfficial`: of somebody whose approval the protection of the branch counts. */
+type OfficialReview = ForgeReview & { isOfficial: boolean; comments: number }
+
+/** Reviews, and comments on pull requests and issues, on Gitea or Forgejo. */
+export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
+  const comments = async (number: number, since?: string) =>
+    (await http.list(`${repo}/issues/${number}/comments`, v.array(Comment), { ...all, since })).map(toComment)
+  const comment = async (number: number, body: string) =>
+    toComment(await http.send('POST', `${repo}/issues/${number}/comments`, { body }, Comment))
+  const lines = (number: number, review: string) =>
+    http.list(`${repo}/pulls/${number}/reviews/${review}/comments`, v.array(LineComment), all)
+  return {
+    listReviews: async number =>
+      (await readReviews(http, repo, number)).map(({ isOfficial: _, comments: __, ...review }) => review),
+    listPullComments: async number => {
+      const submitted = await allReviews(http, repo, number)
+      const found: ForgeComment[] = await comments(number)
+      for (const { id, author, body, state, submittedAt, comments: count } of submitted) {
+        if (count > 0) found.push(...(await lines(number, id)).map(line => lineToComment(id, line)))
+        if (state === 'commented' && body !== '')
+          found.push({
+            ...nowhere,
+            id: `review:${id}`,
+            author,
+            body,
+            reviewId: id,
+            createdAt: submittedAt,
+            updatedAt: submittedAt,
+          })
+      }
+      return inThreads(found.sort(byTime))
+    },
+    commentOnPull: async (number, body, to) => {
+      const [, review, id] = /^line:(\d+):(\d+)$/.exec(to ?? '') ?? []
+      const line = review === undefined ? undefined : (await lines(number, review)).find(each => `${each.id}` === id)
+      if (!line) return comment(number, body)
+      // A thread is what stands at one line.
+      const answer = { path: line.path, body, new_position: line.position || line.original_position }
+      const made = await http.send(
+        'POST',
+        `${repo}/pulls/${number}/reviews`,
+        { event: 'COMMENT', body: '', comments: [answer] },
+        Review,
+      )
+      const said = (await lines(number, `${made.id}`)).at(-1)
+      return said
+        ? { ...lineToComment(`${made.id}`, said), inReplyTo: to! }
+        : {
+            ...nowhere,
+            id: `review:${made.id}`,
+            author: made.user,
+            body,
+            createdAt: made.submitted_at,
+            updatedAt: made.submitted_at,
+          }
+    },
+    listIssueComments: comments,
+    commentOnIssue: comment,
+  }
+}
+
+/** Of each author the newest review that counts. */
+export const readReviews = async (http: ForgeHttp, repo: string, number: number): Promise<OfficialReview[]> =>
+  newestVerdicts(await allReviews(http, repo, number))
+
+async function allReviews(http: ForgeHttp, repo: string, number: number): Promise<OfficialReview[]> {
+  const reviews = await http.list(`${repo}/pulls/${number}/reviews`, v.array(Review), all)
+  return reviews.flatMap(review => {
+    const said = verdicts[review.state]
+    if (said === undefined) return []
+    // Of a public repository anybody may request changes.
+    const verdict = review.official ? said : 'commented'
+    return [
+      {
+        id: `${review.id}`,
+        author: review.user,
+        state: review.dismissed ? 'dismissed' : verdict,
+        body: review.body,
+        url: review.html_url,
+        submittedAt: review.submitted_at,
+        commit: v.is(Sha, review.commit_id) ? review.commit_id : null,
+        isOfficial: review.official,
+        comments: review.comments_count,
+      },
+    ]
+  })
+}
+
+/** What stands at one line is a thread, in which all answer the first. */
+function inThreads(comments: readonly ForgeComment[]): ForgeComment[] {
+  const first = new Map<string, string>()
+  return comments.map(comment => {
+    if (comment.path === null) return comment
+    const place = `${comment.path}\0${comment.line}`
+    const root = first.get(place)
+    if (root === undefined) first.set(place, comment.id)
+    return { ...comment, inReplyTo: root ?? null }
+  })
+}
+
+const nowhere = { path: null, line: null, reviewId: null, inReplyTo: null, resolved: false } as const
+
+const toComment = ({ id, user, body, created_at, updated_at }: Comment): ForgeComment => ({
+  ...nowhere,
+  id: `comment:${id}`,
+  author: user,
+  body,
+  createdAt: created_at,
+  updatedAt: updated_at,
+})
+
+/** Its id names its review, too: it is found there only. */
+const lineToComment = (review: string, line: LineComment): ForgeComment => ({
+  ...toComment(line),
+  id: `line:${review}:${line.id}`,
+  path: line.path,
+  line: line.position || line.original_position || null,
+  reviewId: review,
+  resolved: line.resolver !== undefined && line.resolver !== null,
+})

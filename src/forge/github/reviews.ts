@@ -1,0 +1,168 @@
+import * as v from 'valibot'
+import type { ReviewVerdict } from '../../contract/pullRequestRecords.ts'
+import { ForgeFailed, type Forge, type ForgeComment } from '../forge.ts'
+import { Body, Count, Moment, Name, PageUrl, Sha } from '../forgeFields.ts'
+import type { ForgeHttp } from '../forgeHttp.ts'
+import { byTime, newestVerdicts } from '../reviewOrder.ts'
+import { graphUrl } from './pulls.ts'
+
+/** Null once the account is deleted. */
+export const Author = v.pipe(
+  v.nullish(v.object({ login: Name }), null),
+  v.transform(user => user?.login ?? 'ghost'),
+)
+const Review = v.object({
+  id: Count,
+  user: Author,
+  body: Body,
+  state: v.string(),
+  html_url: PageUrl,
+  author_association: v.string(),
+  submitted_at: v.optional(Moment),
+  commit_id: v.nullish(Sha),
+})
+const LineComment = v.object({
+  id: Count,
+  user: Author,
+  body: Body,
+  path: Name,
+  line: v.nullish(Count),
+  original_line: v.nullish(Count),
+  pull_request_review_id: v.nullish(Count),
+  in_reply_to_id: v.optional(Count),
+  created_at: Moment,
+  updated_at: Moment,
+})
+const Comment = v.object({ id: Count, user: Author, body: Body, created_at: Moment, updated_at: Moment })
+const Threads = v.object({
+  data: v.object({
+    repository: v.object({
+      pullRequest: v.object({
+        reviewThreads: v.object({
+          nodes: v.array(
+            v.object({
+              isResolved: v.boolean(),
+              comments: v.object({ nodes: v.array(v.object({ databaseId: v.nullish(Count) })) }),
+            }),
+          ),
+        }),
+      }),
+    }),
+  }),
+})
+
+/** Whose verdicts count. Of a public repository anybody may request changes. */
+const trusted: ReadonlySet<string> = new Set(['OWNER', 'MEMBER', 'COLLABORATOR'])
+/** PENDING ones are not submitted yet. */
+const verdicts: Readonly<Record<string, ReviewVerdict>> = {
+  APPROVED: 'approved',
+  CHANGES_REQUESTED: 'changes_requested',
+  COMMENTED: 'commented',
+  DISMISSED: 'dismissed',
+}
+const threadsQuery = `query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) {
+  pullRequest(number: $number) { reviewThreads(last: 100) { nodes { isResolved comments(first: 1) { nodes { databaseId } } } } } } }`
+
+type ReviewPart = Pick<
+  Forge,
+  'listReviews' | 'listPullComments' | 'commentOnPull' | 'listIssueComments' | 'commentOnIssue'
+>
+
+/** Reviews, and comments on pull requests and issues. */
+export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string): ReviewPart {
+  const all = { per_page: 100 }
+  const reviews = async (number: number) =>
+    (await http.list(`${repo}/pulls/${number}/reviews`, v.array(Review), all)).flatMap(
+      ({ id, user, body, state, html_url, author_association, submitted_at, commit_id }) => {
+        const said = verdicts[state]
+        const verdict = said && !trusted.has(author_association) ? 'commented' : said
+        if (verdict === undefined || submitted_at === undefined) return []
+        const place = { submittedAt: submitted_at, commit: commit_id ?? null, url: html_url }
+        return [{ id: `${id}`, state: verdict, author: user, body, ...place }]
+      },
+    )
+  const comments = async (number: number, since?: string) =>
+    (await http.list(`${repo}/issues/${number}/comments`, v.array(Comment), { ...all, since })).map(toComment)
+  const comment = async (number: number, body: string) =>
+    toComment(await http.send('POST', `${repo}/issues/${number}/comments`, { body }, Comment))
+  return {
+    listReviews: async number => newestVerdicts(await reviews(number)),
+    listPullComments: async number => {
+      const [lines, general, submitted] = await Promise.all([
+        http.list(`${repo}/pulls/${number}/comments`, v.array(LineComment), all),
+        comments(number),
+        reviews(number),
+      ])
+      const resolved = lines.length > 0 ? await resolvedThreads(http, repo, apiUrl, number) : new Set<number>()
+      const remarks = submitted.filter(({ state, body }) => state === 'commented' && body !== '')
+      return [
+        ...lines.map(line => lineToComment(line, resolved)),
+        ...general,
+        ...remarks.map(({ id, author, body, submittedAt }) => ({
+          ...nowhere,
+          id: `review:${id}`,
+          author,
+          body,
+          reviewId: id,
+          createdAt: submittedAt,
+          updatedAt: submittedAt,
+        })),
+      ].sort(byTime)
+    },
+    commentOnPull: async (number, body, to) => {
+      // Only a thread's first comment takes answers.
+      const root = /^line:(\d+):\d+$/.exec(to ?? '')?.[1]
+      if (root === undefined) return comment(number, body)
+      const path = `${repo}/pulls/${number}/comments/${root}/replies`
+      return lineToComment(await http.send('POST', path, { body }, LineComment), new Set())
+    },
+    listIssueComments: comments,
+    commentOnIssue: comment,
+  }
+}
+
+const nowhere = { path: null, line: null, reviewId: null, inReplyTo: null, resolved: false } as const
+
+const toComment = ({ id, user, body, created_at, updated_at }: v.InferOutput<typeof Comment>): ForgeComment => ({
+  ...nowhere,
+  id: `comment:${id}`,
+  author: user,
+  body,
+  createdAt: created_at,
+  updatedAt: updated_at,
+})
+
+/** Its id names its thread, too: answers go there. */
+function lineToComment(line: v.InferOutput<typeof LineComment>, resolved: ReadonlySet<number>): ForgeComment {
+  const root = line.in_reply_to_id ?? line.id
+  return {
+    id: `line:${root}:${line.id}`,
+    author: line.user,
+    body: line.body,
+    path: line.path,
+    line: line.line ?? line.original_line ?? null,
+    reviewId: typeof line.pull_request_review_id !== 'number' ? null : `${line.pull_request_review_id}`,
+    inReplyTo: line.in_reply_to_id === undefined ? null : `line:${root}:${root}`,
+    resolved: resolved.has(root),
+    createdAt: line.created_at,
+    updatedAt: line.updated_at,
+  }
+}
+
+/** The first comments of threads that were resolved, which the REST API does not tell; none where the token may not ask. */
+async function resolvedThreads(http: ForgeHttp, repo: string, apiUrl: string, number: number): Promise<Set<number>> {
+  const [owner, name] = repo.split('/').slice(2)
+  try {
+    const { data } = await http.send(
+      'POST',
+      graphUrl(apiUrl),
+      { query: threadsQuery, variables: { owner, name, number } },
+      Threads,
+    )
+    const threads = data.repository.pullRequest.reviewThreads.nodes.filter(({ isResolved }) => isResolved)
+    return new Set(threads.flatMap(({ comments }) => comments.nodes.map(({ databaseId }) => databaseId ?? 0)))
+  } catch (error) {
+    if (error instanceof ForgeFailed && ['refused', 'missing', 'odd'].includes(error.reason)) return new Set()
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+import * as v from 'valibot'
+import { MergeMethod } from '../contract/forge.ts'
+import { ForgeFailed, type PullChange } from './forge.ts'
+import { Anything, Name } from './forgeFields.ts'
+import type { ForgeHttp } from './forgeHttp.ts'
+
+/** What GitHub's API has in common with that of Gitea, which follows it. */
+const Person = v.object({ login: Name })
+/** The people who are asked to review a request. */
+export const RequestedReviewers = v.pipe(
+  v.nullish(v.array(Person), []),
+  v.transform(people => (people ?? []).map(({ login }) => login)),
+)
+
+export const readLogin = async (http: ForgeHttp): Promise<string> => (await http.get('/user', Person)).login
+
+/** The ways to merge that a repository does not exclude. */
+export const allowedMethods = (allows: Readonly<Record<MergeMethod, boolean | undefined>>): MergeMethod[] =>
+  MergeMethod.options.filter(method => allows[method] !== false)
+
+/** Names of people and repositories differ by more than the case of their letters. */
+export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
+
+/**
+ * Asks people to review a request, and others no more.
+ * @param present who is asked already
+ * @returns why some were not taken
+ */
+export async function changeReviewers(
+  http: ForgeHttp,
+  pullPath: string,
+  present: readonly string[],
+  { addReviewers: wanted = [], removeReviewers: unwanted = [] }: PullChange,
+): Promise<string[]> {
+  const change = async (method: 'POST' | 'DELETE', reviewers: readonly string[]) =>
+    reviewers.length === 0
+      ? []
+      : whyNotTaken(http.send(method, `${pullPath}/requested_reviewers`, { reviewers }, Anything))
+  const added = wanted.filter(name => !present.some(each => isSame(each, name)))
+  const removed = present.filter(name => unwanted.some(each => isSame(each, name)))
+  return [...(await change('POST', added)), ...(await change('DELETE', removed))]
+}
+
+/** Why a forge did not take what a request can do without. @throws what went wrong beside that */
+export async function whyNotTaken(change: Promise<unknown>): Promise<string[]> {
+  try {
+    await change
+    return []
+  } catch (error) {
+    if (error instanceof ForgeFailed) return [error.message]
+    throw error
+  }
+}

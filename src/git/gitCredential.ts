@@ -1,0 +1,22 @@
+/** A user name and a secret for Git over HTTP below one address. */
+export interface GitCredential {
+  url: string
+  username: string
+  password: string
+}
+
+const helper = `!f() { test "$1" = get || return 0; echo "username=$BOARD_GIT_USERNAME"; echo "password=$BOARD_GIT_PASSWORD"; }; f`
+
+/**
+ * How one run of Git is given a credential: in its environment, and by a helper that Git asks for this server alone, after a redirect
+ * too. The account's helpers are left out for it, since they would keep what worked, in clear.
+ */
+export const withCredential = (
+  credential: GitCredential | undefined,
+): { args: readonly string[]; env: Record<string, string> } =>
+  credential === undefined
+    ? { args: [], env: {} }
+    : {
+        args: ['', helper].flatMap(each => ['-c', `credential.${new URL(credential.url).origin}.helper=${each}`]),
+        env: { BOARD_GIT_USERNAME: credential.username, BOARD_GIT_PASSWORD: credential.password },
+      }

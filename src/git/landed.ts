@@ -1,0 +1,98 @@
+import { GitFailed } from './git.ts'
+import type { Quarantine } from './quarantine.ts'
+
+const timeoutMs = 60_000
+const maxBytes = 64 * 1024 * 1024
+/** So many of the newest commits of a base are compared. */
+const maxCompared = 1000
+/** One commit that has all changes has changed each of these. */
+const maxPaths = 20
+
+/** What no setting and no attribute changes, nor runs a program. */
+const plain = ['--no-ext-diff', '--no-textconv', '--no-renames', '--no-color', '--full-index', '--binary']
+
+/**
+ * Whether the changes of a commit since it left another one's line are there by now: each of its commits by what it changes, or all of them
+ * in one commit, as a squash makes it. What is too large to be compared is not.
+ */
+export async function hasLanded(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
+  try {
+    return (
+      (await isPart(quarantine, tip, base)) ||
+      (await isMergedIn(quarantine, tip, base)) ||
+      (await isPicked(quarantine, tip, base)) ||
+      (await isSquashed(quarantine, tip, base))
+    )
+  } catch (error) {
+    if (error instanceof GitFailed && ['output', 'timeout', 'failed'].includes(error.reason)) return false
+    throw error
+  }
+}
+
+const isPart = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
+  (await textOf(quarantine, ['rev-list', '--max-count=1', `${base}..${tip}`])) === ''
+
+/** The base was brought into it, and nothing of its own was left then. */
+const isMergedIn = async (quarantine: Quarantine, tip: string, base: string): Promise<boolean> =>
+  (await textOf(quarantine, ['rev-list', '--merges', '--max-count=1', `${base}..${tip}`])) !== '' &&
+  (await textOf(quarantine, ['diff-tree', '-r', '--name-only', tip, base])) === ''
+
+async function isPicked(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
+  const args = ['rev-list', '--max-count=1', '--right-only', '--cherry-pick', `${base}...${tip}`]
+  return (await quarantine.run(args, { timeoutMs })).length === 0
+}
+
+async function isSquashed(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
+  const fork = (await textOf(quarantine, ['merge-base', base, tip])).trim()
+  const paths = (await textOf(quarantine, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', fork, tip]))
+    .split('\0')
+    .slice(0, -1)
+  if (paths.length === 0) return false
+  const [whole] = await patchIds(quarantine, ['diff-tree', '-r', '-p', ...plain, fork, tip])
+  if (whole === undefined) return false
+  const since = [
+    'log',
+    '-p',
+    '--full-diff',
+    '--no-merges',
+    '--format=commit %H',
+    `--max-count=${maxCompared}`,
+    ...plain,
+  ]
+  const limit = ['--', ...paths.slice(0, maxPaths).map(path => `:(literal)${path}`)]
+  for (const { id, commit } of await patchIds(quarantine, [...since, `${fork}..${base}`, ...limit]))
+    if (id === whole.id && (await isSameThere(quarantine, { tip, commit, paths }))) return true
+  return false
+}
+
+/** A patch id leaves out some of what makes up files that are no text: their names tell. */
+async function isSameThere(
+  quarantine: Quarantine,
+  { tip, commit, paths }: { tip: string; commit: string; paths: readonly string[] },
+): Promise<boolean> {
+  const stats = await textOf(quarantine, ['diff-tree', '-r', '-z', '--numstat', '--no-renames', `${commit}^`, commit])
+  const binary = stats
+    .split('\0')
+    .filter(line => line.startsWith('-\t-\t'))
+    .map(line => line.slice('-\t-\t'.length))
+  if (binary.some(path => !paths.includes(path))) return false
+  if (binary.length === 0) return true
+  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', tip, commit, '--']
+  return (await textOf(quarantine, [...args, ...binary.map(path => `:(literal)${path}`)])) === ''
+}
+
+/** The patch ids of what a command prints, each with its commit. */
+async function patchIds(
+  quarantine: Quarantine,
+  args: readonly string[],
+): Promise<Array<{ id: string; commit: string }>> {
+  const input = await quarantine.run(args, { timeoutMs, maxBytes })
+  if (input.length === 0) return []
+  return (await textOf(quarantine, ['patch-id', '--stable'], input))
+    .split('\n')
+    .slice(0, -1)
+    .map(line => ({ id: line.split(' ')[0]!, commit: line.split(' ')[1]! }))
+}
+
+const textOf = async (quarantine: Quarantine, args: readonly string[], input?: Buffer): Promise<string> =>
+  (await quarantine.run(args, { timeoutMs, maxBytes, ...(input && { input }) })).toString()

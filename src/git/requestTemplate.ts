@@ -1,0 +1,56 @@
+import { gitOutput, nulSeparated } from './git.ts'
+
+const maxTemplateBytes = 64 * 1024
+
+/** Where each forge documents that a repository keeps the text with which requests begin, best first, in lower case. */
+const places = {
+  github: [
+    '.github/pull_request_template.md',
+    '.github/pull_request_template.txt',
+    'pull_request_template.md',
+    'pull_request_template.txt',
+    'docs/pull_request_template.md',
+    'docs/pull_request_template.txt',
+  ],
+  gitlab: ['.gitlab/merge_request_templates/default.md'],
+  gitea: [
+    'pull_request_template.md',
+    '.gitea/pull_request_template.md',
+    '.forgejo/pull_request_template.md',
+    '.github/pull_request_template.md',
+  ],
+} as const
+const folders = ['.github/', '.gitlab/merge_request_templates/', '.gitea/', '.forgejo/', 'docs/']
+
+/**
+ * The text with which a repository wants requests to begin, as committed; empty where there is none. Links are not followed, and nothing
+ * of it is more than text.
+ * @throws GitFailed
+ */
+export async function readRequestTemplate(
+  path: string,
+  commit: string,
+  kind: keyof typeof places | undefined,
+): Promise<string> {
+  const listed = await Promise.all(
+    [[], folders].map(within => gitOutput(path, ['ls-tree', '-z', '-l', '--full-tree', commit, '--', ...within])),
+  )
+  const files = new Map(
+    listed.flatMap(nulSeparated).flatMap(entry => {
+      const [, id, size, name] = /^100(?:644|755) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(entry) ?? []
+      return name === undefined || Number(size) > maxTemplateBytes ? [] : [[name.toLowerCase(), id!]]
+    }),
+  )
+  const found = (kind ? places[kind] : Object.values(places).flat()).find(place => files.has(place))
+  if (found === undefined) return ''
+  const content = await gitOutput(path, ['cat-file', 'blob', files.get(found)!])
+  return plain(content.toString())
+}
+
+/** Without what would change how it is shown elsewhere than on the forge: control characters, and those that turn the direction. */
+const plain = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069\ufeff]/gu, '')
+    .trim()

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import * as comments from '../domain/comments.ts'
+import type { ForgeComment } from '../forge/forge.ts'
+import {
+  insertIssueComment,
+  listIssueComments,
+  updateIssueComment,
+  type CardIssueRow,
+  type IssueCommentRow,
+} from '../store/cardIssues.ts'
+import type { CardRow } from '../store/cards.ts'
+import { listAllComments, type CommentRow } from '../store/comments.ts'
+import type { Transaction } from '../store/database.ts'
+import { authorName, digestOf, receivedBody, sentBody, tokenIn } from './texts.ts'
+import type { Tied } from './tied.ts'
+
+/** What the forge is to be told about a comment. `id`: the row of the comment on both sides. */
+export type CommentAction =
+  | { kind: 'comment'; id: number; body: string }
+  | { kind: 'editComment'; id: number; forgeId: string; body: string; digest: string }
+  | { kind: 'deleteComment'; id: number; forgeId: string }
+
+/** The comments of an issue as they are now. */
+export interface Listed {
+  comments: readonly ForgeComment[]
+  /** The board's account on the forge, where it matters. */
+  account: string | undefined
+}
+
+/** Of more comments the forge may not have told all: none is known to be gone. */
+const maxWhole = 1000
+
+/** A mark that nobody can know before it is read. */
+export const newToken = (): string => randomBytes(16).toString('hex')
+
+/** Whether the board wrote it. A mark that somebody copied proves nothing. */
+export const isOwn = ({ body, author }: ForgeComment, token: string | null, account: string | undefined): boolean =>
+  token !== null && author === account && tokenIn(body) === token
+
+/**
+ * Brings comments of the forge to a card, and records what is to go the other way before it goes. Each is changed and deleted where it was
+ * written, and its copy follows; what is done to a copy stays there.
+ */
+export async function exchangeComments(
+  tx: Transaction,
+  tied: Tied,
+  { issue, card, listed }: { issue: CardIssueRow; card: CardRow; listed: Listed },
+): Promise<CommentAction[]> {
+  await receive(tx, tied, { issue, card, listed })
+  return send(tx, issue, card)
+}
+
+interface Exchange {
+  issue: CardIssueRow
+  card: CardRow
+  listed: Listed
+}
+
+async function receive(tx: Transaction, tied: Tied, { issue, card, listed }: Exchange): Promise<void> {
+  const known = await listIssueComments(tx, issue.id)
+  const byForgeId = new Map(known.map(row => [row.forgeId, row]))
+  for (const comment of listed.comments) {
+    const row = byForgeId.get(comment.id)
+    const sent = row
+      ? undefined
+      : known.find(each => each.forgeId === null && isOwn(comment, each.token, listed.account))
+    if (sent) updateIssueComment(tx, sent.id, { forgeId: comment.id })
+    else if (row) await follow(tx, tied, card, row, comment)
+    else await receiveNew(tx, tied, { issue, card, listed }, comment)
+  }
+  const present = new Set(listed.comments.map(({ id }) => id))
+  if (listed.comments.length >= maxWhole) return
+  for (const row of known)
+    if (row.forgeId !== null && row.gone === 0 && !present.has(row.forgeId)) {
+      updateIssueComment(tx, row.id, { gone: true })
+      if (row.writtenAt === 'board' || row.commentId === null) continue
+      await comments.removeForeign(tx, card, row.commentId)
+      tied.tally.received++
+    }
+}
+
+async function receiveNew(
+  tx: Transaction,
+  tied: Tied,
+  { issue, card, listed }: Exchange,
+  comment: ForgeComment,
+): Promise<void> {
+  const row = { issueId: issue.id, forgeId: comment.id, writtenAt: 'forge', digest: digestOf(comment.body) } as const
+  if (isOwn(comment, issue.token, listed.account))
+    return void (await insertIssueComment(tx, { ...row, writtenAt: 'board' }))
+  const body = receivedBody(comment)
+  if (issue.passesComments === 1 || body === undefined) return void (await insertIssueComment(tx, row))
+  const { createdAt, author } = comment
+  const commentId = await comments.addForeign(tx, card, { authorName: authorName(author, tied.name), body, createdAt })
+  if (commentId === undefined) return
+  await insertIssueComment(tx, { ...row, commentId })
+  tied.tally.received++
+}
+
+async function follow(
+  tx: Transaction,
+  tied: Tied,
+  card: CardRow,
+  row: IssueCommentRow,
+  comment: ForgeComment,
+): Promise<void> {
+  const digest = digestOf(comment.body)
+  if (row.writtenAt === 'board' || row.digest === digest) return
+  updateIssueComment(tx, row.id, { digest })
+  const body = receivedBody(comment)
+  if (row.commentId === null || body === undefined) return
+  await comments.editForeign(tx, card, row.commentId, body)
+  tied.tally.received++
+}
+
+async function send(tx: Transaction, issue: CardIssueRow, card: CardRow): Promise<CommentAction[]> {
+  const known = await listIssueComments(tx, issue.id)
+  const written = await listAllComments(tx, card.id)
+  const rows = new Map(known.map(row => [row.commentId, row]))
+  const actions: CommentAction[] = []
+  for (const comment of written) {
+    const row = rows.get(comment.id)
+    if (row) actions.push(...changedOn(tx, row, comment))
+    else if (isToBeSent(issue, comment)) actions.push(await intend(tx, issue, comment))
+  }
+  const present = new Set(written.map(({ id }) => id))
+  for (const row of known) {
+    if (row.writtenAt !== 'board' || row.commentId === null || row.gone === 1 || present.has(row.commentId)) continue
+    // What was never sent and is deleted is sent no more.
+    if (row.forgeId === null) updateIssueComment(tx, row.id, { gone: true })
+    else actions.push({ kind: 'deleteComment', id: row.id, forgeId: row.forgeId })
+  }
+  return actions
+}
+
+const isToBeSent = ({ commentsFrom }: CardIssueRow, { authorKind, createdAt }: CommentRow): boolean =>
+  commentsFrom !== null && authorKind !== 'imported' && createdAt >= commentsFrom
+
+/** Records what is sent before it is: a server that is killed in between finds it by its mark. */
+async function intend(tx: Transaction, issue: CardIssueRow, comment: CommentRow): Promise<CommentAction> {
+  const token = newToken()
+  const id = await insertIssueComment(tx, {
+    issueId: issue.id,
+    commentId: comment.id,
+    writtenAt: 'board',
+    digest: digestOf(comment.body),
+    token,
+  })
+  return { kind: 'comment', id, body: sentBody(comment, token) }
+}
+
+function changedOn(tx: Transaction, row: IssueCommentRow, comment: CommentRow): CommentAction[] {
+  if (row.writtenAt === 'forge' || row.gone === 1) return []
+  const digest = digestOf(comment.body)
+  const body = sentBody(comment, row.token!)
+  if (row.forgeId !== null)
+    return row.digest === digest ? [] : [{ kind: 'editComment', id: row.id, forgeId: row.forgeId, body, digest }]
+  updateIssueComment(tx, row.id, { digest })
+  return [{ kind: 'comment', id: row.id, body }]
+}

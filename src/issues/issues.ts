@@ -1,0 +1,98 @@
+import { createKeyedQueue } from '../async/serialQueue.ts'
+import { createSemaphore } from '../async/semaphore.ts'
+import { logFailure, type Log } from '../config/log.ts'
+import { Problem } from '../contract/errors.ts'
+import type { Outbox } from '../events/outbox.ts'
+import { ForgeFailed } from '../forge/forge.ts'
+import { asProblem } from '../identity/openForge.ts'
+import { withinStop } from '../process/reconciler.ts'
+import { createTimer } from '../schedules/timer.ts'
+import { hastenIssue, listDueSyncs, readNextSyncTime, readSyncState, writeSyncState } from '../store/cardIssues.ts'
+import type { Tally, Parts } from './tied.ts'
+import { visit, type Visited } from './visit.ts'
+
+/** How many projects are visited at once. */
+const maxVisits = 8
+
+/** Keeps cards and the issues of forges together: by time, after changes of cards, and when a forge tells of a change. */
+export interface Issues {
+  start(log: Log): void
+  /** Looks at what is due now. */
+  wake(): void
+  stop(): Promise<void>
+  /** Looks at a project's issues now. @throws Problem FORGE_NOT_CONFIGURED, FORGE_REFUSED, FORGE_UNAVAILABLE */
+  syncNow(projectId: number): Promise<Tally>
+  /** The forge tells that an issue has changed, or that some have. It is asked itself: what it was told to tell is not believed. */
+  noteDelivery(projectId: number, number?: number): Promise<void>
+}
+
+export function createIssues({ outbox, ...parts }: Parts & { outbox: Outbox }): Issues {
+  const { db, config } = parts
+  const inTurn = createKeyedQueue()
+  const withSlot = createSemaphore(maxVisits)
+  const visits = new Map<number, Promise<void>>()
+  let log: Log | undefined
+  let stopped = false
+  const go = (projectId: number, asked: boolean): Promise<Visited | undefined> =>
+    inTurn(String(projectId), () => withSlot(() => visit(parts, projectId, asked)))
+  const begin = (projectId: number) => {
+    const ended = go(projectId, false)
+      .then(visited => report(log!, projectId, visited))
+      .catch((error: unknown) =>
+        logFailure(log!, 'The issues of a project could not be looked at.', error, { projectId }),
+      )
+      .then(() => {
+        visits.delete(projectId)
+        if (!stopped) void timer.reconcile()
+      })
+    visits.set(projectId, ended)
+  }
+  // A timer of its own: a forge that is slow keeps nothing else from its time.
+  const timer = createTimer({ config, outbox }, [
+    {
+      duty: 'machine',
+      nextAt: () => readNextSyncTime(db, [...visits.keys()]),
+      runDue: async () => {
+        for (const id of await listDueSyncs(db, config.clock().toISOString())) if (!visits.has(id)) begin(id)
+      },
+    },
+  ])
+  return {
+    start: to => {
+      log = to
+      timer.take('machine', to)
+    },
+    wake: () => void timer.reconcile(),
+    stop: async () => {
+      stopped = true
+      await timer.stop()
+      await withinStop(Promise.all(visits.values()))
+    },
+    syncNow: async projectId => {
+      const visited = await go(projectId, true)
+      if (!visited) throw new Problem('FORGE_NOT_CONFIGURED', untied)
+      if (visited.failure !== undefined) throw asProblem(visited.failure)
+      return visited.tally
+    },
+    noteDelivery: async (projectId, number) => {
+      await db.transaction(async tx => {
+        if (number !== undefined && (await hastenIssue(tx, projectId, number))) return
+        // A forge that fails is not asked before its time, whatever it says.
+        if (((await readSyncState(tx, projectId))?.failures ?? 0) === 0)
+          await writeSyncState(tx, projectId, { nextAt: null })
+      })
+      if (log) void timer.reconcile()
+    },
+  }
+}
+
+const untied =
+  'The project is tied to no issues: it has no label for them. Set one with board projects forge --issue-label.'
+
+function report(log: Log, projectId: number, visited: Visited | undefined): void {
+  const failure = visited?.failure
+  if (failure === undefined) return
+  const isTheirs = failure instanceof ForgeFailed || failure instanceof Problem
+  if (isTheirs) log('warn', 'The issues of a project could not be looked at.', { projectId, cause: failure.message })
+  else logFailure(log, 'The issues of a project could not be looked at.', failure, { projectId })
+}

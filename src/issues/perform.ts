@@ -1,0 +1,88 @@
+import { ForgeFailed } from '../forge/forge.ts'
+import { bySystem, insertAuditRow } from '../store/audit.ts'
+import { insertIssueComment, updateCardIssue, updateIssueComment, type CardIssueRow } from '../store/cardIssues.ts'
+import { readCard } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import type { CommentAction } from './comments.ts'
+import { showIssue } from './showIssue.ts'
+import { digestOf } from './texts.ts'
+import type { Parts, Tied } from './tied.ts'
+
+/** What the forge is to be told of an issue. `explain`: why it is closed. */
+export type Action = CommentAction | { kind: 'explain'; body: string } | { kind: 'close' } | { kind: 'reopen' }
+
+/**
+ * Tells the forge, one after another, and records each. What it refuses does not keep it from the rest, such as a comment on an issue that is
+ * locked; what it cannot be asked now ends here.
+ * @throws ForgeFailed the first failure
+ */
+export async function perform(
+  parts: Parts,
+  tied: Tied,
+  issue: CardIssueRow,
+  actions: readonly Action[],
+): Promise<void> {
+  let failure: ForgeFailed | undefined
+  for (const action of actions)
+    try {
+      const record = await tell(tied, issue, action)
+      await parts.db.transaction(record, tied.actor)
+    } catch (error) {
+      if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
+      failure ??= error
+    }
+  if (failure) throw failure
+}
+
+/** Whether a failure is one of the whole forge, for now. */
+export const isForAll = ({ reason }: ForgeFailed): boolean => reason === 'unreachable' || reason === 'limited'
+
+type Record = (tx: Transaction) => Promise<void>
+
+/** Asks the forge. @returns what is recorded of it */
+async function tell({ forge, tally }: Tied, issue: CardIssueRow, action: Action): Promise<Record> {
+  const { number } = issue
+  switch (action.kind) {
+    case 'comment': {
+      const { id: forgeId } = await forge.commentOnIssue(number, action.body)
+      tally.sent++
+      return async tx => updateIssueComment(tx, action.id, { forgeId })
+    }
+    case 'editComment':
+      await unlessGone(forge.editIssueComment(number, action.forgeId, action.body))
+      tally.sent++
+      return async tx => updateIssueComment(tx, action.id, { digest: action.digest })
+    case 'deleteComment':
+      await unlessGone(forge.deleteIssueComment(number, action.forgeId))
+      tally.sent++
+      return async tx => updateIssueComment(tx, action.id, { gone: true })
+    case 'explain': {
+      const { id: forgeId } = await forge.commentOnIssue(number, action.body)
+      const said = { issueId: issue.id, forgeId, writtenAt: 'board', digest: digestOf(action.body) } as const
+      return async tx => void (await insertIssueComment(tx, said))
+    }
+    case 'close':
+      await forge.closeIssue(number)
+      tally.closed++
+      return tx => recordState(tx, issue, 'closed')
+    case 'reopen':
+      await forge.reopenIssue(number)
+      tally.reopened++
+      return tx => recordState(tx, issue, 'open')
+  }
+}
+
+/** What is to be changed and is gone on the forge needs no change. */
+const unlessGone = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.catch((error: unknown) => {
+    if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
+  })
+
+async function recordState(tx: Transaction, issue: CardIssueRow, state: 'open' | 'closed'): Promise<void> {
+  const { id, cardId, projectId, number, url } = issue
+  updateCardIssue(tx, id, { state, wants: null, closedByBoard: state === 'closed' })
+  const card = cardId === null ? undefined : await readCard(tx, projectId, cardId)
+  if (card) await showIssue(tx, card, { number, url, state })
+  const action = state === 'closed' ? 'issues.close' : 'issues.reopen'
+  insertAuditRow(tx, bySystem(action, { kind: 'card', id: cardId! }, `issue ${number}`))
+}

@@ -1,0 +1,211 @@
+import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
+import { changeCard } from '../domain/cardChanges.ts'
+import { complete, move } from '../domain/cardMoves.ts'
+import { find, update } from '../domain/cards.ts'
+import { ForgeFailed, type ForgeIssue } from '../forge/forge.ts'
+import { readCardIssueById, updateCardIssue, type CardIssueChange, type CardIssueRow } from '../store/cardIssues.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import { listColumns } from '../store/columns.ts'
+import type { Transaction } from '../store/database.ts'
+import { exchangeComments, isOwn, newToken, type Listed } from './comments.ts'
+import { decide, type Decision } from './decide.ts'
+import { perform, type Action } from './perform.ts'
+import { showIssue } from './showIssue.ts'
+import { cardTexts, closingBody, digestOf, isLabel, tokenIn } from './texts.ts'
+import type { Parts, Tied } from './tied.ts'
+
+/** What was done on one side while the other was told is compared once more, at most so often in a row. */
+const maxRounds = 3
+/** How often an open issue is looked at without a reason: its comments may have been changed, and it may be gone. */
+const lookAgainMs = 6 * 3_600_000
+/** Forges tell times in whole seconds: what changed twice within one is seen by a look that comes later. */
+const [sameTimeMs, secondLookMs] = [3000, 5000]
+
+/**
+ * Compares an issue with its card, and brings each to what happened on the other. Everything is decided from what both are now and what they
+ * were when they were last compared, in one transaction that records what the forge is to be told; then it is told. A server that is killed
+ * at any point does the same again, and finds what it had done.
+ * @param given the issue as it was just read
+ * @throws ForgeFailed
+ */
+export async function reconcile(parts: Parts, tied: Tied, id: number, given?: ForgeIssue): Promise<void> {
+  for (let round = 0; round < maxRounds; round++) {
+    const before = await readCardIssueById(parts.db, id)
+    if (!before?.cardId) return
+    const issue = round === 0 && given ? given : await read(parts, tied, before)
+    if (issue === undefined) return
+    const listed = await listComments(tied, before)
+    const compared = await parts.db.transaction(tx => compare(tx, parts, tied, { id, issue, listed }), tied.actor)
+    if (compared.actions.length === 0) return
+    await perform(parts, tied, compared.issue, compared.actions)
+    if (await settle(parts, tied, compared.issue)) return
+  }
+}
+
+/** The issue as it is now; undefined for one that is gone. */
+async function read(parts: Parts, tied: Tied, before: CardIssueRow): Promise<ForgeIssue | undefined> {
+  try {
+    return await tied.forge.readIssue(before.number)
+  } catch (error) {
+    if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
+    // A token that may not see the repository any more is answered the same.
+    await tied.forge.repository()
+    await parts.db.transaction(tx => lose(tx, tied, before.id), tied.actor)
+    return undefined
+  }
+}
+
+/** Shows that an issue is gone. Its card stays. */
+async function lose(tx: Transaction, tied: Tied, id: number): Promise<void> {
+  const issue = await readCardIssueById(tx, id)
+  if (!issue) return
+  updateCardIssue(tx, id, {
+    state: 'missing',
+    wants: null,
+    closedByBoard: false,
+    dueAt: null,
+    failures: 0,
+    problem: null,
+  })
+  const card = issue.cardId === null ? undefined : await readCard(tx, issue.projectId, issue.cardId)
+  if (card && (await showIssue(tx, card, { ...issue, state: 'missing' }))) tied.tally.updated++
+}
+
+async function listComments({ forge, settings }: Tied, { number, wants }: CardIssueRow): Promise<Listed | undefined> {
+  if (!settings.issueComments && wants !== 'closed') return undefined
+  const comments = await forge.listIssueComments(number)
+  const isMarked = comments.some(({ body }) => tokenIn(body) !== undefined)
+  return { comments, account: isMarked ? await forge.account() : undefined }
+}
+
+interface Compared {
+  issue: CardIssueRow
+  actions: Action[]
+}
+
+async function compare(
+  tx: Transaction,
+  parts: Parts,
+  tied: Tied,
+  { id, issue, listed }: { id: number; issue: ForgeIssue; listed: Listed | undefined },
+): Promise<Compared> {
+  const seen = (await readCardIssueById(tx, id))!
+  const card = seen.cardId === null ? undefined : await readCard(tx, seen.projectId, seen.cardId)
+  // Without its label an issue is nothing of the board's: neither side follows the other until it has it again.
+  if (!card || !issue.labels.some(each => isLabel(each, tied.settings.issueLabel))) {
+    updateCardIssue(tx, id, settled(tx, { ...seen, state: 'closed' }))
+    return { issue: seen, actions: [] }
+  }
+  const decision = decide(
+    { ...seen, state: seen.state === 'missing' ? issue.state : seen.state, ...flagsOf(seen) },
+    { state: issue.state, ...stateOf(card) },
+  )
+  const texts = await followTexts(tx, tied, { card, seen, issue })
+  const isMoved = await moveCard(tx, parts, card, decision)
+  const shown = { number: seen.number, url: issue.url, state: issue.state }
+  const isShown = await showIssue(tx, await find(tx, { projectId: card.projectId, cardId: card.id }), shown)
+  if (texts.changed || isMoved || isShown) tied.tally.updated++
+  const comments =
+    tied.settings.issueComments && listed ? await exchangeComments(tx, tied, { issue: seen, card, listed }) : []
+  const after = await find(tx, { projectId: card.projectId, cardId: card.id })
+  const token = decision.wants === 'closed' ? (seen.wants === 'closed' ? seen.token : newToken()) : seen.token
+  updateCardIssue(tx, id, {
+    title: texts.title,
+    promptDigest: texts.promptDigest,
+    url: issue.url,
+    changedAt: issue.updatedAt,
+    seenAt: issue.updatedAt === seen.changedAt ? seen.seenAt : tx.now,
+    state: issue.state,
+    ...(({ done, merged }) => ({ done, merged }))(stateOf(after)),
+    wants: decision.wants,
+    closedByBoard: decision.closedByBoard,
+    token,
+    passesComments: seen.passesComments === 1 && !listed,
+  })
+  const actions = [...comments, ...stateActions(decision, { card: after, token, seen, listed })]
+  const row = (await readCardIssueById(tx, id))!
+  if (actions.length === 0) updateCardIssue(tx, id, settled(tx, row))
+  return { issue: row, actions }
+}
+
+const flagsOf = ({ done, closedByBoard }: CardIssueRow) => ({ done: done === 1, closedByBoard: closedByBoard === 1 })
+
+const pullRequestOf = ({ pullRequest }: CardRow): PullRequestSummary | null =>
+  pullRequest === null ? null : (JSON.parse(pullRequest) as PullRequestSummary)
+
+function stateOf(card: CardRow): { done: boolean; merged: number | null; begun: boolean } {
+  const pull = pullRequestOf(card)
+  return {
+    done: card.doneAt !== null,
+    merged: pull?.state === 'merged' ? pull.number : null,
+    begun: card.startedAt !== null || card.status !== 'idle',
+  }
+}
+
+/** Has a card's texts follow its issue's, as long as nobody has changed them here or has taken the card up: what starts is what was read. */
+async function followTexts(
+  tx: Transaction,
+  tied: Tied,
+  { card, seen, issue }: { card: CardRow; seen: CardIssueRow; issue: ForgeIssue },
+): Promise<{ title: string; promptDigest: string; changed: boolean }> {
+  const { title, prompt } = cardTexts(issue, { label: tied.settings.issueLabel, forgeName: tied.name })
+  const promptDigest = digestOf(prompt)
+  const isTakenUp =
+    stateOf(card).begun || card.deferred === 0 || card.pullable === 1 || card.autoMode === 1 || card.startAt !== null
+  const change = {
+    ...(title !== seen.title && card.title === seen.title && { title }),
+    ...(promptDigest !== seen.promptDigest && digestOf(card.prompt) === seen.promptDigest && { prompt }),
+  }
+  const changed = !isTakenUp && Object.keys(change).length > 0
+  if (changed) await update(tx, { projectId: card.projectId, cardId: card.id }, change)
+  return { title, promptDigest, changed }
+}
+
+/** Moves a card to done, or from there to the backlog, where nothing starts it: a stranger may have reopened the issue. */
+async function moveCard(tx: Transaction, { agents }: Parts, card: CardRow, { card: how }: Decision): Promise<boolean> {
+  if (how === null) return false
+  const type = how === 'finish' ? 'done' : 'backlog'
+  const column = (await listColumns(tx, card.boardId)).find(({ columnType }) => columnType === type)
+  if (!column) return false
+  const ref = { projectId: card.projectId, cardId: card.id }
+  if (how === 'finish') await complete(tx, agents, ref, true)
+  else {
+    const moved = await move(tx, agents, ref, { columnId: column.id, force: true }, true)
+    await changeCard(tx, moved, { deferred: true, pullable: false })
+  }
+  return true
+}
+
+function stateActions(
+  { wants }: Decision,
+  {
+    card,
+    token,
+    seen,
+    listed,
+  }: { card: CardRow; token: string | null; seen: CardIssueRow; listed: Listed | undefined },
+): Action[] {
+  if (wants === 'open') return [{ kind: 'reopen' }]
+  if (wants === null) return []
+  const isSaid = seen.wants === 'closed' && listed?.comments.some(each => isOwn(each, token, listed.account))
+  const body = closingBody({ pullRequest: pullRequestOf(card), gitBranch: card.gitBranch }, token!)
+  return [...(isSaid ? [] : [{ kind: 'explain', body } as const]), { kind: 'close' }]
+}
+
+/** What stays of an issue that is as its card is. */
+function settled(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueChange {
+  const isRecent = Math.abs(Date.parse(tx.now) - Date.parse(seenAt)) < sameTimeMs
+  const lookMs = isRecent ? secondLookMs : state === 'open' ? lookAgainMs : null
+  const dueAt = lookMs === null ? null : new Date(Date.parse(tx.now) + lookMs).toISOString()
+  return { dueAt, failures: 0, problem: null }
+}
+
+/** Ends the work on an issue unless its card has changed meanwhile. */
+const settle = ({ db }: Parts, tied: Tied, { id, changes }: CardIssueRow): Promise<boolean> =>
+  db.transaction(async tx => {
+    const row = await readCardIssueById(tx, id)
+    if (row?.changes !== changes) return row === undefined
+    // The forge's time of what it was just told is not known.
+    updateCardIssue(tx, id, settled(tx, { ...row, seenAt: tx.now }))
+    return true
+  }, tied.actor)

@@ -1,0 +1,61 @@
+import { create } from '../domain/cards.ts'
+import { noAccount, type Caller } from '../domain/caller.ts'
+import type { ForgeIssue } from '../forge/forge.ts'
+import { insertCardIssue, readCardIssue } from '../store/cardIssues.ts'
+import { listDefaultColumns } from '../store/columns.ts'
+import type { Transaction } from '../store/database.ts'
+import { authorName, cardTexts, digestOf } from './texts.ts'
+import type { Parts, Tied } from './tied.ts'
+
+/**
+ * Makes a card of an open issue in the first backlog column of the default board, unless the issue was one before. It starts nothing and no
+ * column pulls it: a stranger may have written it, and somebody of the project takes it up. A full column takes it, too.
+ */
+export async function takeIssue(tx: Transaction, { agents }: Parts, tied: Tied, issue: ForgeIssue): Promise<void> {
+  const { projectId, key: forge, name: forgeName, settings } = tied
+  const { number, url, state } = issue
+  if (state !== 'open' || (await readCardIssue(tx, projectId, forge, number))) return
+  const columns = await listDefaultColumns(tx, projectId)
+  const texts = cardTexts(issue, { label: settings.issueLabel, forgeName })
+  const column = columns.find(({ columnType }) => columnType === 'backlog')
+  const card = await create(
+    tx,
+    agents,
+    {
+      projectId,
+      caller: stranger(authorName(issue.author, forgeName)),
+      ...texts,
+      columnId: column?.id,
+      useWorktree: true,
+      issue: { number, url, state },
+      force: true,
+    },
+    true,
+  )
+  await insertCardIssue(tx, {
+    projectId,
+    cardId: card.id,
+    forge,
+    number,
+    url,
+    title: card.title,
+    promptDigest: digestOf(card.prompt),
+    state,
+    changedAt: issue.updatedAt,
+    done: card.doneAt !== null,
+    commentsFrom: settings.issueComments ? tx.now : null,
+    // Its comments are taken in next.
+    dueAt: tx.now,
+  })
+  tied.tally.imported++
+}
+
+/** Whoever opened an issue: no account of this server, and with no right to start anything. */
+const stranger = (displayName: string): Caller => ({
+  kind: 'agent',
+  userId: noAccount,
+  role: 'user',
+  email: '',
+  displayName,
+  tokenHash: '',
+})

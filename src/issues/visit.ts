@@ -1,0 +1,144 @@
+import { backoffMs } from '../async/backoff.ts'
+import { Problem } from '../contract/errors.ts'
+import { ForgeFailed, type ForgeIssue } from '../forge/forge.ts'
+import {
+  listDueIssues,
+  readCardIssue,
+  readCardIssueById,
+  readSyncState,
+  startComments,
+  updateCardIssue,
+  writeSyncState,
+  type CardIssueRow,
+  type SyncRow,
+} from '../store/cardIssues.ts'
+import { forgeOf, readProject } from '../store/projects.ts'
+import { isForAll } from './perform.ts'
+import { reconcile } from './reconcile.ts'
+import { takeIssue } from './takeIssue.ts'
+import { forgeNames } from './texts.ts'
+import { newTally, type Parts, type Tally, type Tied } from './tied.ts'
+
+/** How often the forge is asked for what is new; rarer where there never is, as webhooks tell of it at once. */
+const pauses = { firstMs: 60_000, maxMs: 300_000 }
+/** After a failure of the forge, and of one issue. */
+const failurePauses = { firstMs: 30_000, maxMs: 3_600_000, jitter: 0.2 }
+/** What a person asks for now is due so much earlier. */
+const askedAheadMs = 60_000
+const pageSize = 100
+
+/** What came of a visit, and why it went no further. */
+export interface Visited {
+  tally: Tally
+  failure?: unknown
+}
+
+/**
+ * Looks at what is new on a project's forge and brings issues and cards together. Whatever fails is kept as it is and tried again.
+ * @param asked somebody waits for it
+ * @returns undefined where the project is tied to no issues
+ */
+export async function visit(parts: Parts, projectId: number, asked = false): Promise<Visited | undefined> {
+  const project = await readProject(parts.db, projectId)
+  const settings = project && forgeOf(project)
+  if (!project || !settings || settings.issueLabel === null) return undefined
+  const tally = newTally()
+  try {
+    const { forge, address } = await parts.openForge(project)
+    const name = forgeNames[address?.kind ?? 'command']
+    const key = address ? `${address.webUrl}/${address.repository}`.toLowerCase() : 'command'
+    const actor = { kind: 'system', id: null, name } as const
+    const { issueLabel } = settings
+    await visitForge(parts, { projectId, forge, key, name, settings: { ...settings, issueLabel }, actor, tally }, asked)
+    return { tally }
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'SHUTTING_DOWN') throw error
+    await recordFailure(parts, projectId, error)
+    return { tally, failure: error }
+  }
+}
+
+async function visitForge(parts: Parts, tied: Tied, asked: boolean): Promise<void> {
+  const { db, config } = parts
+  const source = `${tied.key} ${tied.settings.issueLabel}`
+  const known = await begin(parts, tied, source)
+  const isListDue = asked || known.nextAt === null || known.nextAt <= config.clock().toISOString() || known.failures > 0
+  const issues = isListDue
+    ? await tied.forge.listIssues({ label: tied.settings.issueLabel, since: known.since ?? undefined })
+    : []
+  for (const issue of issues) await takeIn(parts, tied, issue)
+  await visitDue(parts, tied, asked)
+  const news = issues.filter(({ updatedAt }) => updatedAt !== known.since).length
+  const quiet = news === 0 ? known.quiet + 1 : 0
+  const since = issues.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), known.since ?? '')
+  await db.transaction(async tx => {
+    const nextAt = new Date(Date.parse(tx.now) + backoffMs(quiet + 1, pauses)).toISOString()
+    const listed = isListDue && { nextAt, quiet, since: since || null, syncedAt: tx.now }
+    await writeSyncState(tx, tied.projectId, { failures: 0, problem: null, ...listed })
+  })
+}
+
+/** Notes which issues and whether comments are meant from now on. */
+const begin = ({ db }: Parts, { projectId, settings }: Tied, source: string): Promise<SyncRow> =>
+  db.transaction(async tx => {
+    const known = await readSyncState(tx, projectId)
+    const comments = settings.issueComments
+    if (known?.source !== source) await writeSyncState(tx, projectId, { source, since: null, nextAt: null, quiet: 0 })
+    if (Boolean(known?.comments) !== comments) {
+      await writeSyncState(tx, projectId, { comments })
+      if (comments) startComments(tx, projectId)
+    }
+    return (await readSyncState(tx, projectId))!
+  })
+
+/** An issue that is listed: a new one, or one that has changed. */
+async function takeIn(parts: Parts, tied: Tied, issue: ForgeIssue): Promise<void> {
+  const known = await readCardIssue(parts.db, tied.projectId, tied.key, issue.number)
+  if (!known) await parts.db.transaction(tx => takeIssue(tx, parts, tied, issue), tied.actor)
+  else if (known.changedAt !== issue.updatedAt) await attend(parts, tied, known, issue)
+}
+
+/** Compares what is due, each once. What is done meanwhile is due again at the next visit. */
+async function visitDue(parts: Parts, tied: Tied, asked: boolean): Promise<void> {
+  const { db, config } = parts
+  const { projectId, key: forge } = tied
+  const now = new Date(config.clock().getTime() + (asked ? askedAheadMs : 0)).toISOString()
+  const visited = new Set<number>()
+  for (let due: CardIssueRow[] | undefined; due === undefined || due.length > 0;) {
+    due = (await listDueIssues(db, { projectId, forge, now, limit: pageSize + visited.size })).filter(
+      ({ id }) => !visited.has(id),
+    )
+    for (const issue of due) {
+      visited.add(issue.id)
+      await attend(parts, tied, issue)
+    }
+  }
+}
+
+/** Compares an issue with its card. What only this one fails with waits with it. */
+async function attend(parts: Parts, tied: Tied, { id }: CardIssueRow, given?: ForgeIssue): Promise<void> {
+  try {
+    await reconcile(parts, tied, id, given)
+  } catch (error) {
+    if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
+    tied.tally.failed++
+    await parts.db.transaction(async tx => {
+      const failures = ((await readCardIssueById(tx, id))?.failures ?? 0) + 1
+      const dueAt = new Date(Date.parse(tx.now) + backoffMs(failures, failurePauses)).toISOString()
+      updateCardIssue(tx, id, { failures, dueAt, problem: error.message })
+    })
+  }
+}
+
+/** Nothing more is asked of a forge that fails until its time, or the pause, has passed. */
+const recordFailure = ({ db }: Parts, projectId: number, failure: unknown): Promise<void> =>
+  db.transaction(async tx => {
+    const failures = ((await readSyncState(tx, projectId))?.failures ?? 0) + 1
+    const pauseAt = Date.parse(tx.now) + backoffMs(failures, failurePauses)
+    const at = failure instanceof ForgeFailed ? (failure.retryAt ?? pauseAt) : pauseAt
+    const nextAt = new Date(Math.min(Math.max(at, Date.parse(tx.now)), Date.parse(tx.now) + 86_400_000)).toISOString()
+    await writeSyncState(tx, projectId, { failures, nextAt, problem: reasonOf(failure) })
+  })
+
+const reasonOf = (failure: unknown): string =>
+  failure instanceof ForgeFailed || failure instanceof Problem ? failure.message : 'The server failed; see its log.'

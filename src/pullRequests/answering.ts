@@ -1,0 +1,27 @@
+import { invalid } from '../contract/errors.ts'
+import { find, type CardRef } from '../domain/cards.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import type { Transaction } from '../store/database.ts'
+import { readPullRequestById, type RequestAnswer } from '../store/pullRequests.ts'
+import { listOpenOfCard } from '../store/requestLoop.ts'
+
+/**
+ * Keeps what a card's agent answers to a comment on its request, which is posted with its work. A later answer replaces it.
+ * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED for a comment that the agent was not asked about
+ */
+export async function answerComment(
+  tx: Transaction,
+  ref: CardRef,
+  { commentId, answer }: { commentId: string; answer: string },
+): Promise<RequestAnswer> {
+  const card = await find(tx, ref)
+  for (const { id } of await listOpenOfCard(tx, card.id)) {
+    const row = (await readPullRequestById(tx, id))!
+    const answers = JSON.parse(row.answers) as RequestAnswer[]
+    if (!answers.some(each => each.commentId === commentId)) continue
+    const changed = answers.map(each => (each.commentId === commentId ? { commentId, answer } : each))
+    await pulls.change(tx, row, { answers: JSON.stringify(changed) })
+    return { commentId, answer }
+  }
+  throw invalid('commentId', 'must be of a comment that you were asked about')
+}

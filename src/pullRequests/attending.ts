@@ -1,0 +1,139 @@
+import { Problem } from '../contract/errors.ts'
+import type { PullRequest } from '../contract/pullRequestRecords.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { ForgeFailed } from '../forge/forge.ts'
+import type { PullRequestRow } from '../store/pullRequests.ts'
+import { holdRequests, scheduleRequest } from '../store/requestLoop.ts'
+import { mergeWhenReady } from './autoMerge.ts'
+import { followHead } from './branchHead.ts'
+import { feedbackMessage, gatherFeedback } from './feedback.ts'
+import { readRequest, type LoopParts, type RequestOf } from './loopParts.ts'
+import { bringToForge } from './pushing.ts'
+import { refreshPullRequest, type Refreshed } from './refresh.ts'
+import { beginRound, endTurn, isReady } from './rounds.ts'
+import { againMs, noteWhereItIs, settle } from './settling.ts'
+import { stop } from './stopping.ts'
+
+const maxBackoffMs = 15 * 60_000
+/** A push that fails so often in a row is a person's matter. */
+const maxFailures = 5
+
+/** Looks at a request on its forge once, does what follows from that, and says when to look again. */
+export async function attend(parts: LoopParts, id: number): Promise<void> {
+  const row = await endTurn(parts, id)
+  if (!row || isHeld(parts, row)) return
+  const refreshed = await refreshPullRequest(parts, id)
+  if (!refreshed) return
+  if (refreshed.failure) return postpone(parts, id, { seen: row.nextReadAt, failure: refreshed.failure })
+  if (refreshed.row.state === 'merged' || refreshed.row.state === 'closed') return settleLater(parts, id)
+  try {
+    await goOnWith(parts, refreshed)
+  } catch (error) {
+    if (!(error instanceof ForgeFailed || error instanceof Problem)) throw error
+    return fail(parts, id, { seen: row.nextReadAt, failure: error })
+  }
+  await scheduleNext(parts, id, row.nextReadAt)
+}
+
+/** Whether the forge has had enough of requests since this one was due. */
+const isHeld = ({ clock }: LoopParts, { failures, nextReadAt }: PullRequestRow): boolean =>
+  failures < 0 && nextReadAt !== null && nextReadAt > clock().toISOString()
+
+async function goOnWith(parts: LoopParts, refreshed: Refreshed): Promise<void> {
+  const { id } = refreshed.row
+  if (refreshed.row.settled > 0) await reopen(parts, id)
+  const request = await readRequest(parts.db, id)
+  if (!request || request.row.state !== 'open') return
+  if (request.row.step === 'asked' || !(await followHead(parts, request))) return
+  const present = await readRequest(parts.db, id)
+  if (!present) return
+  const { forge } = await parts.openForge(present.project, present.row.repository)
+  if (present.row.step === 'pushing') return bringToForge(parts, forge, present)
+  if (isReady(present) && (await sendBack(parts, present, refreshed))) return
+  if (await mergeWhenReady(parts, forge, present)) await refreshPullRequest(parts, id, { anew: true })
+}
+
+/** Sends the agent back to its work where there is news for it. @returns whether there was */
+async function sendBack(
+  parts: LoopParts,
+  { row, project }: RequestOf,
+  { checks, reviews }: Refreshed,
+): Promise<boolean> {
+  if (row.number === null || row.headCommit === null || !checks || !reviews) return false
+  const { number, headCommit } = row
+  const { forge } = await parts.openForge(project, row.repository)
+  const feedback = await gatherFeedback(forge, { ...row, number, headCommit }, { checks, reviews })
+  if (!feedback) return false
+  await beginRound(parts, row.id, {
+    keys: feedback.keys,
+    commentIds: feedback.commentIds,
+    message: round => feedbackMessage({ ...row, number }, feedback, round),
+  })
+  return true
+}
+
+const reopen = ({ db }: LoopParts, id: number) =>
+  db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (request?.row.state === 'open') await pulls.change(tx, request.row, { settled: 0 })
+  })
+
+/** Over: it is looked at again until all that follows is done. */
+async function settleLater(parts: LoopParts, id: number): Promise<void> {
+  await noteWhereItIs(parts, id)
+  const isDone = await settle(parts, id)
+  await parts.db.transaction(async tx => {
+    const nextReadAt = isDone ? null : after(tx.now, Math.min(againMs, parts.polling.maxMs))
+    scheduleRequest(tx, id, { nextReadAt, failures: 0 })
+  })
+}
+
+/** @param seen when it was to be read as this look began: a delivery since then wants another one */
+async function scheduleNext({ db, polling }: LoopParts, id: number, seen: string | null): Promise<void> {
+  await db.transaction(async tx => {
+    const row = (await readRequest(tx, id))?.row
+    if (row?.nextReadAt === seen)
+      scheduleRequest(tx, id, { nextReadAt: after(tx.now, waitFor(row, tx.now, polling)), failures: 0 })
+  })
+}
+
+/** As long as nothing has happened on it, within bounds: a check that runs and work that waits are looked at soon. */
+function waitFor(row: PullRequestRow, now: string, { minMs, maxMs }: LoopParts['polling']): number {
+  const isOver = row.state === 'merged' || row.state === 'closed'
+  const quietMs = isOver || row.step === 'pushing' ? 0 : Date.parse(now) - Date.parse(row.updatedAt)
+  const isPending = (JSON.parse(row.checks) as PullRequest['checks']).some(({ state }) => state === 'pending')
+  return Math.min(Math.max(quietMs, isOver ? 0 : minMs), isPending ? 2 * minMs : maxMs)
+}
+
+/** Why a look failed, and when the request was to be read as it began: somebody who has set right why wants another one since. */
+interface Failed {
+  seen: string | null
+  failure: ForgeFailed | Problem
+}
+
+/** A forge that does not answer is asked later and later; one that has had enough of requests when it says, and for none of the project's. */
+async function postpone({ db, polling: { minMs } }: LoopParts, id: number, { seen, failure }: Failed): Promise<void> {
+  await db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (!request) return
+    const failures = Math.max(request.row.failures, 0) + 1
+    const waitMs = Math.min(minMs * 2 ** Math.min(failures, 20), maxBackoffMs)
+    if (request.row.nextReadAt === seen) scheduleRequest(tx, id, { nextReadAt: after(tx.now, waitMs), failures })
+    const { retryAt } = failure as Partial<ForgeFailed>
+    if (retryAt !== undefined && retryAt > Date.parse(tx.now))
+      holdRequests(tx, request.project.id, new Date(retryAt).toISOString())
+  })
+}
+
+/** What could not be done on the board's side: it is tried again, and left to people at last. */
+async function fail(parts: LoopParts, id: number, failed: Failed): Promise<void> {
+  const { failure } = failed
+  await parts.db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (request && failure instanceof Problem && request.row.failures + 1 >= maxFailures)
+      await stop(tx, parts, request, failure.message)
+  })
+  await postpone(parts, id, failed)
+}
+
+const after = (now: string, ms: number): string => new Date(Date.parse(now) + ms).toISOString()

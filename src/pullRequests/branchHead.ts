@@ -1,0 +1,101 @@
+import { commitOf, isAncestor, readCheckoutState, type CheckoutState } from '../git/cardWorktrees.ts'
+import { Problem } from '../contract/errors.ts'
+import { inOneLine } from '../domain/changes.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { workIn } from '../domain/repositoryWork.ts'
+import { fetchUpstream, type Fetched } from '../git/fetchUpstream.ts'
+import { findRemote } from '../git/pushBranch.ts'
+import { updateBranch } from '../git/updateBranch.ts'
+import { syncedWorktree } from '../git/worktrees.ts'
+import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import type { PullRequestChange } from '../store/pullRequests.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
+import { stop } from './stopping.ts'
+
+/** Begins what is kept of a conflict among what was told: the head on the forge and the branch's commit. */
+const conflictPrefix = 'conflict:'
+
+/** Fetches a branch of the project's remote, and moves what the repository knows of it. */
+export async function fetchBranch(
+  parts: Pick<LoopParts, 'reachOf'>,
+  project: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>,
+  { repository }: CheckoutState,
+  branch: string,
+): Promise<Fetched> {
+  const { name, url } = await findRemote(repository, forgeOf(project).remote)
+  const ref = { remote: name, url, ref: `refs/heads/${branch}`, tracking: `refs/remotes/${name}/${branch}` }
+  return fetchUpstream(repository, ref, await parts.reachOf(project))
+}
+
+/**
+ * Compares the head that the forge shows with the card's branch. What others have pushed on top of it is brought into the card's branch, and
+ * a person's own push lets the agent go on. A head that leaves out what the board has pushed is left alone, and people are told.
+ * @returns whether the board may push on top of it
+ */
+export async function followHead(parts: LoopParts, request: RequestOf): Promise<boolean> {
+  const { row } = request
+  const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
+  const head = row.headCommit
+  if (head === null || head === row.pushedCommit) return true
+  const checkout = await readCheckoutState(project.path)
+  if (!checkout) return false
+  const place = await syncedWorktree(checkout.repository, card.worktreePath)
+  const tip = await commitOf(project.path, `refs/heads/${row.branch}`)
+  const holds = async (one: string, other: string) =>
+    (await commitOf(project.path, one)) !== undefined && isAncestor(project.path, one, other)
+  if (tip !== undefined && (await holds(head, tip))) return accept(parts, request, head)
+  const conflict = `${conflictPrefix}${head}:${tip}`
+  if (row.stopped !== null && toldOf(row).includes(conflict)) return false
+  // What was judged before is there: a request that was left to people is not fetched at each look.
+  if ((await commitOf(project.path, head)) === undefined) {
+    const fetched = await fetchBranch(parts, project, checkout, row.branch)
+    if ('reason' in fetched || fetched.commit !== head) return false
+  }
+  if (row.pushedCommit !== null && !(await holds(row.pushedCommit, head)))
+    return leave(
+      parts,
+      request,
+      `Somebody else has replaced its branch ${row.branch} on the forge, and what the card has pushed is not in it any more. Nothing was overwritten. Bring the card's branch and that one together, then push.`,
+    )
+  if (hasActiveAgent(card)) return false
+  const title = inOneLine(card.title)
+  const message = `Merge: what others have pushed to "${title}"`
+  const { repository } = checkout
+  const update = { projectPath: project.path, repository, place, branch: row.branch, onto: head, title, message }
+  try {
+    await updateBranch({ ...update, strategy: 'merge' })
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status >= 500) throw error
+    const files = (error.details ?? []).map(({ path }) => path).join(', ')
+    const reason = files === '' ? error.message : `it conflicts in ${files}.`
+    const words = `What others have pushed could not be brought into the card's branch: ${reason}`
+    return leave(parts, request, words, error.code === 'MERGE_CONFLICT' ? conflict : undefined)
+  }
+  return accept(parts, request, head)
+}
+
+/** A head that the board knows. Where it did not push that itself, a person did, who lets the agent go on. */
+async function accept({ db }: LoopParts, { row: { id } }: RequestOf, head: string): Promise<true> {
+  await db.transaction(async tx => {
+    const present = (await readRequest(tx, id))?.row
+    if (!present) return
+    const isByPerson = present.pushedCommit !== null && present.step === 'idle'
+    const again: PullRequestChange = isByPerson ? { stopped: null, rounds: 0 } : {}
+    await pulls.change(tx, present, { ...again, pushedCommit: head })
+  })
+  return true
+}
+
+/** @param conflict by which it is known that these two commits conflict: only another one of either is worth a look */
+async function leave(parts: LoopParts, { row: { id } }: RequestOf, reason: string, conflict?: string): Promise<false> {
+  await parts.db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (!request) return
+    const row = await stop(tx, parts, request, reason)
+    if (conflict === undefined) return
+    const others = toldOf(row).filter(key => !key.startsWith(conflictPrefix))
+    await pulls.change(tx, row, { told: JSON.stringify([...others, conflict]) })
+  })
+  return false
+}

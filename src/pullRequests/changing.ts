@@ -1,0 +1,170 @@
+import { invalid, Problem } from '../contract/errors.ts'
+import type { MergeMethod } from '../contract/forge.ts'
+import type { PullRequest } from '../contract/pullRequestRecords.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { ForgeFailed, type Forge, type PullChange } from '../forge/forge.ts'
+import type { Actor } from '../store/database.ts'
+import { readPullRequestById, type PullRequestChange, type PullRequestRow } from '../store/pullRequests.ts'
+import { refreshPullRequest, type RefreshParts } from './refresh.ts'
+
+const maxNames = 5
+
+/** A pull request, and what the forge did not take of what was asked for. */
+export interface Changed {
+  row: PullRequestRow
+  notTaken: readonly string[]
+}
+/** An open pull request that the forge has made. */
+type Open = PullRequestRow & { number: number }
+export interface Merge {
+  method?: MergeMethod
+  /** Merges without its checks and reviews where the forge lets it. */
+  force: boolean
+  /** The commit that whoever merges has seen; undefined: the one that the board saw last. */
+  headCommit?: string
+}
+
+/** @throws Problem CONFLICT unless it is open */
+export function requireOpen(row: PullRequestRow): Open {
+  if (row.state === 'creating')
+    throw new Problem(
+      'CONFLICT',
+      'The forge has not answered yet whether it made the pull request. Create it once more.',
+    )
+  if (row.state !== 'open')
+    throw new Problem('CONFLICT', `The pull request #${row.number} is ${row.state} already. A new one can be opened.`)
+  return row as Open
+}
+
+/**
+ * Changes a pull request on the forge, and what the board does with it.
+ * @throws Problem VALIDATION_FAILED where a name is to come and go at once; ForgeFailed
+ */
+export async function changePullRequest(
+  parts: RefreshParts,
+  forge: Forge | undefined,
+  row: Open,
+  change: Omit<PullChange, 'base'>,
+  own: Pick<PullRequestChange, 'autoMerge' | 'mergeMethod' | 'nextReadAt'>,
+  actor: Actor,
+): Promise<Changed> {
+  requireApart('removeReviewers', change.addReviewers, change.removeReviewers)
+  requireApart('removeLabels', change.addLabels, change.removeLabels)
+  await store(parts, row.id, own, actor)
+  if (!forge) return { row: (await readPullRequestById(parts.db, row.id)) ?? row, notTaken: [] }
+  const { notTaken } = await forge.updatePull(row.number, change)
+  return { row: await refreshed(parts, row), notTaken }
+}
+
+function requireApart(field: string, added: readonly string[] = [], removed: readonly string[] = []): void {
+  const both = removed.find(name => added.includes(name))
+  if (both !== undefined) throw invalid(field, `must not hold ${both}, which is to be added`)
+}
+
+/**
+ * Merges a pull request on the forge at the commit that was seen.
+ * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT where somebody has pushed since; ForgeFailed
+ */
+export async function mergePullRequest(
+  parts: RefreshParts,
+  forge: Forge,
+  seen: Open,
+  { method = seen.mergeMethod, force, headCommit = seen.headCommit ?? '' }: Merge,
+  actor: Actor,
+): Promise<PullRequestRow> {
+  await requireMethod(forge, method)
+  const { row, failure } = (await refreshPullRequest(parts, seen.id, { anew: true })) ?? { row: seen }
+  if (failure) throw failure
+  if (row.state === 'merged') return row
+  const { number, headCommit: present } = requireOpen(row)
+  if (present === null || !present.startsWith(headCommit) || headCommit === '')
+    throw new Problem(
+      'CONFLICT',
+      `Somebody has pushed to #${number} since: it is at ${present?.slice(0, 10)} now. Look at that, and merge once more.`,
+    )
+  const missing = force ? [] : missingOf(row)
+  if (missing.length > 0) throw new Problem('PULL_REQUEST_NOT_READY', `#${number} is not ready: ${missing.join('; ')}.`)
+  await merge(parts, forge, row as Open, { method, headCommit: present }, actor)
+  return refreshed(parts, row)
+}
+
+/**
+ * Has a pull request merged as soon as the forge lets it.
+ * @throws Problem VALIDATION_FAILED; ForgeFailed
+ */
+export async function mergeLater(
+  parts: RefreshParts,
+  forge: Forge,
+  row: Open,
+  method: MergeMethod,
+  actor: Actor,
+): Promise<PullRequestRow> {
+  await requireMethod(forge, method)
+  const now = parts.clock().toISOString()
+  await store(parts, row.id, { autoMerge: true, mergeMethod: method, nextReadAt: now }, actor)
+  return (await readPullRequestById(parts.db, row.id)) ?? row
+}
+
+async function requireMethod(forge: Forge, method: MergeMethod): Promise<void> {
+  const { mergeMethods } = await forge.repository()
+  if (!mergeMethods.includes(method))
+    throw invalid('method', `must be ${mergeMethods.join(' or ')}: the repository allows no other`)
+}
+
+/** What was merged although nobody answered so is told by the forge afterwards. */
+async function merge(
+  parts: RefreshParts,
+  forge: Forge,
+  { id, number }: Open,
+  how: { method: MergeMethod; headCommit: string },
+  actor: Actor,
+): Promise<void> {
+  const mergeCommit = await forge.mergePull(number, how).catch(async (error: unknown) => {
+    if (!(error instanceof ForgeFailed)) throw error
+    const looked = await refreshPullRequest(parts, id, { anew: true })
+    if (looked?.row.state !== 'merged') throw error
+    return looked.row.mergeCommit
+  })
+  await store(parts, id, { state: 'merged', autoMerge: false, mergeCommit, nextReadAt: null, problem: null }, actor)
+}
+
+/** What a person would wait for before a merge, in plain words. */
+function missingOf(row: PullRequestRow): string[] {
+  const checks = JSON.parse(row.checks) as PullRequest['checks']
+  const reviews = JSON.parse(row.reviews) as PullRequest['reviews']
+  const named = (state: string) => checks.filter(check => check.state === state).map(({ name }) => name)
+  const against = reviews.filter(({ state }) => state === 'changes_requested').map(({ author }) => author)
+  return [
+    row.draft === 1 && 'it is a draft',
+    row.mergeable === 0 && `it conflicts with ${row.base}; run board cards update first, and push`,
+    named('failure').length > 0 && `these checks failed: ${listed(named('failure'))}`,
+    named('pending').length > 0 && `these checks have not ended: ${listed(named('pending'))}`,
+    against.length > 0 && `changes are asked for by ${listed(against)}`,
+  ].filter(each => each !== false)
+}
+
+const listed = (names: readonly string[]): string =>
+  names.length <= maxNames
+    ? names.join(', ')
+    : `${names.slice(0, maxNames).join(', ')} and ${names.length - maxNames} more`
+
+/** Closes a pull request on the forge. The branch stays. @throws ForgeFailed */
+export async function closePullRequest(
+  parts: RefreshParts,
+  forge: Forge,
+  row: Open,
+  actor: Actor,
+): Promise<PullRequestRow> {
+  await forge.closePull(row.number)
+  await store(parts, row.id, { state: 'closed', autoMerge: false, problem: null }, actor)
+  return refreshed(parts, row)
+}
+
+const store = ({ db }: RefreshParts, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
+  db.transaction(async tx => {
+    const before = await readPullRequestById(tx, id)
+    if (before) await pulls.change(tx, before, fields)
+  }, actor)
+
+const refreshed = async (parts: RefreshParts, row: PullRequestRow): Promise<PullRequestRow> =>
+  (await refreshPullRequest(parts, row.id, { anew: true }))?.row ?? row

@@ -1,0 +1,101 @@
+import { Problem } from '../contract/errors.ts'
+import type { MergeMethod } from '../contract/forge.ts'
+import { actorOf } from '../domain/activity.ts'
+import * as branches from '../domain/branches.ts'
+import type { Caller } from '../domain/caller.ts'
+import { makerFor } from '../domain/makers.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { ForgeFailed, type ForgePull, type NewPull } from '../forge/forge.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
+import { readPullRequest, readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
+import type { Changed } from './changing.ts'
+import { draft, withCard, type DraftParts, type Work } from './drafting.ts'
+import { findCreated, pullFields, refreshPullRequest, type RefreshParts } from './refresh.ts'
+
+export interface CreateParts extends RefreshParts, Omit<DraftParts, 'db'> {
+  reach: RemoteReach
+  /** Work of one key, one after the other: two at once would both look before either has made one. */
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T>
+}
+export interface Wanted {
+  title?: string
+  body?: string
+  base?: string
+  draft: boolean
+  reviewers: readonly string[]
+  labels: readonly string[]
+  autoMerge?: boolean
+  mergeMethod?: MergeMethod
+}
+
+/**
+ * Pushes a card's branch and opens a pull request for it. That it is wanted is stored first, so that whatever ends this, the one that was
+ * made is found by its branch and no second one is made. One that is open for the branch already is taken as it is.
+ * @throws Problem PULL_REQUEST_EXISTS, and as a push does; ForgeFailed
+ */
+export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted, caller: Caller): Promise<Changed> =>
+  parts.inTurn(`${work.card.id}/${work.repository}`, async () => {
+    const { card, project, repository, open } = work
+    const known = await readPullRequest(parts.db, card.id, repository)
+    if (known?.state === 'open')
+      throw new Problem('PULL_REQUEST_EXISTS', `The card has the open pull request #${known.number} already.`)
+    const pushed = await branches.push(card, project, { force: false }, parts.reach)
+    const drafted = await draft(parts, work, pushed.branch)
+    const request = {
+      title: wanted.title ?? drafted.title,
+      base: wanted.base ?? drafted.base,
+      branch: pushed.branch,
+      draft: wanted.draft,
+    }
+    if (request.base === request.branch)
+      throw new Problem('CONFLICT', `The card's branch is ${request.base}, which the request would go into.`)
+    const actor = actorOf(caller)
+    const row = await parts.db.transaction(async tx => {
+      const fields = {
+        ...(await makerFor(tx, caller)),
+        ...request,
+        headCommit: pushed.commit,
+        autoMerge: wanted.autoMerge ?? open.settings.autoMerge,
+        mergeMethod: wanted.mergeMethod ?? open.settings.mergeMethod,
+        nextReadAt: tx.now,
+        problem: null,
+      }
+      return known?.state === 'creating'
+        ? pulls.change(tx, known, fields)
+        : pulls.add(tx, { ...fields, cardId: card.id, repository, state: 'creating' })
+    }, actor)
+    const { reviewers, labels } = wanted
+    const body = withCard(parts, card, wanted.body ?? drafted.body)
+    const { pull, notTaken } = await findOrMake(parts, work, row, { ...request, body, reviewers, labels })
+    await parts.db.transaction(async tx => {
+      const present = await readPullRequestById(tx, row.id)
+      if (present) await pulls.change(tx, present, { ...pullFields(present, pull), problem: null })
+    }, actor)
+    return { row: (await refreshPullRequest(parts, row.id))?.row ?? row, notTaken }
+  })
+
+async function findOrMake(
+  { db }: CreateParts,
+  { open: { forge } }: Work,
+  row: PullRequestRow,
+  request: NewPull,
+): Promise<{ pull: ForgePull; notTaken: readonly string[] }> {
+  try {
+    const pull = await findCreated(forge, row)
+    return pull ? { pull, notTaken: [] } : await forge.createPull(request)
+  } catch (error) {
+    if (!(error instanceof ForgeFailed)) throw error
+    // It was made after all, or somebody else has made one meanwhile.
+    const made = await findCreated(forge, row).catch(() => undefined)
+    if (made) return { pull: made, notTaken: [] }
+    await db.transaction(async tx => {
+      const present = (await readPullRequestById(tx, row.id))!
+      // What was not answered may still be made: then the next look finds it.
+      if (isUnanswered(error)) await pulls.change(tx, present, { problem: error.message })
+      else await pulls.forget(tx, present)
+    })
+    throw error
+  }
+}
+
+const isUnanswered = ({ reason }: ForgeFailed): boolean => reason === 'unreachable' || reason === 'odd'

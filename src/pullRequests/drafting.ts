@@ -1,0 +1,90 @@
+import { pullRequestLimits, type PullRequestDraft } from '../contract/pullRequests.ts'
+import { Problem } from '../contract/errors.ts'
+import { inOneLine } from '../domain/changes.ts'
+import type { RepositoryWork } from '../domain/repositoryWork.ts'
+import { ForgeFailed } from '../forge/forge.ts'
+import { commitOf } from '../git/cardWorktrees.ts'
+import { readRequestTemplate } from '../git/requestTemplate.ts'
+import type { OpenForge } from '../identity/openForge.ts'
+import type { CardRow } from '../store/cards.ts'
+import type { Reader } from '../store/database.ts'
+import { readPullRequest } from '../store/pullRequests.ts'
+import { readLatestSession } from '../store/sessions.ts'
+
+export interface DraftParts {
+  db: Reader
+  /** How people reach the board, if that is known. */
+  publicUrl: string | undefined
+}
+/** A card's work as it lies in one of its project's repositories, and the forge of that. */
+export interface Work extends RepositoryWork {
+  open: Pick<OpenForge, 'forge' | 'settings' | 'remote' | 'address'>
+}
+export type Draft = PullRequestDraft
+
+/**
+ * What a card's pull request would say: the agent's summary and the repository's template, and at the end which card it is of.
+ * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT; ForgeFailed
+ */
+export async function draft(parts: DraftParts, work: Work, branch = work.card.gitBranch): Promise<Draft> {
+  const { card, repository, open, project } = work
+  if (branch === null) throw new Problem('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
+  const known = await readPullRequest(parts.db, card.id, repository)
+  const base = await baseOf(work)
+  const commit = await committed(project.path, open.remote.name, base)
+  const template = commit === undefined ? '' : await readRequestTemplate(project.path, commit, open.address?.kind)
+  const session = await readLatestSession(parts.db, card.id)
+  const body = [session?.summary?.trim(), template].filter(Boolean).join('\n\n')
+  return {
+    title: titleOf(card),
+    body: withCard(parts, card, body),
+    base,
+    branch,
+    reviewers: [],
+    labels: [],
+    exists: known?.state === 'open',
+  }
+}
+
+/** What a card's pull request says on its forge if one is open, else what a new one would say. @throws as `draft` does */
+export async function draftOrPresent(parts: DraftParts, work: Work): Promise<Draft> {
+  const known = await readPullRequest(parts.db, work.card.id, work.repository)
+  if (known?.state !== 'open' || known.number === null) return draft(parts, work)
+  const pull = await work.open.forge.readPull(known.number)
+  if (pull === 'unchanged') throw new ForgeFailed('odd', 'The forge did not answer what the pull request says.')
+  const { title, body, base, branch, reviewers, labels } = pull
+  return { title, body, base, branch, reviewers: [...reviewers], labels: [...labels], exists: true }
+}
+
+/** The branch that a request goes into: what the card starts at if that is there, else what the project says, else the forge's own. */
+async function baseOf({ card, project, open }: Work): Promise<string> {
+  const { settings, remote, forge } = open
+  const named = card.base?.startsWith(`${remote.name}/`) ? card.base.slice(remote.name.length + 1) : card.base
+  if (named !== null && named !== card.gitBranch && (await onRemote(project.path, remote.name, named)) !== undefined)
+    return named
+  return settings.base ?? (await forge.repository()).defaultBranch
+}
+
+const titleOf = ({ title }: CardRow): string => cut(inOneLine(title), pullRequestLimits.title)
+
+/** A body that says at its end which card it is of; what is too long for a forge is cut. */
+export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, body: string): string {
+  const name = `card ${card.id}`
+  const line =
+    publicUrl === undefined
+      ? `Made from ${name} of the board.`
+      : `Made from [${name}](${publicUrl.replace(/\/+$/, '')}/#/projects/${card.projectId}/cards/${card.id}) of the board.`
+  const text = body.trimEnd()
+  if (text.split('\n').includes(line)) return text
+  return [cut(text, pullRequestLimits.body - line.length - 2), line].filter(Boolean).join('\n\n')
+}
+
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
+
+const onRemote = (path: string, remote: string, branch: string): Promise<string | undefined> =>
+  commitOf(path, `refs/remotes/${remote}/${branch}`)
+
+/** A branch as it was seen on the remote, else as it is here. */
+const committed = async (path: string, remote: string, branch: string): Promise<string | undefined> =>
+  (await onRemote(path, remote, branch)) ?? (await commitOf(path, `refs/heads/${branch}`))

@@ -1,0 +1,41 @@
+import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
+import type { RunCleanup } from '../domain/cleanup.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
+import { projectOfCard, readCard, type CardRow } from '../store/cards.ts'
+import type { Reader } from '../store/database.ts'
+import { readProject, type ProjectRow } from '../store/projects.ts'
+import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { RefreshParts } from './refresh.ts'
+
+/** What keeps an agent on its request until that is merged. */
+export interface LoopParts extends RefreshParts {
+  agents: Supervisor
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>
+  dataDir: string
+  polling: { minMs: number; maxMs: number }
+  /** How Git reaches the remote of a project. */
+  reachOf(project: Pick<ProjectRow, 'forgeCredentialId'>): Promise<RemoteReach>
+  runCleanup: RunCleanup
+  /** Whether processes of an agent or of a preview may run in a card's worktree. */
+  isAtWork(cardId: number): boolean
+}
+
+/** A request with its card and project. */
+export interface RequestOf {
+  row: PullRequestRow
+  card: CardRow
+  project: ProjectRow
+}
+
+/** A request as it is now; undefined where it or its card is gone. */
+export async function readRequest(db: Reader, id: number): Promise<RequestOf | undefined> {
+  const row = await readPullRequestById(db, id)
+  const projectId = row && (await projectOfCard(db, row.cardId))
+  const project = projectId === undefined ? undefined : await readProject(db, projectId)
+  const card = project && row && (await readCard(db, project.id, row.cardId))
+  return card ? { row, card, project } : undefined
+}
+
+/** What an agent was told of, newest last. */
+export const toldOf = ({ told }: Pick<PullRequestRow, 'told'>): string[] => JSON.parse(told) as string[]

@@ -1,0 +1,81 @@
+import { summarize } from '../agents/transcript/lastMessage.ts'
+import { readLastMessage } from '../agents/transcript/resumePrompt.ts'
+import { Problem } from '../contract/errors.ts'
+import { recordActivity } from '../domain/activity.ts'
+import * as branches from '../domain/branches.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { workIn } from '../domain/repositoryWork.ts'
+import type { Forge } from '../forge/forge.ts'
+import type { RequestAnswer } from '../store/pullRequests.ts'
+import { readLatestSession } from '../store/sessions.ts'
+import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
+import { stop } from './stopping.ts'
+
+const maxAnswerLength = 10_000
+const pushTimeoutMs = 5 * 60_000
+
+/**
+ * Brings to the forge what an agent that was sent back has done: its work, then its answers. Each step looks at what is there before, so that
+ * it can be done again at any point.
+ */
+export async function bringToForge(parts: LoopParts, forge: Forge, request: RequestOf): Promise<void> {
+  const { row } = request
+  const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
+  const reach = { ...(await parts.reachOf(project)), timeoutMs: pushTimeoutMs }
+  const pushed = await branches
+    .push(card, project, { force: true, expected: row.headCommit ?? undefined }, reach)
+    .catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'PUSH_REJECTED') return undefined
+      throw error
+    })
+  if (pushed) await answerAll(parts, forge, request)
+  await parts.db.transaction(async tx => {
+    const present = await readRequest(tx, row.id)
+    if (!present) return
+    if (!pushed)
+      return void (await stop(
+        tx,
+        parts,
+        present,
+        `Its branch ${row.branch} on the forge is not what the board saw last: somebody else has deleted or replaced it. Nothing was overwritten.`,
+      ))
+    const { commit, branch, remote } = pushed
+    if (pushed.pushed)
+      recordActivity(tx, card.id, 'branch.pushed', [{ field: 'branch', from: null, to: `${remote}/${branch}` }])
+    const after = await pulls.change(tx, present.row, { step: 'idle', answers: '[]', pushedCommit: commit })
+    const isAsBefore = commit === row.headCommit && toldOf(row).some(key => key.endsWith(`@${commit}`))
+    if (isAsBefore)
+      await stop(
+        tx,
+        parts,
+        { ...present, row: after },
+        'The agent has changed nothing, and what it was told of is still so.',
+      )
+  })
+}
+
+/** Posts what the agent has answered to comments; where it left some out, what it said at its end, as one comment. */
+async function answerAll({ db }: LoopParts, forge: Forge, { row, card }: RequestOf): Promise<void> {
+  const answers = JSON.parse(row.answers) as RequestAnswer[]
+  if (answers.length === 0 || row.number === null) return
+  const account = await forge.account()
+  const posted = (await forge.listPullComments(row.number)).filter(({ author }) => author === account)
+  const post = async (text: string, to?: string) => {
+    const body = asAnswer(text)
+    if (posted.some(each => each.body.trim() === body && (to === undefined || each.inReplyTo !== null))) return
+    await forge.commentOnPull(row.number!, body, to)
+  }
+  for (const { commentId, answer } of answers) if (answer !== null) await post(answer, commentId)
+  if (answers.every(({ answer }) => answer !== null)) return
+  const session = await readLatestSession(db, card.id)
+  const said = session ? summarize(await readLastMessage(db, session)) : ''
+  if (said !== '') await post(said)
+}
+
+/** A line that begins with a slash is a command to some forges, which whoever has written the log or the comment may have asked for. */
+const asAnswer = (text: string): string =>
+  text
+    .trim()
+    .slice(0, maxAnswerLength)
+    .toWellFormed()
+    .replace(/^(\s*)\//gm, '$1\\/')

@@ -1,0 +1,131 @@
+import { retry, send } from '../agents/sessions/sessionCommands.ts'
+import { Problem } from '../contract/errors.ts'
+import { projectRole } from '../domain/access.ts'
+import type { Caller } from '../domain/caller.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { findOpen } from '../domain/sessions.ts'
+import { mayStart } from '../domain/starting.ts'
+import { presentMaker } from '../identity/makers.ts'
+import { bySystem, insertAuditRow } from '../store/audit.ts'
+import type { Transaction } from '../store/database.ts'
+import { forgeOf } from '../store/projects.ts'
+import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
+import { listOpenOfCard } from '../store/requestLoop.ts'
+import { readLatestSession } from '../store/sessions.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
+import { stop } from './stopping.ts'
+
+const maxTold = 500
+
+/** What an agent is sent back with: by which keys it is known, what it is told, and what it is to answer. */
+export interface Round {
+  keys: readonly string[]
+  commentIds: readonly string[]
+  message(round: { at: number; of: number }): string
+}
+
+/** Codes of what passes by itself: the round begins later. */
+const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_ALREADY_RUNNING', 'SHUTTING_DOWN']
+
+/**
+ * Sends a card's agent back to its work on a request, with the rights of who opened it, and notes in the same transaction that it was told.
+ * Where that cannot be it is left to people, or for later, with what stands in the way.
+ */
+export async function beginRound(parts: LoopParts, id: number, round: Round): Promise<void> {
+  const { db, agents } = parts
+  await agents.refresh()
+  try {
+    await db.transaction(tx => begin(tx, parts, id, round))
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status >= 500) throw error
+    await db.transaction(async tx => {
+      const request = await readRequest(tx, id)
+      if (!request) return
+      if (passing.includes(error.code)) await pulls.change(tx, request.row, { problem: error.message })
+      else await stop(tx, parts, request, `The agent could not be sent back to it: ${error.message}`)
+    })
+  }
+}
+
+async function begin(tx: Transaction, parts: LoopParts, id: number, round: Round): Promise<void> {
+  const request = await readRequest(tx, id)
+  if (!request || !isReady(request) || round.keys.every(key => toldOf(request.row).includes(key))) return
+  const { row, card, project } = request
+  const { maxRounds } = forgeOf(project)
+  if (row.rounds >= maxRounds)
+    return void (await stop(
+      tx,
+      parts,
+      request,
+      `The agent was sent back to it ${maxRounds === 1 ? 'once' : `${maxRounds} times`}, and it is not done.`,
+    ))
+  const maker = await findMaker(tx, request)
+  if (typeof maker === 'string') return void (await stop(tx, parts, request, maker))
+  const at = { at: row.rounds + 1, of: maxRounds }
+  const ref = { projectId: card.projectId, cardId: card.id, caller: maker }
+  await send(tx, parts.agents, ref, { content: round.message(at), attachmentIds: [] })
+  await pulls.change(tx, row, {
+    step: 'asked',
+    rounds: at.at,
+    told: JSON.stringify([...toldOf(row), ...round.keys].slice(-maxTold)),
+    answers: JSON.stringify(round.commentIds.map(commentId => ({ commentId, answer: null }))),
+    problem: null,
+  })
+  const reason = `pull request #${row.number}`
+  insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))
+}
+
+/** Whether the agent may be sent back to a request now. */
+export const isReady = ({ row, card }: RequestOf): boolean =>
+  row.state === 'open' && row.step === 'idle' && row.stopped === null && !hasActiveAgent(card)
+
+/** What has become of the agent that was sent back: its turn ended well, or a person is to look. */
+export async function endTurn(parts: LoopParts, id: number): Promise<PullRequestRow | undefined> {
+  await parts.agents.refresh()
+  return parts.db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (!request) return undefined
+    const { row, card } = request
+    if (row.step !== 'asked' || (await findOpen(tx, card.id))) return row
+    const session = await readLatestSession(tx, card.id)
+    if (session?.status === 'completed') {
+      await pushBeside(tx, row)
+      return pulls.change(tx, row, { step: 'pushing' })
+    }
+    if (session?.status !== 'interrupted' || session.statusReason !== 'server_restart')
+      return stop(tx, parts, request, endOf(session))
+    const maker = await findMaker(tx, request)
+    if (typeof maker === 'string') return stop(tx, parts, request, maker)
+    await retry(tx, parts.agents, { projectId: card.projectId, cardId: card.id, caller: maker })
+    return row
+  })
+}
+
+/** What an agent was told of in one repository it may have mended in another, which is under review, too. */
+async function pushBeside(tx: Transaction, { id, cardId }: PullRequestRow): Promise<void> {
+  for (const other of await listOpenOfCard(tx, cardId)) {
+    const row = other.id === id ? undefined : await readPullRequestById(tx, other.id)
+    if (row?.state === 'open' && row.step === 'idle' && row.stopped === null)
+      await pulls.change(tx, row, { step: 'pushing', nextReadAt: row.failures < 0 ? row.nextReadAt : tx.now })
+  }
+}
+
+const endOf = (session: { status: string; detail: string | null } | undefined): string =>
+  session?.status === 'failed'
+    ? `Its agent failed${session.detail ? `: ${session.detail}` : '.'}`
+    : `Its agent was ${session?.status === 'cancelled' ? 'cancelled' : 'interrupted'}.`
+
+/** Who opened a request as a caller, or why its agent may not go on with their rights. */
+export async function findMaker(
+  tx: Transaction,
+  { row: { makerUserId, makerKeyId }, card }: Pick<RequestOf, 'row' | 'card'>,
+): Promise<Caller | string> {
+  if (makerUserId === null) return 'Nobody whose rights its agent could work with has opened it.'
+  const maker = { makerUserId, makerKeyId }
+  const { caller, name, gone } = await presentMaker(tx, maker, card.projectId, tx.now, 'opened it')
+  if (!caller) return gone!
+  const role = await projectRole(tx, caller, card.projectId)
+  if (role === undefined || role === 'viewer') return `${name} may not work in this project any more.`
+  return mayStart(caller, card.kind) ? caller : `${name} may not run agents.`
+}

@@ -1,0 +1,110 @@
+import { findLanded, noteLanded } from '../domain/landedWork.ts'
+import { workIn } from '../domain/repositoryWork.ts'
+import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { fetchBranch } from './branchHead.ts'
+import { Problem } from '../contract/errors.ts'
+import { changeCardIfThere } from '../domain/cardChanges.ts'
+import { moveAfterRequest } from '../domain/cardMoves.ts'
+import { removeWorktree } from '../domain/deletedWorktrees.ts'
+import { requireNothingLostBeside } from '../domain/repositoryWorktrees.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { cancelled, notStarted, type Ending } from '../domain/sessions.ts'
+import { isClean, syncedWorktree } from '../git/worktrees.ts'
+import type { CardRow } from '../store/cards.ts'
+import { readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
+import type { Reader } from '../store/database.ts'
+import { readPullRequest, type PullRequestRow } from '../store/pullRequests.ts'
+import { hasOtherOpen } from '../store/requestLoop.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { readRequest, type LoopParts } from './loopParts.ts'
+
+const merged: Ending = { status: 'completed', detail: 'Its pull request was merged.' }
+const closed: Ending = { ...cancelled, detail: 'Its pull request was closed.' }
+/** How soon it is looked again whether a column has room, and whether an agent's processes have ended. */
+export const againMs = 2000
+
+/**
+ * What follows from the end of a request, one step after the other: its agent ends and the card goes where its column says, then the
+ * worktree of what was merged goes where nothing is lost with it.
+ * @returns whether all is done
+ */
+export async function settle(parts: LoopParts, id: number): Promise<boolean> {
+  const row = await settleCard(parts, id)
+  if (row === undefined || row.settled === 0) return row === undefined
+  return row.settled === 2 || settleWorktree(parts, id)
+}
+
+const settleCard = ({ db, agents }: LoopParts, id: number): Promise<PullRequestRow | undefined> =>
+  db.transaction(async tx => {
+    const request = await readRequest(tx, id)
+    if (!request || request.row.settled > 0) return request?.row
+    const { row, card } = request
+    const isMerged = row.state === 'merged'
+    // With requests in several repositories the last one decides.
+    const stays = card.archivedAt !== null || (await hasOtherOpen(tx, row))
+    const column = stays ? undefined : await columnAfter(tx, card, isMerged)
+    const ends = isMerged ? !(await hasOtherOpen(tx, row)) : column !== undefined
+    const isThere = !ends || (await moveAfterRequest(tx, agents, card, column, isMerged ? merged : closed))
+    return isThere
+      ? pulls.change(tx, row, { settled: isMerged ? 1 : 2, step: 'idle', answers: '[]', stopped: null })
+      : row
+  })
+
+/** Where a card goes: as its column says, else what was merged to the first done column, unless it is done already. */
+async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promise<ColumnRow | undefined> {
+  const at = await readColumn(db, card.columnId)
+  const named = isMerged ? at?.mergedColumnId : at?.closedColumnId
+  if (named !== null && named !== undefined) return readColumn(db, named)
+  const isDone = at?.columnType === 'done' || at?.columnType === 'archive'
+  return isMerged && !isDone ? readFirstColumn(db, card.boardId, 'done') : undefined
+}
+
+/** Whether all that is in a card's worktrees was pushed, or is part of its requests. */
+async function losesNothing({ db, dataDir }: LoopParts, card: CardRow): Promise<boolean> {
+  const home = await readPullRequest(db, card.id)
+  if (!(await isClean(card.worktreePath!, card.gitBranch, home?.headCommit ?? undefined))) return false
+  try {
+    await requireNothingLostBeside(db, card, false, dataDir)
+    return true
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'WORKTREE_DIRTY') return false
+    throw error
+  }
+}
+
+/** What was closed may have been put into its base by hand: people are told so. */
+export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void> {
+  const request = await readRequest(parts.db, id)
+  if (request?.row.state !== 'closed' || request.row.settled > 0) return
+  const { card, project } = await workIn(parts.db, request.card, request.project, request.row.repository)
+  const checkout = await readCheckoutState(project.path)
+  const place = checkout && (await syncedWorktree(checkout.repository, card.worktreePath))
+  const base = checkout && place && (await fetchBranch(parts, project, checkout, request.row.base))
+  if (!base || 'reason' in base) return
+  const { branch, base: name, repository } = request.row
+  if ((await findLanded(place, branch, base.commit)) !== undefined)
+    await noteLanded(parts.db, card, { base: name, repository })
+}
+
+/** Removes the worktree of what was merged. What is uncommitted, or was not part of the request, keeps it there. */
+async function settleWorktree(parts: LoopParts, id: number): Promise<boolean> {
+  const { db, dataDir, isAtWork, runCleanup } = parts
+  const request = await readRequest(db, id)
+  if (!request) return true
+  const { row, card, project } = request
+  if (hasActiveAgent(card) || isAtWork(card.id)) return false
+  const isOwn = card.worktreePath !== null && card.worktreeManaged === 1 && !(await hasOtherOpen(db, row))
+  const isLossless = isOwn && (await losesNothing(parts, card))
+  if (isLossless) await removeWorktree(db, card, project, dataDir, runCleanup)
+  await db.transaction(async tx => {
+    const present = await readRequest(tx, id)
+    if (!present) return
+    if (isOwn && !isLossless) {
+      const message =
+        'Its pull request was merged. The worktree stays: there is work in it that was not part of the request.'
+      await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message }), unread: true })
+    }
+    await pulls.change(tx, present.row, { settled: 2 })
+  })
+  return true
+}

@@ -1,0 +1,59 @@
+import type { Caller } from '../domain/caller.ts'
+import { makerFor } from '../domain/makers.ts'
+import { requireMayStart } from '../domain/starting.ts'
+import { changeCardIfThere } from '../domain/cardChanges.ts'
+import * as pulls from '../domain/pullRequests.ts'
+import { deliver } from '../notifications/deliver.ts'
+import type { Transaction } from '../store/database.ts'
+import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
+import { listOpenOfCard } from '../store/requestLoop.ts'
+import { watchingOf } from '../views/cards.ts'
+import { requireOpen } from './changing.ts'
+import type { LoopParts, RequestOf } from './loopParts.ts'
+
+const maxLength = 500
+
+/** Leaves a request to people, who are told why: its agent is not sent back to it any more. */
+export async function stop(
+  tx: Transaction,
+  { webhooks }: Pick<LoopParts, 'webhooks'>,
+  { row, card }: Pick<RequestOf, 'row' | 'card'>,
+  reason: string,
+): Promise<PullRequestRow> {
+  const stopped = reason.slice(0, maxLength)
+  if (row.stopped === stopped && row.step === 'idle') return row
+  const after = await pulls.change(tx, row, { stopped, step: 'idle' })
+  await changeCardIfThere(tx, card, { unread: true })
+  const news = {
+    kind: 'agentWaiting',
+    projectId: card.projectId,
+    cardId: card.id,
+    cardTitle: card.title,
+    message: `The pull request #${row.number} waits for you: ${stopped}`,
+    at: tx.now,
+  } as const
+  await deliver(tx, webhooks, news, watchingOf(card))
+  return after
+}
+
+/**
+ * Goes on with a request that was left to people, with the rights of who says so: all that is still open is told to its agent again, which
+ * has all rounds anew. @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS, FORBIDDEN
+ */
+export async function goOn(tx: Transaction, row: PullRequestRow, caller: Caller): Promise<PullRequestRow> {
+  requireMayStart(caller, 'kanban')
+  requireOpen(row)
+  const maker = await makerFor(tx, caller)
+  const anew = { stopped: null, rounds: 0, told: '[]' }
+  // A forge that has had enough of requests is left alone until its time.
+  const soon = row.failures < 0 ? {} : { nextReadAt: tx.now, failures: 0 }
+  return pulls.change(tx, row, { ...maker, ...anew, ...soon })
+}
+
+/** A person's message to a card's agent goes on with a request that was left to people: what comes of it is pushed. */
+export async function goOnAfterMessage(tx: Transaction, cardId: number): Promise<void> {
+  for (const { id } of await listOpenOfCard(tx, cardId)) {
+    const row = (await readPullRequestById(tx, id))!
+    if (row.stopped !== null) await pulls.change(tx, row, { stopped: null, rounds: 0, step: 'asked' })
+  }
+}

@@ -1,0 +1,96 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { recordGit, type GitRuns } from '../support/git/recordGit.ts'
+import { commit, git, openProjects, type TestProject } from './cards.ts'
+
+let recorded: GitRuns | undefined
+let projects: Awaited<ReturnType<typeof openProjects>>
+let project: TestProject
+beforeAll(async () => {
+  projects = await openProjects()
+  project = await projects.project('project')
+  commit(project.path, 'a', 'a\n')
+})
+afterAll(async () => {
+  recorded?.stop()
+  await projects.close()
+})
+
+const adminOf = (worktreePath: string) => git(worktreePath, 'rev-parse', '--absolute-git-dir')
+
+test('a card starts with five runs of Git', async () => {
+  const card = await project.card()
+  recorded = recordGit(project.dataDir)
+  await card.start()
+  recorded.stop()
+  expect(recorded.runs()).toHaveLength(5)
+})
+
+test('its worktree is one that Git keeps and finds in order', async () => {
+  const { worktreePath, branch, baseCommit } = await (await project.card()).start()
+  expect(git(project.path, 'worktree', 'prune', '--verbose', '--dry-run')).toBe('')
+  expect(git(project.path, 'worktree', 'list', '--porcelain')).toContain(
+    `worktree ${worktreePath}\nHEAD ${baseCommit}\nbranch refs/heads/${branch}`,
+  )
+  expect(git(project.path, 'reflog', 'show', '--format=%gs', branch!)).toBe(`branch: Created from ${baseCommit}`)
+  expect(existsSync(join(adminOf(worktreePath!), 'locked'))).toBe(false)
+  expect(git(worktreePath!, 'status', '--porcelain')).toBe('')
+  git(worktreePath!, 'worktree', 'move', worktreePath!, `${worktreePath}-moved`)
+  git(project.path, 'worktree', 'remove', `${worktreePath}-moved`)
+})
+
+test('where its name is taken in the repository it gets the next one', async () => {
+  const card = await project.card()
+  mkdirSync(join(project.path, '.git/worktrees', String(card.id)), { recursive: true })
+  const { worktreePath } = await card.start()
+  expect(adminOf(worktreePath!)).toBe(join(project.path, '.git/worktrees', `${card.id}1`))
+})
+
+test('a branch that came to be meanwhile is not taken for the card', async () => {
+  const card = await project.card()
+  git(project.path, 'branch', `board/${card.id}-mend-the-door`)
+  git(project.path, 'pack-refs', '--all')
+  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+})
+
+test('Git itself adds it where the repository has a list of what is checked out', async () => {
+  git(project.path, 'sparse-checkout', 'set', '--no-cone', '/b')
+  const { worktreePath } = await (await project.card()).start()
+  expect(existsSync(join(worktreePath!, 'a'))).toBe(false)
+})
+
+test('a list of worktrees that is a link has nothing written where it leads', async () => {
+  const own = await projects.project('linked-list')
+  const outside = join(own.dataDir, 'outside')
+  mkdirSync(outside, { recursive: true })
+  rmSync(join(own.path, '.git/worktrees'), { recursive: true, force: true })
+  symlinkSync(outside, join(own.path, '.git/worktrees'))
+  await expect((await own.card()).start()).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(readdirSync(outside)).toEqual([])
+})
+
+test("refs that are packed in another repository's file are found as Git finds them", async () => {
+  const own = await projects.project('linked-refs')
+  const card = await own.card()
+  git(own.path, 'branch', `board/${card.id}-mend-the-door`)
+  git(own.path, 'pack-refs', '--all')
+  renameSync(join(own.path, '.git/packed-refs'), join(own.path, 'packed'))
+  symlinkSync('../packed', join(own.path, '.git/packed-refs'))
+  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+})
+
+test('a link in the place of a branch is not taken for a free name', async () => {
+  const own = await projects.project('linked-branch')
+  const card = await own.card()
+  mkdirSync(join(own.path, '.git/refs/heads/board'), { recursive: true })
+  symlinkSync(git(own.path, 'symbolic-ref', 'HEAD'), join(own.path, `.git/refs/heads/board/${card.id}-mend-the-door`))
+  expect((await card.start()).branch).toBe(`board/${card.id}-mend-the-door-2`)
+})
+
+test('a repository with ids of SHA-256 gets its worktree, too', async () => {
+  const own = await projects.project('long-ids', ['--object-format=sha256'])
+  const { worktreePath, baseCommit } = await (await own.card()).start()
+  expect(baseCommit).toHaveLength(64)
+  expect(git(worktreePath!, 'rev-parse', 'HEAD')).toBe(baseCommit)
+})

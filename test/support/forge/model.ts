@@ -1,0 +1,143 @@
+/** What a forge knows, in no forge's words. Times are milliseconds. */
+
+export interface Account {
+  id: number
+  login: string
+}
+export interface Issue {
+  id: number
+  number: number
+  title: string
+  body: string
+  author: string
+  labels: string[]
+  state: 'open' | 'closed'
+  /** Why it was closed. */
+  reason: 'completed' | 'not_planned' | 'reopened' | null
+  createdAt: number
+  updatedAt: number
+  closedAt: number | null
+}
+export interface Pull {
+  id: number
+  number: number
+  title: string
+  body: string
+  author: string
+  head: string
+  base: string
+  /** The head's commit when the forge looked last; it stays when the branch goes. */
+  headSha: string
+  baseSha: string
+  /** The base's commit when it was opened. */
+  openedOn: string
+  draft: boolean
+  state: 'open' | 'closed' | 'merged'
+  labels: string[]
+  reviewers: string[]
+  mergeCommit: string | null
+  mergedBy: string | null
+  /** By the forge; null where somebody pushed the merge. */
+  mergedAs: MergeMethod | 'ff' | null
+  /** Merges by itself when nothing stands in its way. */
+  autoMerge: MergeMethod | null
+  createdAt: number
+  updatedAt: number
+  closedAt: number | null
+  /** For how many more answers the forge does not know yet whether it can be merged. */
+  unknownFor: number
+}
+export type MergeMethod = 'merge' | 'squash' | 'rebase'
+/** A comment on an issue or on a request as a whole. */
+export interface Comment {
+  id: number
+  number: number
+  onPull: boolean
+  author: string
+  body: string
+  createdAt: number
+  updatedAt: number
+}
+export interface Review {
+  id: number
+  number: number
+  author: string
+  state: 'approved' | 'changes_requested' | 'commented' | 'dismissed'
+  body: string
+  commit: string
+  submittedAt: number
+}
+/** A comment on a line, or an answer to one. */
+export interface LineComment {
+  id: number
+  number: number
+  reviewId: number
+  /** Comments that belong together. */
+  thread: string
+  inReplyTo: number | null
+  path: string
+  line: number
+  startLine: number | null
+  side: 'LEFT' | 'RIGHT'
+  commit: string
+  author: string
+  body: string
+  resolved: boolean
+  createdAt: number
+  updatedAt: number
+}
+export type CheckState = 'queued' | 'running' | 'success' | 'failure' | 'cancelled' | 'skipped'
+export interface Check {
+  id: number
+  /** The run, suite or pipeline to which it belongs. */
+  runId: number
+  commit: string
+  name: string
+  state: CheckState
+  log: string
+  /** run: has a log. status: only says how it went. */
+  kind: 'run' | 'status'
+  url: string | null
+  description: string | null
+  createdAt: number
+  updatedAt: number
+}
+export interface Protection {
+  /** How many must have approved. */
+  approvals: number
+  /** The names of checks that must have passed. */
+  checks: string[]
+  /** Whether new commits take approvals back. */
+  dismissStale: boolean
+}
+/** What changed; a webhook tells of it in the forge's own words. */
+export type Change =
+  | {
+      kind: 'pull'
+      action:
+        | 'opened'
+        | 'edited'
+        | 'synchronize'
+        | 'closed'
+        | 'merged'
+        | 'reopened'
+        | 'ready'
+        | 'draft'
+        | 'labeled'
+        | 'review_requested'
+      pull: Pull
+      before?: string
+      actor: string
+    }
+  | {
+      kind: 'issue'
+      action: 'opened' | 'edited' | 'closed' | 'reopened' | 'labeled' | 'unlabeled'
+      issue: Issue
+      label?: string
+      actor: string
+    }
+  | { kind: 'comment'; action: 'created' | 'edited' | 'deleted'; comment: Comment; actor: string }
+  | { kind: 'review'; review: Review; actor: string }
+  | { kind: 'line'; comment: LineComment; actor: string }
+  | { kind: 'check'; check: Check; actor: string }
+  | { kind: 'push'; branch: string; before: string; after: string; actor: string }

@@ -1,0 +1,22 @@
+import { createServer, request } from 'node:http'
+import type { FakeForge } from './fakeForge.ts'
+import { closeServer, listen } from './forgeServer.ts'
+
+/** Forges, each of which has one repository, as one that has all of them. What names none is asked of the first. */
+export async function oneHost(...forges: readonly FakeForge[]): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((incoming, response) => {
+    const path = incoming.url!
+    const named = forges.find(({ options: { owner, name } }) =>
+      new RegExp(`/${owner}/${name}(\\.git)?(/|$)`).test(path),
+    )
+    const { method, headers } = incoming
+    const outgoing = request((named ?? forges[0]!).url + path, { method, headers }, answer => {
+      response.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(response)
+    })
+    outgoing.once('error', () => response.destroy())
+    incoming.pipe(outgoing)
+  })
+  const url = await listen(server)
+  return { url, close: () => closeServer(server) }
+}

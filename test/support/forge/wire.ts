@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ForgeState } from './forgeState.ts'
+import type { Change } from './model.ts'
+
+/** One request to a forge's API, by somebody whom it knows. */
+export interface Call {
+  /** What stands in the path for `:name`, decoded. */
+  params: Record<string, string>
+  query: URLSearchParams
+  body: Record<string, any>
+  actor: string
+}
+export interface Answer {
+  status?: number
+  headers?: Record<string, string>
+  /** Sent as JSON; a string as plain text. */
+  body?: unknown
+  /** Sent as JSON, a page at a time; `wrap` says what stands around a page. */
+  list?: readonly unknown[]
+  wrap?: (page: unknown[], total: number) => unknown
+}
+/** "GET /repos/:owner/:repo/pulls", and what answers. `:name*` takes slashes, too. */
+export type Routes = Record<string, (call: Call) => Answer>
+/** Where a forge is reached, and which repository is there. */
+export interface Place {
+  /** The address of its pages. */
+  url: string
+  /** The address of files that it sends people elsewhere for. */
+  storageUrl: string
+  owner: string
+  name: string
+}
+export interface Page {
+  number: number
+  size: number
+  total: number
+  /** The address of this list at another page. */
+  at(page: number): string
+}
+/** What is one forge's own: how it says things. */
+export interface Wire {
+  /** Where the API begins. */
+  prefixes: readonly string[]
+  routes: Routes
+  /** The token of a request to the API. */
+  token(headers: IncomingHttpHeaders): string | undefined
+  /** How a refusal is said. */
+  refusal(status: number, message: string, details?: Record<string, unknown>): unknown
+  /** Names and limits of the parameters of pages. */
+  pages: { size: string; usual: number; most: number }
+  pageHeaders(page: Page): Record<string, string>
+  /** Headers of how much may still be asked. */
+  rateHeaders(limit: number, remaining: number, resetAt: number): Record<string, string>
+  /** Whether answers have ETags and If-None-Match is honoured. */
+  conditional: boolean
+  /** The refusal of one who asks too much. */
+  limited(
+    kind: 'primary' | 'secondary',
+    seconds: number,
+  ): { status: number; headers: Record<string, string>; body: unknown }
+  /** The webhook's event and body for a change, if it has one. */
+  event(change: Change): { name: string; body: object } | undefined
+  /** The headers of a delivery. */
+  sign(event: string, id: string, body: string, secret: string): Record<string, string>
+}
+export type MakeWire = (state: ForgeState, place: Place, storageSecret: string) => Wire
+
+export const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
+export const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time))
+
+/** "next", "prev", "first" and "last" as RFC 8288 writes them. */
+export function linkHeader({ number, size, total, at }: Page): Record<string, string> {
+  const last = Math.max(1, Math.ceil(total / size))
+  const links = [
+    ...(number > 1 ? [`<${at(number - 1)}>; rel="prev"`] : []),
+    ...(number < last ? [`<${at(number + 1)}>; rel="next"`, `<${at(last)}>; rel="last"`] : []),
+    ...(number > 1 ? [`<${at(1)}>; rel="first"`] : []),
+  ]
+  return links.length > 0 ? { link: links.join(', ') } : {}
+}
