@@ -1,5 +1,7 @@
 import type { MessageInput } from '../contract/agentMessages.ts'
 import { Problem } from '../contract/errors.ts'
+import { hasBegun } from '../domain/budgetPauses.ts'
+import { requireBudget } from '../domain/budgetState.ts'
 import type { Caller } from '../domain/caller.ts'
 import { begin, findOpen, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
 import { readDefaultBoard } from '../store/boards.ts'
@@ -43,7 +45,7 @@ async function findAssistant(tx: Transaction, projectId: number): Promise<CardRo
   return (await readCard(tx, projectId, id))!
 }
 
-/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE */
+/** Sends a message to a project's assistant and starts it where none runs. @throws Problem COLUMN_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE, BUDGET_EXHAUSTED */
 export async function send(
   tx: Transaction,
   agents: Agents,
@@ -53,7 +55,9 @@ export async function send(
 ): Promise<MessageView> {
   const card = await findAssistant(tx, projectId)
   const given = await findGiven(tx, attachmentIds, { projectId })
-  const session = (await findOpen(tx, card.id)) ?? (await resumeOrBegin(tx, agents, card, caller))
+  const open = await findOpen(tx, card.id)
+  if (open) await requireBudget(tx, open, hasBegun(open))
+  const session = open ?? (await resumeOrBegin(tx, agents, card, caller))
   return queueMessage(tx, session, content, given)
 }
 

@@ -2,6 +2,8 @@ import type { InferOutput } from 'valibot'
 import type { MessageInput } from '../contract/agentMessages.ts'
 import { Problem } from '../contract/errors.ts'
 import type { PreSession } from '../contract/preSessions.ts'
+import { hasBegun } from '../domain/budgetPauses.ts'
+import { requireBudget } from '../domain/budgetState.ts'
 import type { Caller } from '../domain/caller.ts'
 import * as cards from '../domain/cards.ts'
 import { begin, cancelled, closePreSession, end, reopen, requireStartable, type Agents } from '../domain/sessions.ts'
@@ -42,7 +44,7 @@ export async function find(db: Reader, { projectId, sessionId }: PreSessionRef):
   return session
 }
 
-/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, CONFLICT when it is over */
+/** Answers the planning agent. @throws Problem PRE_SESSION_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, BUDGET_EXHAUSTED, CONFLICT when it is over */
 export async function send(
   tx: Transaction,
   agents: Agents,
@@ -51,6 +53,7 @@ export async function send(
 ): Promise<MessageView> {
   const session = await findUnfinished(tx, ref)
   const given = await findGiven(tx, attachmentIds, session)
+  if (session.endedAt === null) await requireBudget(tx, session, hasBegun(session))
   const open = session.endedAt === null ? session : await reopen(tx, agents, session, ref.caller)
   return queueMessage(tx, open, content, given)
 }
@@ -72,7 +75,7 @@ export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef
   if (!(await end(tx, agents, session.id, cancelled))) await closePreSession(tx, session, 'cancelled')
 }
 
-/** A completed or interrupted session waits for an answer; an accepted one stays idle. A silent one is in its turn. */
+/** A completed or interrupted session waits for an answer; an accepted one stays idle. One that is silent, or waits for a budget, is in its turn. */
 export function preSessionView({
   id,
   cardId,
@@ -91,7 +94,8 @@ export function preSessionView({
     cancelled: 'cancelled',
     interrupted: 'waiting',
   } as const
-  const known = statusReason === 'silent' && status === 'waiting' ? 'running' : shown[status]
+  const inTurn = status === 'waiting' && (statusReason === 'silent' || statusReason === 'budget')
+  const known = inTurn ? 'running' : shown[status]
   return { sessionId: String(id), cardId: String(cardId), status: known, prompt: summary, createdAt }
 }
 

@@ -4,7 +4,7 @@ import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'
 import { findAgentToken } from '../store/agentTokens.ts'
 import type { Reader } from '../store/database.ts'
-import { findKeyHolder, type KeyHolder } from '../store/keys.ts'
+import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import { hasUsers, localOperator, readAccount, readFirstSuperAdmin } from '../store/users.ts'
 import type { Grant, GrantBeside } from '../store/projects.ts'
@@ -27,6 +27,10 @@ export const operatorAccount = {
   displayName: 'Local operator',
 } as const
 
+interface AgentNames {
+  catalogue: { /** What people call an agent. */ nameOf(id: string): Promise<string> }
+}
+
 /**
  * Whether another daemon on the same database has signed the request as one of its machine's operator; undefined
  * without such a header.
@@ -40,7 +44,7 @@ export type ForwardCheck = (() => boolean) | undefined
  * @throws Problem UNAUTHENTICATED, TOKEN_EXPIRED
  */
 export function authenticate(
-  realm: Realm,
+  realm: Realm & AgentNames,
   authorization: string | undefined,
   peer: Pick<Peer, 'isOwn'>,
   projectId?: number,
@@ -55,6 +59,8 @@ export function authenticate(
       return signedIn(realm, hashToken(token), projectId)
     case 'svc_ak_':
       return keyHolder(realm, hashToken(token), projectId)
+    case 'svc_ot_':
+      return keyHolder(realm, hashToken(token), projectId, findKeyHolderByAccessToken)
     case 'svc_at_':
       return agent(realm, hashToken(token))
     case 'svc_lt_':
@@ -87,8 +93,13 @@ async function signedIn({ config, identity }: Realm, tokenHash: string, projectI
   }
 }
 
-async function keyHolder({ config, identity }: Realm, tokenHash: string, projectId?: number): Promise<Caller> {
-  const row = await findKeyHolder(identity.holders, tokenHash, projectId)
+async function keyHolder(
+  { config, identity }: Realm,
+  tokenHash: string,
+  projectId?: number,
+  find = findKeyHolder,
+): Promise<Caller> {
+  const row = await find(identity.holders, tokenHash, projectId)
   if (!row) return refuse('The API key is not valid.')
   const now = config.clock()
   if (Date.parse(row.expiresAt) <= now.getTime()) throw new Problem('TOKEN_EXPIRED', 'The API key has expired.')
@@ -114,6 +125,7 @@ export function callerOfKey(row: KeyHolder, tokenHash: string, projectId?: numbe
       tokenHash,
       key: {
         id: row.id,
+        name: row.name,
         permissions: JSON.parse(row.permissions) as Permission[],
         scope: row.scope,
         organizationId: row.organizationId,
@@ -152,7 +164,10 @@ const ownerBeforeUsers = (userId: number, hasUsers: number) =>
   userId === localOperator && !hasUsers ? operatorAccount : undefined
 
 /** A token that a person asked for is valid only while that person has access to the project. */
-async function agent({ config, identity: { holders } }: Realm, tokenHash: string): Promise<Caller> {
+async function agent(
+  { config, identity: { holders }, catalogue }: Realm & AgentNames,
+  tokenHash: string,
+): Promise<Caller> {
   const row = await findAgentToken(holders, tokenHash)
   if (!row || row.deletedAt !== null) return refuse('The agent token is not valid.')
   if (Date.parse(row.expiresAt) <= config.clock().getTime())
@@ -162,7 +177,7 @@ async function agent({ config, identity: { holders } }: Realm, tokenHash: string
     userId: noAccount,
     role: 'user',
     email: '',
-    displayName: 'Agent',
+    displayName: row.agent === null ? 'Agent' : await catalogue.nameOf(row.agent),
     tokenHash,
     agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId },
   }

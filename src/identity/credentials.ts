@@ -4,6 +4,7 @@ import type { Caller } from '../domain/caller.ts'
 import { find } from '../domain/credentials.ts'
 import { insertCredential, updateCredential, type CredentialRow, type SealedHeaders } from '../store/credentials.ts'
 import type { Transaction } from '../store/database.ts'
+import { askForgeAnew } from '../store/requestLoop.ts'
 import { baseUrlOf } from './providers.ts'
 import type { Seal } from './seal.ts'
 
@@ -23,6 +24,7 @@ export interface CredentialChange {
   baseUrl?: string | null
   headers?: Record<string, string>
   models?: readonly string[]
+  agentSlots?: number | null
 }
 
 /** The place to which a credential's secret is bound when sealed. */
@@ -80,7 +82,9 @@ export async function update(
     lastFour: secret.lastFour,
     headers: change.headers ? sealedHeaders(seal, id, change.headers) : before.headers,
     models: change.models ? JSON.stringify(change.models) : before.models,
+    agentSlots: change.agentSlots === undefined ? before.agentSlots : change.agentSlots,
   })
+  if (secret !== before || server !== originOf(before)) askForgeAnew(tx, { credentialId: id })
   return find(tx, caller, id)
 }
 

@@ -15,6 +15,7 @@ import {
   type KeyScope,
   type NewKeyRow,
 } from '../store/keys.ts'
+import { reassignSchedules } from '../store/schedules.ts'
 import { reassignWebhooks } from '../store/webhooks.ts'
 import { ownerFor } from '../store/users.ts'
 import { isAdmin, type Caller } from '../domain/caller.ts'
@@ -57,6 +58,32 @@ export async function createKey(tx: Transaction, caller: Caller, request: KeyReq
   })
 }
 
+/**
+ * Creates the key of a connected app in the caller's name, for all that they may see or for one project. Nobody has its secret.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
+export async function grantKey(
+  tx: Transaction,
+  caller: Caller,
+  grant: Pick<NewKeyRow, 'name' | 'expiresAt' | 'app' | 'oauthClientId'> & {
+    projectId?: number
+    permissions: readonly Permission[]
+  },
+): Promise<KeyRow> {
+  const { projectId, permissions, ...app } = grant
+  const scope = projectId === undefined ? 'server' : 'project'
+  await requireScope(tx, caller, { projectId })
+  return insertKey(tx, {
+    ...app,
+    userId: await ownerFor(tx, caller.userId),
+    scope,
+    projectId: projectId ?? null,
+    permissions: JSON.stringify(permissions),
+    hash: hashToken(mint('svc_ak_')),
+    lastFour: '',
+  })
+}
+
 /** The caller's keys, oldest first. */
 export const keysOf = (db: Reader, caller: Caller): Promise<KeyRow[]> => listKeys(db, caller.userId)
 
@@ -71,7 +98,7 @@ export async function getKey(db: Reader, caller: Caller, id: number): Promise<Ke
  * Makes a key with the same permissions and expiry; the old one stays valid for `graceSecs`, and never beyond its own
  * expiry. Its webhooks pass to the new one; without a grace period they are deleted, because the key may have been
  * stolen.
- * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired, FORBIDDEN when its owner may no longer give it its
+ * @throws Problem KEY_NOT_FOUND, CONFLICT when the key has expired or is an app's, FORBIDDEN when its owner may no longer give it its
  *   permissions
  */
 export async function rotateKey(
@@ -82,6 +109,8 @@ export async function rotateKey(
   graceSecs: number,
 ): Promise<MintedKey> {
   const old = await getKey(tx, caller, id)
+  if (old.app !== null)
+    throw new Problem('CONFLICT', 'The app renews its tokens by itself. Revoke it, and connect the app again.')
   if (old.expiresAt <= tx.now) throw new Problem('CONFLICT', 'The key has expired; create a new one.')
   requireRights(caller, JSON.parse(old.permissions) as Permission[])
   const graceEndsAt = new Date(Date.parse(tx.now) + graceSecs * 1000).toISOString()
@@ -89,7 +118,10 @@ export async function rotateKey(
   if (graceSecs === 0) await identity.announce(tx, { keyId: id })
   const { userId, name, scope, organizationId, projectId, permissions, expiresAt } = old
   const minted = await mintKey(tx, { userId, name, scope, organizationId, projectId, permissions, expiresAt })
-  if (graceSecs > 0) await reassignWebhooks(tx, id, minted.row.id)
+  if (graceSecs > 0) {
+    await reassignWebhooks(tx, id, minted.row.id)
+    await reassignSchedules(tx, id, minted.row.id)
+  }
   return minted
 }
 
@@ -110,7 +142,11 @@ function requireRights({ role }: Caller, permissions: readonly Permission[]): vo
     )
 }
 
-async function requireScope(db: Reader, caller: Caller, { projectId, organizationId }: KeyRequest): Promise<void> {
+async function requireScope(
+  db: Reader,
+  caller: Caller,
+  { projectId, organizationId }: Pick<KeyRequest, 'projectId' | 'organizationId'>,
+): Promise<void> {
   if (projectId !== undefined && !(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
   if (organizationId !== undefined && !(await seesOrganization(db, caller.userId, isAdmin(caller), organizationId)))
     throw new Problem('ORGANIZATION_NOT_FOUND')

@@ -41,6 +41,8 @@ const providers: Record<CredentialProvider, Provider> = {
   },
   openrouter: { baseUrl: 'https://openrouter.ai', path: '/api/v1/key', headers: bearer },
   github: { baseUrl: 'https://api.github.com', path: '/user', headers: bearer },
+  gitlab: { baseUrl: 'https://gitlab.com', path: '/api/v4/user', headers: bearer },
+  gitea: { path: '/api/v1/user', headers: bearer },
   custom: { path: '/models', headers: bearer },
 }
 

@@ -2,7 +2,7 @@ import type { InferOutput } from 'valibot'
 import type { TokenInfo, WhoAmI } from '../contract/auth.ts'
 import { noAccount, type Caller } from '../domain/caller.ts'
 import { findAgentToken } from '../store/agentTokens.ts'
-import { readKey } from '../store/keys.ts'
+import { findKeyHolderByAccessToken, readKey } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
 import type { Realm } from './identity.ts'
 
@@ -32,6 +32,8 @@ async function infoOf(
 ): Promise<Pick<Info, 'kind'> & Partial<Info>> {
   if (key) {
     const row = await readKey(holders, userId, key.id)
+    // What an app sends ends before the key that it leads to.
+    const ofApp = row?.app === null ? undefined : await findKeyHolderByAccessToken(holders, tokenHash)
     return {
       kind: 'key',
       name: row?.name ?? null,
@@ -39,7 +41,7 @@ async function infoOf(
       organizationId: key.organizationId === null ? null : String(key.organizationId),
       projectId: key.projectId === null ? null : String(key.projectId),
       permissions: [...key.permissions],
-      expiresAt: row?.expiresAt ?? null,
+      expiresAt: (ofApp ?? row)?.expiresAt ?? null,
     }
   }
   if (agent) {

@@ -1,14 +1,20 @@
 import type { EventData } from '../contract/events.ts'
 import type { NotificationKind } from '../contract/notifications.ts'
+import { describeExhausted, describeWarned } from '../domain/budgetState.ts'
+import { plainMentions } from '../contract/mentions.ts'
 import { shownTime } from '../domain/shownTime.ts'
 import type { StoredEvent } from '../events/outbox.ts'
 import { readCard } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { forgetWaiting, noteWaiting } from '../store/notifications.ts'
+import { watchingOf, type Watching } from '../views/cards.ts'
 import { readLatestSession, readSession, type AgentQuestion, type SessionRow } from '../store/sessions.ts'
 
 type Session = EventData<'agent.status'>
 type Monitor = EventData<'monitor.updated'>
+type Comment = EventData<'comment.created'>
+type Assigned = EventData<'card.assigned'>
+type Budget = EventData<'budget.warned'>
 
 /** A notification before its recipients are known. */
 export interface NotificationDraft {
@@ -18,10 +24,23 @@ export interface NotificationDraft {
   cardTitle: string
   message: string
   at: string
+  /** The accounts that it is for; without them those who work on the project, and those who watch the card. */
+  to?: readonly number[]
+  /** The budget that it is about: whoever keeps it is told, too. */
+  budgetId?: number
+  watching: Watching
 }
 
 /** The event types that can lead to a notification. */
-export const notifyingEventTypes = ['agent.status', 'monitor.updated'] as const
+export const notifyingEventTypes = [
+  'agent.status',
+  'monitor.updated',
+  'comment.created',
+  'comment.updated',
+  'card.assigned',
+  'budget.warned',
+  'budget.exhausted',
+] as const
 
 const maxMessageLength = 300
 const kinds: Partial<Record<Session['status'], NotificationKind>> = {
@@ -32,20 +51,32 @@ const kinds: Partial<Record<Session['status'], NotificationKind>> = {
 /** Sessions that notify nobody: the person who asks is present and sees the answer. */
 const conversationPurposes: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
 
-/** The notification that an event leads to, if any. A session that keeps waiting notifies once; events of deleted cards, and a usage limit after which the card goes on, notify nobody. */
-export async function createDraft(tx: Transaction, event: StoredEvent): Promise<NotificationDraft | undefined> {
-  if (event.projectId === null) return undefined
-  const data = JSON.parse(event.data) as Session | Monitor
-  const content =
-    event.type === 'agent.status' ? await sessionContent(tx, data as Session) : monitorContent(data as Monitor)
-  return content && withCard(tx, event, Number(data.cardId), content)
+/** The notifications that an event leads to. A session that keeps waiting notifies once; events of deleted cards, and a usage limit after which the card goes on, notify nobody. */
+export async function createDrafts(tx: Transaction, event: StoredEvent): Promise<NotificationDraft[]> {
+  if (event.projectId === null) return []
+  const data = JSON.parse(event.data) as Session | Monitor | Comment | Assigned | Budget
+  if (event.type === 'card.assigned')
+    return withCard(tx, event, Number((data as Assigned).id), [assignment(data as Assigned)])
+  const contents = await contentsOf(tx, event.type, data)
+  return withCard(tx, event, Number((data as Session | Monitor | Comment | Budget).cardId), contents)
 }
 
-type Content = Pick<NotificationDraft, 'kind' | 'message'>
+async function contentsOf(tx: Transaction, type: StoredEvent['type'], data: unknown): Promise<Content[]> {
+  if (type === 'comment.created' || type === 'comment.updated') return commentContents(type, data as Comment)
+  if (type.startsWith('budget.')) return [budgetContent(data as Budget)]
+  const content = type === 'agent.status' ? await sessionContent(tx, data as Session) : monitorContent(data as Monitor)
+  return content ? [content] : []
+}
+
+type Content = Pick<NotificationDraft, 'kind' | 'message' | 'to' | 'budgetId'> & {
+  /** It is for those who watch the card, without these. */
+  butNot?: readonly number[]
+}
 
 async function sessionContent(tx: Transaction, data: Session): Promise<Content | undefined> {
   const id = Number(data.sessionId)
-  const kind = kinds[data.status]
+  // Of a budget that is used up people are told once, and not for each card that waits for it.
+  const kind = data.statusReason === 'budget' ? undefined : kinds[data.status]
   if (data.status !== 'waiting') await forgetWaiting(tx, id)
   if (!kind || (data.status === 'waiting' && !(await noteWaiting(tx, id)))) return undefined
   const session = await readSession(tx, id)
@@ -90,16 +121,60 @@ function monitorContent({ status, description, command, exitCode, error }: Monit
     : undefined
 }
 
+/** Whom it mentions, and of a new comment those who watch the card; never its author. */
+function commentContents(type: 'comment.created' | 'comment.updated', { author, mentioned, body }: Comment): Content[] {
+  const to = mentioned.filter(id => id !== author.userId).map(Number)
+  const text = plainMentions(body)
+  const others: Content = {
+    kind: 'commented',
+    message: `${author.displayName} comments: ${text}`,
+    butNot: [...to, ...(author.userId === null ? [] : [Number(author.userId)])],
+  }
+  return [
+    ...(to.length === 0
+      ? []
+      : [{ kind: 'mentioned' as const, message: `${author.displayName} mentions you: ${text}`, to }]),
+    ...(type === 'comment.created' ? [others] : []),
+  ]
+}
+
+/** Nobody is told of what they took on themselves. */
+function assignment({ assignedIds, by }: Assigned): Content {
+  return {
+    kind: 'assigned',
+    message: `${by.name} has assigned the card to you.`,
+    to: assignedIds.filter(id => id !== by.userId).map(Number),
+  }
+}
+
+function budgetContent(data: Budget): Content {
+  const budget = { ...data, scopeId: Number(data.scopeId), amount: data.limit }
+  return {
+    kind: 'budget',
+    budgetId: Number(data.id),
+    message: data.state === 'exhausted' ? describeExhausted(budget) : describeWarned(budget),
+  }
+}
+
 async function withCard(
   db: Reader,
   { projectId, at }: StoredEvent,
   cardId: number,
-  { kind, message }: Content,
-): Promise<NotificationDraft | undefined> {
-  const card = await readCard(db, projectId!, cardId)
-  return (
-    card && { kind, projectId: projectId!, cardId, cardTitle: card.title, message: cut(message, maxMessageLength), at }
-  )
+  contents: readonly Content[],
+): Promise<NotificationDraft[]> {
+  const card = contents.length === 0 ? undefined : await readCard(db, projectId!, cardId)
+  if (!card) return []
+  const watching = watchingOf(card)
+  return contents.map(({ message, butNot, ...content }) => ({
+    ...content,
+    ...(butNot && { to: watching.watching.filter(id => !butNot.includes(id)) }),
+    projectId: projectId!,
+    cardId,
+    cardTitle: card.title,
+    message: cut(message, maxMessageLength),
+    at,
+    watching,
+  }))
 }
 
 const cut = (text: string, length: number): string =>

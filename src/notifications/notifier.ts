@@ -1,11 +1,11 @@
 import { logFailure, type Log } from '../config/log.ts'
-import { recipientsOf } from '../domain/notifications.ts'
-import { append, type Outbox } from '../events/outbox.ts'
+import type { Outbox } from '../events/outbox.ts'
 import { startConsumer, type ConsumerHandle } from '../events/consumer.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readEventsOfTypes, type StoredEvent } from '../store/events.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { createDraft, notifyingEventTypes } from './notificationDraft.ts'
+import { deliver } from './deliver.ts'
+import { createDrafts, notifyingEventTypes } from './notificationDraft.ts'
 
 interface Parts {
   db: Database
@@ -25,20 +25,8 @@ export function createNotifier({ db, outbox, webhooks }: Parts): Notifier {
     for (const event of events) await notify(tx, event)
   }
   const notify = async (tx: Transaction, event: StoredEvent) => {
-    const draft = await createDraft(tx, event)
-    if (!draft) return
-    for (const { userId, desktop, sound } of await recipientsOf(tx, draft.projectId, draft.kind)) {
-      const data = {
-        ...draft,
-        userId: String(userId),
-        projectId: String(draft.projectId),
-        cardId: String(draft.cardId),
-        desktop,
-        sound,
-      }
-      await append(tx, 'notification', null, data)
-      await webhooks.queueUserDelivery(tx, userId, 'notification', data)
-    }
+    for (const { to, watching, ...news } of await createDrafts(tx, event))
+      await deliver(tx, webhooks, news, to ?? watching)
   }
   return {
     start: log => {

@@ -51,6 +51,12 @@ const wantEverything = {
   agentFailed: true,
   agentWaiting: true,
   monitorFailing: true,
+  mentioned: true,
+  commented: true,
+  assigned: true,
+  due: true,
+  scheduleDisabled: true,
+  budget: true,
   webhookUrl: null,
   desktop: true,
   sound: true,
@@ -327,4 +333,47 @@ test('a client that reads nothing is not sent more and more', async () => {
   await eventually('the pong', () => raw.received().includes('"pong"'), 10_000)
   expect(raw.received().length).toBeLessThan((many * message.length) / 2)
   raw.socket.destroy()
+})
+
+test('whoever is assigned a card is told, but not of what they take on themselves, nor what they do not want', async () => {
+  const { owner, member, viewer, manager } = people
+  await manager.client.notifications.set({ assigned: false })
+  const { projectId } = board
+  const { id } = await owner.client.cards.create({
+    projectId,
+    title: 'Assigned',
+    deferred: true,
+    assigneeIds: [member.id, owner.id, manager.id],
+  })
+  expect(await untilTold(member.socket, id, 'assigned')).toMatchObject({
+    userId: member.id,
+    message: expect.stringMatching(/ has assigned the card to you\.$/),
+    cardTitle: 'Assigned',
+  })
+  await owner.client.cards.update({ projectId, cardId: id, assigneeIds: [member.id, viewer.id] })
+  await untilTold(viewer.socket, id, 'assigned')
+  await settled(member.socket)
+  expect([owner, member, manager].map(({ socket }) => about(socket, id).length)).toEqual([0, 1, 0])
+})
+
+test('who watches a card hears of it though they do not work on the project, who says that they do not hears nothing', async () => {
+  const { owner, member, viewer, crew, stranger } = people
+  const { projectId } = board
+  const mine = await crew.client.cards.create({ projectId, title: 'Watched', deferred: true, assigneeIds: [viewer.id] })
+  await member.client.cards.update({ projectId, cardId: mine.id, watching: false })
+  await endedSession(board, { projectId, cardId: mine.id }, 'failed')
+  for (const { socket } of [owner, viewer, crew]) await untilTold(socket, mine.id, 'agentFailed')
+  await settled(member.socket)
+  expect([member, stranger].map(({ socket }) => about(socket, mine.id).length)).toEqual([0, 0])
+})
+
+test('who may not see the project any more hears nothing of a card that they watch', async () => {
+  const { owner, viewer } = people
+  const { projectId } = board
+  const { id } = await owner.client.cards.create({ projectId, title: 'Left', deferred: true, assigneeIds: [viewer.id] })
+  await untilTold(viewer.socket, id, 'assigned')
+  await owner.client.members.remove({ projectId, userId: viewer.id })
+  await endedSession(board, { projectId, cardId: id }, 'failed')
+  await untilTold(owner.socket, id, 'agentFailed')
+  expect(about(viewer.socket, id).map(({ kind }) => kind)).toEqual(['assigned'])
 })

@@ -19,7 +19,8 @@ export function readUsage(value: unknown): TurnUsage | null {
     count(usage.totalTokens ?? usage.total_tokens),
   ]
   if (input + output === 0) return null
-  const [cached, thought] = [count(usage.cachedReadTokens) + count(usage.cachedWriteTokens), count(usage.thoughtTokens)]
+  const cacheReads = count(usage.cachedReadTokens)
+  const [cached, thought] = [cacheReads + count(usage.cachedWriteTokens), count(usage.thoughtTokens)]
   const counts = [
     [cached, 0],
     [cached, thought],
@@ -29,8 +30,11 @@ export function readUsage(value: unknown): TurnUsage | null {
   const [moreInput, moreOutput] = counts.find(([more, evenMore]) => input + more + output + evenMore === total) ?? [
     0, 0,
   ]
-  return { inputTokens: input + moreInput, outputTokens: output + moreOutput }
+  const inputTokens = input + moreInput
+  return { inputTokens, outputTokens: output + moreOutput, ...cachedOf(Math.min(cacheReads, inputTokens)) }
 }
+
+const cachedOf = (cachedTokens: number): Pick<TurnUsage, 'cachedTokens'> => (cachedTokens > 0 ? { cachedTokens } : {})
 
 /** The usage in the response to a prompt: in `usage`, or in the fields of older agents. */
 export function usageOfTurn(response: unknown): TurnUsage | null {
@@ -42,10 +46,17 @@ export function usageOfTurn(response: unknown): TurnUsage | null {
 export const usageOfUpdate = ({ _meta }: RawUpdate): TurnUsage | null => readUsage(record(_meta).usage)
 
 export const addUsage = (a: TurnUsage | null, b: TurnUsage | null): TurnUsage | null =>
-  a && b ? { inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens } : (a ?? b)
+  a && b
+    ? {
+        inputTokens: a.inputTokens + b.inputTokens,
+        outputTokens: a.outputTokens + b.outputTokens,
+        ...cachedOf((a.cachedTokens ?? 0) + (b.cachedTokens ?? 0)),
+      }
+    : (a ?? b)
 
 /** The difference between two cumulative usages of one session. */
 export const usageSince = (now: TurnUsage, before: TurnUsage | null): TurnUsage => ({
   inputTokens: Math.max(0, now.inputTokens - (before?.inputTokens ?? 0)),
   outputTokens: Math.max(0, now.outputTokens - (before?.outputTokens ?? 0)),
+  ...cachedOf(Math.max(0, (now.cachedTokens ?? 0) - (before?.cachedTokens ?? 0))),
 })

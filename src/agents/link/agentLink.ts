@@ -131,6 +131,8 @@ export interface AgentListener {
 export interface TurnUsage {
   inputTokens: number
   outputTokens: number
+  /** How many of the input tokens were read from the provider's cache, where the agent tells. */
+  cachedTokens?: number
 }
 /** The result of a turn that did not fail. */
 export interface TurnEnd {

@@ -13,6 +13,8 @@ const hostsOfCredential: Readonly<Record<CredentialProvider, readonly string[]>>
   google,
   github,
   openrouter,
+  gitlab: [],
+  gitea: [],
   custom: [],
 }
 

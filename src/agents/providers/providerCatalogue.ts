@@ -32,6 +32,8 @@ export interface Catalogue {
    * @throws InvalidConfig
    */
   choose(preference: AgentPreference): Promise<AgentChoice>
+  /** What people call an agent: its id where it is not configured any more. */
+  nameOf(id: string): Promise<string>
   /** @throws Problem VALIDATION_FAILED naming `field`, InvalidConfig */
   requireAgent(id: string, field?: string): Promise<AgentProvider>
 }
@@ -47,6 +49,11 @@ export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = proces
     list,
     choose: async preference =>
       choose(await list(), preference, async program => (await findProgram(program, env.PATH ?? '')) !== null),
+    nameOf: async id => {
+      // As old as it may be: names change with the configuration only.
+      const entries = await (cached?.entries ?? list()).catch(() => [])
+      return entries.find(({ provider }) => provider.id === id)?.provider.name ?? id
+    },
     requireAgent: async (id, field = 'agent') => {
       const entries = await list()
       const entry = entries.find(({ provider }) => provider.id === id)

@@ -2,6 +2,7 @@ import type { Agents } from '../../domain/sessions.ts'
 import { revokeAgentTokens } from '../../identity/agentTokens.ts'
 import type { Revocations } from '../../identity/revocations.ts'
 import type { Database } from '../../store/database.ts'
+import { releaseSlots } from '../../store/slots.ts'
 import { doesNotTake } from '../providers/providerCatalogue.ts'
 import { chooseAgent } from './chooseAgent.ts'
 import type { RunDependencies } from './runDependencies.ts'
@@ -15,7 +16,7 @@ export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'i
 
 type Dependencies = Pick<
   RunDependencies,
-  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'connect' | 'deviceGrants' | 'seal'
+  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'connect' | 'deviceGrants' | 'seal' | 'prices'
 > & {
   revocations: Revocations
 }
@@ -28,6 +29,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
       const entry = entries.find(each => each.provider.id === agent)
       return entry && !entry.provider.credentials[provider] ? doesNotTake(entry.provider, provider, entries) : undefined
     },
+    nameOf: dependencies.catalogue.nameOf,
     revokeTokens: (tx, of) => revokeAgentTokens(revocations, tx, of),
     reconcile: tx => tx.afterCommit(() => reconciler.wake()),
     terminate: (tx, id) =>
@@ -54,8 +56,10 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
 }
 
 /**
- * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit. On a shared database all
+ * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit, or for a budget. On a shared database all
  * queued sessions stay: other daemons may have queued them while none ran on this machine.
  */
-export const recover = (db: Database, agents: Agents): Promise<void> =>
-  interruptOpen(db, agents, ({ status }) => !db.isShared || status !== 'queued')
+export async function recover(db: Database, agents: Agents): Promise<void> {
+  await db.transaction(releaseSlots)
+  await interruptOpen(db, agents, ({ status }) => !db.isShared || status !== 'queued')
+}

@@ -6,6 +6,7 @@ import { maxPaths } from '../acp/callSubject.ts'
 import type { PermissionRequest } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import type { SessionRecord } from './sessionRecord.ts'
+import { worktreesBeside } from '../../domain/repositoryWorktrees.ts'
 import { staysInFolder } from './staysInFolder.ts'
 
 /** How a project's policy answers a question in a person's place. */
@@ -49,7 +50,12 @@ async function readPolicyAnswer(
       mayTouch &&
       session.cwd !== null &&
       request.paths.length <= maxPaths &&
-      (await staysInFolder(session.cwd, request.paths, request.about === 'edit')),
+      (await staysInFolder(
+        session.cwd,
+        request.paths,
+        request.about === 'edit',
+        await worktreesBeside(db, session.cardId, project),
+      )),
   })
   if (verdict === 'ask') return undefined
   const wanted = verdict === 'allow' ? ['allow_once'] : ['reject_once', 'reject_always']

@@ -4,6 +4,7 @@ import { isLocalOnly, type ServerConfig } from '../../config/server.ts'
 import type { SandboxLimits } from '../../contract/sandbox.ts'
 import type { AgentChoice } from '../../contract/agentChoice.ts'
 import { cardLevels, noChoice, resolveChoice } from '../../domain/agentChoice.ts'
+import { holdBack } from '../../domain/budgetPauses.ts'
 import { credentialFor } from '../../domain/credentials.ts'
 import type { Workplace } from '../../domain/worktrees.ts'
 import { environmentOf } from '../../identity/agentProfiles.ts'
@@ -25,11 +26,13 @@ import { doesNotTake } from '../providers/providerCatalogue.ts'
 import { modelHosts } from '../providers/modelHosts.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
+import { RunStopped } from './sessionEndings.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 import { prepareCommands, prepareWorkplace } from './prepareWorkplace.ts'
 import { refusalAsLaunchFailure, networkParts, foldersOf } from './projectCommands.ts'
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
+import { tellOfRepositories } from './repositoriesBeside.ts'
 import { raiseWalls, type WalledPlace, type Walls } from './walls.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
@@ -41,6 +44,8 @@ export interface PreparedSession {
   /** What the project runs around it; null for a session that is for talk. */
   commands: SessionCommands | null
   remark: string | null
+  /** What a new agent is told beside its task of where it works; empty: nothing. */
+  about: string
 }
 
 /**
@@ -62,13 +67,7 @@ export async function prepareSession(
   const chosen = session.purpose === 'terminal' ? null : await readChosen(dependencies, session, card)
   const workplace = await retryWhileBusy(() => prepareWorkplace(dependencies, session, card, project))
   const credential = chosen ? await readCredential(dependencies, session, card, chosen) : null
-  const { token } = await retryWhileBusy(() =>
-    db.transaction(async tx => {
-      await record.requireOwnRow(tx)
-      await updateSession(tx, session.id, { credentialId: credential?.id ?? null })
-      return mintAgentToken(tx, { cardId: card.id, sessionId: session.id, ttlSecs: maxTokenSecs })
-    }),
-  )
+  const token = await takeCredential(dependencies, record, credential)
   const common = {
     cwd: workplace.place.cwd,
     dataDir: config.dataDir,
@@ -84,7 +83,7 @@ export async function prepareSession(
     mode: session.purpose === 'pre' ? 'plan' : 'work',
   })
   const filesFolder = await makeFilesFolder(prepared.env.TMPDIR!)
-  const launch = { ...prepared, env: { ...prepared.env, ...workplace.ports }, filesFolder }
+  const launch = { ...prepared, env: { ...prepared.env, ...workplace.variables }, filesFolder }
   const walls = await raiseSessionWalls(
     dependencies,
     { session, project, ...workplace, chosen, credential },
@@ -97,7 +96,28 @@ export async function prepareSession(
     limits: sandboxOf(project),
     commands: isWork(session) ? await prepareCommands(common, workplace, walls) : null,
     remark: workplace.remark,
+    about: tellOfRepositories(workplace.place),
   }
+}
+
+/** Notes the credential, and makes the session's token. @throws RunStopped also when the credential's budget is used up */
+async function takeCredential(
+  { db, agents }: RunDependencies,
+  record: SessionRecord,
+  credential: AgentCredential | null,
+): Promise<string> {
+  const token = await retryWhileBusy(() =>
+    db.transaction(async tx => {
+      const { id, cardId, ...row } = await record.requireOwnRow(tx)
+      const credentialId = credential?.id ?? null
+      await updateSession(tx, id, { credentialId })
+      const session = { ...row, id, cardId, credentialId }
+      if (await holdBack(tx, agents, session, { cardId: 0, projectId: 0, credentialId })) return undefined
+      return (await mintAgentToken(tx, { cardId, sessionId: id, ttlSecs: maxTokenSecs })).token
+    }),
+  )
+  if (token === undefined) throw new RunStopped()
+  return token
 }
 
 const isWork = ({ purpose }: SessionRow): boolean => purpose === 'work' || purpose === 'terminal'

@@ -1,13 +1,19 @@
+import type { ServerConfig } from '../../config/server.ts'
 import type { EffectiveWorktree } from '../../contract/worktree.ts'
 import { portsOf, portVariables } from '../../domain/cardPorts.ts'
+import { ensureRepositories } from '../../domain/repositoryWorktrees.ts'
 import { ensureWorktree, requireSubfolder, type Workplace } from '../../domain/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from '../../domain/worktreeSettings.ts'
 import { setUpMark } from '../../git/cardWorktrees.ts'
+import type { RemoteReach } from '../../git/remoteGit.ts'
+import { gitCredentialOf } from '../../identity/forgeAccess.ts'
+import type { Database } from '../../store/database.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { LaunchRequest } from '../providers/prepareLaunch.ts'
 import { refusalAsLaunchFailure, commandLaunch } from './projectCommands.ts'
+import { repositoryVariables } from './repositoriesBeside.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
@@ -16,8 +22,8 @@ import type { Walls } from './walls.ts'
 export interface PreparedWorkplace {
   place: Workplace
   settings: EffectiveWorktree
-  /** The variables that name the card's ports. */
-  ports: Record<string, string>
+  /** The variables that name the card's ports, and where the project's other repositories are. */
+  variables: Record<string, string>
   /** The file that says that setup has run; null where the folder is a person's own. */
   setUpMark: string | null
   /** What the transcript says about the folder. */
@@ -32,39 +38,60 @@ const withoutWorktree =
  * @throws AgentFailure launch_failed, Problem of the store
  */
 export async function prepareWorkplace(
-  { db, config, processTrees }: RunDependencies,
+  { db, config, processTrees, deviceGrants }: RunDependencies,
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
 ): Promise<PreparedWorkplace> {
   const { effective, boardFile } = await findWorktreeSettings(db, project)
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
-  const reach = { processTrees, timeoutMs: config.fetchTimeoutMs }
-  const place = await ensureWorktree(db, card, copied, config, reach)
-    .then(async found => ({ ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }))
-    .catch(error => {
+  // Without it the remote refuses, and that is remarked.
+  const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)
+  const reach = { processTrees, timeoutMs: config.fetchTimeoutMs, credential }
+  const { place, remarks: told } = await ensurePlaces(db, card, copied, effective.subfolder, config, reach).catch(
+    error => {
       throw refusalAsLaunchFailure(error)
-    })
+    },
+  )
   const { cwd, worktreePath, branch, baseCommit } = place
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
   const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
-  const remarks = [lacksWorktree && withoutWorktree, place.remark, whyUnused(project.id, boardFile)].filter(Boolean)
+  const remarks = [lacksWorktree && withoutWorktree, place.remark, ...told, whyUnused(project.id, boardFile)].filter(
+    Boolean,
+  )
   const isManaged = worktreePath !== null && (card.worktreePath === null || card.worktreeManaged === 1)
   return {
     place,
     settings: effective,
-    ports: portVariables(await portsOf(db, config.dataDir, card.id, effective.ports)),
+    variables: {
+      ...portVariables(await portsOf(db, config.dataDir, card.id, effective.ports)),
+      ...repositoryVariables(place),
+    },
     setUpMark: isManaged ? setUpMark(worktreePath) : null,
     remark: remarks.join('\n') || null,
   }
 }
 
+/** The card's worktree, and those of the project's other repositories. */
+async function ensurePlaces(
+  db: Database,
+  card: CardRow,
+  project: ProjectRow,
+  subfolder: string,
+  config: ServerConfig,
+  reach: RemoteReach,
+): Promise<{ place: Workplace; remarks: string[] }> {
+  const own = await ensureWorktree(db, card, project, config, reach)
+  const { repositories, remarks } = await ensureRepositories(db, card, project, own, config, reach)
+  return { place: { ...own, cwd: await requireSubfolder(own.cwd, subfolder), repositories }, remarks }
+}
+
 /** A project's commands around a session: they get neither the agent's credential nor its token. */
 export async function prepareCommands(
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
-  { settings, ports, setUpMark: mark }: PreparedWorkplace,
+  { settings, variables, setUpMark: mark }: PreparedWorkplace,
   walls: Walls | null,
 ): Promise<SessionCommands> {
-  const launch = await commandLaunch(common, ports)
+  const launch = await commandLaunch(common, variables)
   return { launch: walls?.inside(launch) ?? launch, settings, setUpMark: mark }
 }

@@ -9,6 +9,7 @@ import { sandboxOf, type ProjectRow } from '../../store/projects.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
+import { repositoryVariables } from './repositoriesBeside.ts'
 import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
 
 /** What a command of a project needs of the board beside its place. */
@@ -45,7 +46,7 @@ export async function prepareCommand(
       board: { url, token: null, projectId: project.id, cardId },
       author: null,
     },
-    portVariables(ports),
+    { ...portVariables(ports), ...repositoryVariables(place) },
   )
   const walls = await raiseWalls(
     sandbox,
@@ -66,7 +67,7 @@ export async function prepareCommand(
 /** What a project's commands are started with: neither the agent's credential nor its token. */
 export async function commandLaunch(
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
-  ports: Record<string, string>,
+  variables: Record<string, string>,
 ): Promise<AgentLaunch> {
   const prepared = await prepareLaunch({
     ...common,
@@ -77,7 +78,7 @@ export async function commandLaunch(
     credential: null,
     mode: 'work',
   })
-  return { ...prepared, env: { ...prepared.env, ...ports } }
+  return { ...prepared, env: { ...prepared.env, ...variables } }
 }
 
 /** The folders that walls are built around. */
@@ -90,12 +91,16 @@ export const foldersOf = (
   worktreeRoots: foreignRoots(config),
   projectPath: project.path,
   worktreePath: place.worktreePath,
-  openGit: () => openGitAt(place, project),
+  openGit: () => openGitAt(place.worktreePath ?? project.path, place.branch),
+  beside: (place.repositories ?? []).map(({ path, worktreePath, branch }) => ({
+    path,
+    worktree: worktreePath === null ? null : { path: worktreePath, openGit: () => openGitAt(worktreePath, branch) },
+  })),
 })
 
 /** What the agent sees of Git. @throws AgentFailure launch_failed */
-const openGitAt = ({ worktreePath, branch }: Workplace, { path }: Pick<ProjectRow, 'path'>) =>
-  openGitView(worktreePath ?? path, branch).catch(error => {
+const openGitAt = (folder: string, branch: string | null) =>
+  openGitView(folder, branch).catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new AgentFailure('launch_failed', 'The folder to work in does not exist.', error)
     throw refusalAsLaunchFailure(error)

@@ -8,6 +8,7 @@ import type { ProcessTrees } from '../../process/spawn.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Seal } from '../../identity/seal.ts'
 import type { Database } from '../../store/database.ts'
+import type { PriceList } from '../pricing/priceList.ts'
 import type { Catalogue } from '../providers/providerCatalogue.ts'
 
 /** The parts of the board that a run of a session uses. */
@@ -20,6 +21,7 @@ export interface RunDependencies {
   sandbox: Sandbox
   deviceGrants: Pick<DeviceGrants, 'secretOf'>
   seal: Seal
+  prices: PriceList
   /** Connects an agent whose network is listed. */
   connect: GuardedConnect
   /** Takes a connection to the board that comes out of a sandbox. */

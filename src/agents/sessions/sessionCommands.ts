@@ -1,5 +1,7 @@
 import type { MessageInput } from '../../contract/agentMessages.ts'
 import { Problem } from '../../contract/errors.ts'
+import { hasBegun, isPaused } from '../../domain/budgetPauses.ts'
+import { requireBudget } from '../../domain/budgetState.ts'
 import type { Caller } from '../../domain/caller.ts'
 import * as cards from '../../domain/cards.ts'
 import { requireUnblocked } from '../../domain/dependencies.ts'
@@ -29,7 +31,7 @@ const summaryRequest =
  * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
  * agent can resume it; otherwise a new one begins.
  * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE,
- * CARD_BLOCKED before the card's work has begun, CONFLICT for archived and terminal cards
+ * CARD_BLOCKED before the card's work has begun, BUDGET_EXHAUSTED, CONFLICT for archived and terminal cards
  */
 export async function send(
   tx: Transaction,
@@ -40,7 +42,9 @@ export async function send(
   const card = await findForWork(tx, ref)
   if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
   const given = await findGiven(tx, attachmentIds, { projectId: card.projectId, cardId: card.id })
-  const session = (await findOpen(tx, card.id)) ?? (await reopenOrBegin(tx, supervisor, card, ref.caller))
+  const open = await findOpen(tx, card.id)
+  if (open) await requireBudget(tx, open, hasBegun(open))
+  const session = open ?? (await reopenOrBegin(tx, supervisor, card, ref.caller))
   return queueMessage(tx, session, content, given)
 }
 
@@ -183,7 +187,9 @@ async function findForWork(tx: Transaction, ref: cards.CardRef): Promise<CardRow
 }
 
 async function requireNoneOpen(tx: Transaction, card: CardRow): Promise<void> {
-  if (await findOpen(tx, card.id)) refuse('AGENT_ALREADY_RUNNING')
+  const open = await findOpen(tx, card.id)
+  if (open && isPaused(open)) await requireBudget(tx, open, hasBegun(open))
+  if (open) refuse('AGENT_ALREADY_RUNNING')
 }
 
 function refuse(code: 'CONFLICT' | 'AGENT_ALREADY_RUNNING' | 'AGENT_UNAVAILABLE', message?: string): never {

@@ -1,7 +1,7 @@
 import type { SessionPurpose } from '../../store/sessions.ts'
 
 /** A session that waits for a slot, or has one. */
-interface QueuedSession {
+export interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
@@ -11,8 +11,10 @@ interface QueuedSession {
 export interface SessionQueue {
   /** Replaces the content: known sessions keep their place, new ones come last. */
   replace(waiting: readonly QueuedSession[]): void
-  /** Removes and returns the sessions that may start beside the running ones. A card runs one session at a time. */
-  takeStartable(running: readonly QueuedSession[]): QueuedSession[]
+  waiting(): readonly QueuedSession[]
+  /** The sessions that may start beside the running ones, of those that `mayStart` takes. A card runs one session at a time. */
+  findStartable(running: readonly QueuedSession[], mayStart?: (session: QueuedSession) => boolean): QueuedSession[]
+  remove(started: readonly QueuedSession[]): void
 }
 
 /**
@@ -27,15 +29,18 @@ export function createSessionQueue(slots: number): SessionQueue {
       const known = new Set(order.map(({ id }) => id))
       order = [...order.filter(({ id }) => present.has(id)), ...waiting.filter(({ id }) => !known.has(id))]
     },
-    takeStartable(running) {
+    waiting: () => order,
+    findStartable(running, mayStart = () => true) {
       const free = { work: slots, talk: slots, shell: Infinity }
       const busy = new Set<string>()
       for (const each of running) occupy(each, free, busy)
-      const started = order.filter(
-        each => free[laneOf(each)] > 0 && !busy.has(lockOf(each)) && occupy(each, free, busy),
+      // What waits only for the end of its card's last run keeps the place that `mayStart` has for it: nothing behind it takes that.
+      return order.filter(
+        each => free[laneOf(each)] > 0 && mayStart(each) && !busy.has(lockOf(each)) && occupy(each, free, busy),
       )
+    },
+    remove(started) {
       order = order.filter(each => !started.includes(each))
-      return started
     },
   }
 }

@@ -1,4 +1,5 @@
 import { logFailure, type Log } from '../../config/log.ts'
+import { isPaused, resumePaused } from '../../domain/budgetPauses.ts'
 import { end, type Agents } from '../../domain/sessions.ts'
 import { createReconciler, withinStop } from '../../process/reconciler.ts'
 import type { Database, Transaction } from '../../store/database.ts'
@@ -7,12 +8,15 @@ import type { RunDependencies } from './runDependencies.ts'
 import { interrupted, lost } from './sessionEndings.ts'
 import { createSessionQueue } from './sessionQueue.ts'
 import { SessionRun } from './sessionRun.ts'
+import { takeSlots } from './takeSlots.ts'
 
 /** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
 
 /** A timer stops while the machine sleeps and ignores changes of the clock, so longer waits are checked again. */
 const maxSleepMs = 60_000
+/** How often it is checked whether budgets allow waiting sessions to go on: a period may turn, and another daemon may change a budget. */
+const pausedPollMs = 5000
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
 export interface SessionReconciler {
@@ -24,7 +28,7 @@ export interface SessionReconciler {
   wake(): void
   /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
-  /** Ends every run; open sessions become interrupted, but those that wait for the end of a usage limit. Takes at most 9 s. */
+  /** Ends every run; open sessions become interrupted, but those that wait for the end of a usage limit or for a budget. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
@@ -35,27 +39,26 @@ export function createSessionReconciler(
   const runs = new Map<number, SessionRun>()
   let acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
   const queue = createSessionQueue(config.agentSlots)
+  let later: NodeJS.Timeout | undefined
   const reconcile = async () => {
+    const begun = new Set([...runs.values()].filter(({ hasBegun }) => hasBegun).map(({ id }) => id))
     const open = await listOpen(db)
-    const ids = new Set(open.map(({ id }) => id))
+    const [paused, others] = [open.filter(isPaused), open.filter(row => !isPaused(row))]
+    const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
     for (const run of runs.values()) if (!ids.has(run.id)) void run.stop()
-    for (const { id, status } of open)
+    for (const { id, status } of others)
       if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
         await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
     const now = config.clock().toISOString()
-    queue.replace(
-      open.filter(({ status, notBefore }) => status === 'queued' && (notBefore === null || notBefore <= now)),
-    )
-    wakeLater(open, now)
-    if (!reconciler.isOver)
-      for (const { id } of queue.takeStartable([...runs.values()])) launch(open.find(row => row.id === id)!)
-  }
-  let later: NodeJS.Timeout | undefined
-  const wakeLater = (open: readonly OpenSession[], now: string) => {
+    if (!reconciler.isOver) await resumePaused(db, agents, paused, now)
+    queue.replace(open.filter(row => isDue(row, now)))
     clearTimeout(later)
-    const next = open.flatMap(({ notBefore }) => (notBefore !== null && notBefore > now ? Date.parse(notBefore) : []))
-    if (next.length > 0 && !reconciler.isOver)
-      later = setTimeout(reconciler.wake, Math.min(Math.min(...next) - Date.parse(now), maxSleepMs)).unref()
+    const sleepMs = reconciler.isOver ? undefined : untilNext(open, now)
+    if (sleepMs !== undefined) later = setTimeout(reconciler.wake, sleepMs).unref()
+    if (reconciler.isOver) return
+    const { started, isMore } = await takeSlots(db, queue, [...runs.values()])
+    for (const { id } of started) launch(open.find(row => row.id === id)!)
+    if (isMore) setImmediate(reconciler.wake)
   }
   const launch = (row: OpenSession) => {
     const run = new SessionRun({ ...dependencies, ...reconciler.at!, acceptForBoard }, row)
@@ -89,7 +92,21 @@ export function createSessionReconciler(
   }
 }
 
-const isPutOff = ({ status, notBefore }: OpenSession) => status === 'queued' && notBefore !== null
+/** Until when nothing becomes due; undefined where nothing waits for a time or a budget. */
+function untilNext(open: readonly OpenSession[], now: string): number | undefined {
+  const next = open.flatMap(({ notBefore }) =>
+    notBefore !== null && notBefore > now ? Date.parse(notBefore) - Date.parse(now) : [],
+  )
+  if (open.some(isPaused)) next.push(pausedPollMs)
+  return next.length > 0 ? Math.min(...next, maxSleepMs) : undefined
+}
+
+const isDue = ({ status, notBefore }: OpenSession, now: string) =>
+  status === 'queued' && (notBefore === null || notBefore <= now)
+
+const isPutOff = (session: OpenSession) =>
+  isPaused(session) ||
+  (session.status === 'queued' && (session.notBefore !== null || session.statusReason === 'budget'))
 
 /** Logs a run's start and, with what became of its session, its end. */
 function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
@@ -114,8 +131,8 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
 }
 
 /**
- * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit stay, for
- * they wait in the database.
+ * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit or for a
+ * budget stay, for they wait in the database.
  */
 export async function interruptOpen(
   db: Database,
@@ -132,5 +149,5 @@ export async function interruptOpen(
 /** Fails a session that is running or waiting in the database and has no run. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
   const row = await readSession(tx, id)
-  if (row && row.status !== 'queued' && isLost()) await end(tx, agents, id, lost, true)
+  if (row && row.status !== 'queued' && !isPaused(row) && isLost()) await end(tx, agents, id, lost, true)
 }

@@ -2,19 +2,19 @@ import type { SessionSandbox } from '../../contract/sandbox.ts'
 import type { OnSilence } from '../../contract/silence.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../../async/serialQueue.ts'
-import { diffOf } from '../../domain/changes.ts'
+import { holdBack } from '../../domain/budgetPauses.ts'
+import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
 import { noteModelWait } from '../../domain/sessionWaits.ts'
 import { append } from '../../events/outbox.ts'
 import { readCard } from '../../store/cards.ts'
-import { addUsage } from '../../store/credentials.ts'
 import type { Transaction } from '../../store/database.ts'
 import { readOnSilence, readProject } from '../../store/projects.ts'
 import { writeWithRetry } from '../../store/retry.ts'
-import { addSessionTokens, readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
+import { readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
 import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/waitingMessages.ts'
-import { agentSession, permission, question } from '../../views/agents.ts'
-import type { PermissionRequest, StartedSession, TurnUsage } from '../link/agentLink.ts'
+import { permission, question } from '../../views/agents.ts'
+import type { PermissionRequest, StartedSession } from '../link/agentLink.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { advancePipeline } from './advancePipeline.ts'
@@ -27,6 +27,7 @@ import type { SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunStopped } from './sessionEndings.ts'
 import { describeWait, type AgentWait } from './agentWait.ts'
+import { UsageMeter } from './usageMeter.ts'
 
 const countFilesTimeoutMs = 3000
 
@@ -36,12 +37,11 @@ const countFilesTimeoutMs = 3000
  */
 export class SessionRecord {
   readonly id: number
+  readonly usage: UsageMeter
   readonly #dependencies: RunDependencies
   readonly #stopped: AbortSignal
   /** The permission requests that have had their event. */
   readonly #announced = new Set<string>()
-  /** What of the session's cost is on its credential's account already, in US dollars. */
-  #countedUsd = 0
   /** The messages of people in the latest prompt: a turn that reached a usage limit has not answered them. */
   #taken: readonly WaitingMessage[] = []
   readonly #inOrder = createSerialQueue()
@@ -49,6 +49,7 @@ export class SessionRecord {
   constructor(dependencies: RunDependencies, id: number, stopped: AbortSignal) {
     this.#dependencies = dependencies
     this.id = id
+    this.usage = new UsageMeter(dependencies, id)
     this.#stopped = stopped
   }
 
@@ -57,14 +58,19 @@ export class SessionRecord {
     return this.#stopped.aborted
   }
 
-  /** The queued session becomes running. `isFirst`: no run of it was before this one. @throws RunStopped when it has ended meanwhile */
+  /**
+   * The queued session becomes running. `isFirst`: no run of it was before this one.
+   * @throws RunStopped when it has ended meanwhile, or waits for a budget
+   */
   async begin(): Promise<{ session: SessionRow; isFirst: boolean }> {
     const { session, isFirst } = await this.#write(async tx => {
       const before = this.#stopped.aborted ? undefined : await readSession(tx, this.id)
-      return { session: before && (await markRunning(tx, this.id)), isFirst: before?.startedAt === null }
+      const isHeld = before?.status === 'queued' && (await holdBack(tx, this.#dependencies.agents, before))
+      const session = before && !isHeld ? await markRunning(tx, this.id) : undefined
+      if (session) await this.usage.begin(tx, before!)
+      return { session, isFirst: before?.startedAt === null }
     })
     if (!session) throw new RunStopped()
-    this.#countedUsd = session.costUsd ?? 0
     return { session, isFirst }
   }
 
@@ -83,8 +89,9 @@ export class SessionRecord {
       canResume,
       isFirst,
       remark,
+      about,
       version,
-    }: { canResume: boolean; isFirst: boolean; remark: string | null; version: string | null },
+    }: { canResume: boolean; isFirst: boolean; remark: string | null; about: string; version: string | null },
   ): Promise<SessionPrompt> {
     const { sessionId, model, mode, effort, resumed } = started
     return this.#write(async tx => {
@@ -96,10 +103,11 @@ export class SessionRecord {
         effort,
         ...(model !== null && { model }),
       })
+      await this.usage.opened(tx, started)
       await keepOffers(tx, session, started, version)
       for (const text of isFirst ? [session.detail, remark] : [])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)
-      const { prompt, taken } = await firstTurnPrompt(tx, session, resumed, isFirst)
+      const { prompt, taken } = await firstTurnPrompt(tx, session, { resumed, isFirst, about })
       tx.afterCommit(() => {
         this.#taken = taken
       })
@@ -112,13 +120,6 @@ export class SessionRecord {
     this.#taken = []
   }
 
-  /** Adds a turn's tokens to the session and to its credential's account. */
-  async addTurnUsage(usage: TurnUsage | null): Promise<void> {
-    await this.#inOrder(async () => {
-      if (usage) await this.#write(tx => this.#writeUsage(tx, usage))
-    })
-  }
-
   /** Writes what the agent waits for a person to decide. `before` runs first, in the same turn of the queue. */
   async writeQuestions(before: () => Promise<void>, open: () => readonly PermissionRequest[]): Promise<void> {
     await this.#inOrder(async () => {
@@ -129,6 +130,7 @@ export class SessionRecord {
 
   /** Writes what the agent waits for by itself, which no turn depends on. */
   noteWait({ lifeless, ...wait }: AgentWait): void {
+    this.usage.setLifeless(lifeless !== null)
     const write = async (tx: Transaction) => {
       const row = await this.#ownRow(tx)
       if (row)
@@ -227,28 +229,11 @@ export class SessionRecord {
     return row && row.endedAt === null && row.status !== 'queued' ? row : undefined
   }
 
-  async #writeUsage(tx: Transaction, usage: TurnUsage): Promise<void> {
-    const before = await readSession(tx, this.id)
-    if (!before) return
-    const costUsd = Math.max(0, (before.costUsd ?? 0) - this.#countedUsd)
-    tx.afterCommit(() => {
-      this.#countedUsd += costUsd
-    })
-    await addSessionTokens(tx, this.id, usage)
-    if (before.credentialId !== null)
-      await addUsage(tx, before.credentialId, {
-        day: tx.now.slice(0, 10),
-        sessions: before.inputTokens + before.outputTokens === 0 ? 1 : 0,
-        ...usage,
-        costUsd,
-      })
-    await append(tx, 'agent.usage', before.projectId, agentSession((await readSession(tx, this.id))!))
-  }
-
   async #writeQuestions(tx: Transaction, open: readonly PermissionRequest[]): Promise<void> {
     const row = await this.#ownRow(tx)
     if (!row) return
     const [oldest] = open
+    this.usage.setWorking(!oldest)
     if (!oldest) {
       if (row.waitingFor !== null) await markRunning(tx, this.id)
       return
@@ -271,10 +256,7 @@ export class SessionRecord {
       readProject(db, session.projectId),
     ])
     if (!card || !project) return 0
-    const counted = diffOf(card, project, { numbersOnly: true }).then(
-      ({ stats }) => stats.filesChanged,
-      () => session.filesChanged,
-    )
+    const counted = countChangedFiles(db, card, project).catch(() => session.filesChanged)
     return Promise.race([counted, delay(countFilesTimeoutMs, session.filesChanged, { ref: false })])
   }
 

@@ -35,6 +35,7 @@ export class SessionRun {
   readonly id: number
   readonly cardId: number
   readonly purpose: SessionPurpose
+  hasBegun = false
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
 
@@ -116,7 +117,8 @@ export class SessionRun {
   /** preparing → opening → ready. Returns the first prompt. */
   async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
-    const { launch, walls, limits, commands, remark } = await prepareSession(
+    this.hasBegun = true
+    const { launch, walls, limits, commands, ...told } = await prepareSession(
       this.#dependencies,
       this.#record,
       session,
@@ -138,7 +140,7 @@ export class SessionRun {
     const prompt = await this.#record.open(session, started, {
       canResume,
       isFirst,
-      remark,
+      ...told,
       version: link.info.version,
     })
     this.#enter({ phase: 'ready', transcript, link })
@@ -153,6 +155,7 @@ export class SessionRun {
     this.#requireNotStopped()
     const { transcript, link } = this.#ready()
     this.#lastMessage.beginTurn()
+    this.#record.usage.beginTurn()
     const prompted = link.prompt(prompt.text, prompt.files)
     this.#enter({ phase: 'turn', transcript, link, ended: prompted.catch(() => {}) })
     // The handoff was requested before the agent was ready.
@@ -165,13 +168,13 @@ export class SessionRun {
       await transcript.settle()
       await this.#walls.takeCommits()
       this.#record.messagesAnswered()
-      await this.#record.addTurnUsage(usage)
+      await this.#record.usage.endTurn(usage)
       this.#progressed = true
       this.#requireNotStopped()
       if (stopReason === 'cancelled' && !this.#pending.handoff && !(await hasWaitingMessage(db, this.id)))
         throw new CancelledByAgent()
     } catch (error) {
-      if (error instanceof AgentFailure) await this.#record.addTurnUsage(error.usage)
+      if (error instanceof AgentFailure) await this.#record.usage.endTurn(error.usage)
       throw error
     } finally {
       this.#silence.end()
@@ -241,6 +244,7 @@ export class SessionRun {
     await this.#processes
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
+    await this.#record.usage.close()
     await this.#walls.lower()
     await this.#promptFiles?.remove()
     await this.#walls.takeCommits()
@@ -274,6 +278,7 @@ export class SessionRun {
     return {
       update: update => {
         this.#silence.add(update)
+        this.#record.usage.add(update)
         this.#lastMessage.add(update)
         if (update.sessionUpdate === 'tool_call') this.#progressed = true
         this.#context.add(update)

@@ -7,17 +7,22 @@ const steering =
   /(^|[\\/])(\.git|\.claude|\.codex|\.gemini|\.qwen|\.opencode|\.copilot|\.mcp\.json|opencode\.jsonc?)([\\/]|$)/i
 
 /**
- * Whether all paths, with every link followed, lie in a folder. Ambiguous paths do not: those with `~`, and URLs. With `edits`, neither
+ * Whether all paths, with every link followed, lie in a folder, from where they are relative, or in one `beside` it. Ambiguous paths do not: those with `~`, and URLs. With `edits`, neither
  * do paths that configure Git or an agent.
  */
-export async function staysInFolder(folder: string, paths: readonly string[], edits: boolean): Promise<boolean> {
-  const root = await realpath(folder).catch(() => undefined)
+export async function staysInFolder(
+  folder: string,
+  paths: readonly string[],
+  edits: boolean,
+  beside: readonly string[] = [],
+): Promise<boolean> {
+  const [root, ...others] = await Promise.all([folder, ...beside].map(each => realpath(each).catch(() => undefined)))
   if (root === undefined || paths.length === 0) return false
   for (const path of paths) {
     if (/^[~$%]|:\/\/|[\n]/.test(path)) return false
     const real = await realPlace(isAbsolute(path) ? resolve(path) : resolve(root, path))
-    if (real === undefined || !isWithin(root, real)) return false
-    if (edits && steering.test(real.slice(root.length))) return false
+    const around = real && [root, ...others].find(each => each !== undefined && isWithin(each, real))
+    if (!around || (edits && steering.test(real.slice(around.length)))) return false
   }
   return true
 }

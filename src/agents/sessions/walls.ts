@@ -18,6 +18,7 @@ import type { SessionCgroup } from '../../sandbox/cgroup.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 import type { SandboxPolicy } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { openRepository, takeAll, withoutWriting, type WalledRepository } from './wallsBeside.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { settingsFolder } from '../providers/telemetryOff.ts'
 import type { WalledAgent } from '../providers/walledAgent.ts'
@@ -33,6 +34,8 @@ export interface WalledPlace {
   worktreePath: string | null
   /** Prepares what the session sees of Git, over everything else; null where it works in no repository. */
   openGit: (() => Promise<GitView>) | null
+  /** The project's other repositories. */
+  beside?: readonly WalledRepository[]
   /** Folders and files of the agent's own home that it may change: its sign-in and its state. */
   state: readonly string[]
   /** How the agent does without a sandbox of its own. */
@@ -107,7 +110,7 @@ export async function raiseWalls(
     )
   const cgroup = await sandbox.openCgroup(settings)
   const held = cgroup ? { ...settings, memoryMb: null, processes: null } : settings
-  const { policy, git } = await prepareInside(held, launch, place)
+  const { policy, views } = await prepareInside(held, launch, place)
   const network =
     settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
   return {
@@ -124,7 +127,7 @@ export async function raiseWalls(
     inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
     attach: network?.attach,
     connectInside: network?.connectInside,
-    takeCommits: git?.sync ?? (async () => ({ state: 'none' })),
+    takeCommits: () => takeAll(views),
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
   }
 }
@@ -176,29 +179,36 @@ async function prepareInside(
   { network, caches, ...limits }: SandboxSettings,
   launch: AgentLaunch,
   place: WalledPlace,
-): Promise<{ policy: SandboxPolicy; git: GitView | undefined }> {
+): Promise<{ policy: SandboxPolicy; views: Array<GitView | undefined> }> {
   const { projectPath, worktreePath } = place
   const [account, dataDir, project] = await Promise.all([
     real(homedir()),
     real(place.dataDir),
     projectPath === null ? null : real(projectPath),
   ])
-  if (project !== null && isWithin(project, account))
-    throw new AgentFailure(
-      'launch_failed',
-      `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
-    )
   const [git, roots, programs, cached] = await Promise.all([
     place.openGit?.(),
     present(place.worktreeRoots),
     programMounts(launch.argv, launch.env, account),
     Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),
   ])
+  const changesNothing = isReading(launch, place)
+  const beside = await Promise.all((place.beside ?? []).map(each => openRepository(each, changesNothing)))
+  const readableBeside = beside.map(each => each.readable)
+  if (
+    [...(project === null ? [] : [project]), ...readableBeside.map(each => each.target)].some(each =>
+      isWithin(each, account),
+    )
+  )
+    throw new AgentFailure(
+      'launch_failed',
+      `The project's folder holds the home folder of the server's account, so its agents cannot be kept apart. Move the project, or switch its sandbox off.`,
+    )
   const hidden = [dataDir, ...roots]
-  const [readable, { realWork, isReadOnly, work }] = await Promise.all([
+  const [readable, { realWork, work }] = await Promise.all([
     Promise.all(Object.entries(launch.env).map(namedFile([place.dataDir, ...hidden]))),
-    workMounts(launch, place, git?.mounts ?? []),
-    requirePlain(git?.mounts ?? []),
+    workMounts(launch, place, git?.mounts ?? [], changesNothing),
+    requirePlain([git, ...beside.map(each => each.git)].flatMap(view => view?.mounts ?? [])),
   ])
   const [around, others] = [true, false].map(wanted => hidden.filter(each => isWithin(each, realWork) === wanted))
   const home = launch.env.HOME ?? account
@@ -209,7 +219,8 @@ async function prepareInside(
     ...cached,
     ...(project === null
       ? []
-      : [{ kind: worktreePath === null && !isReadOnly ? 'rw' : 'ro', target: project } as Mount]),
+      : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project } as Mount]),
+    ...readableBeside,
     ...around!.map(cover),
     // The project's folder may hold what is hidden.
     ...(worktreePath === null ? work : []),
@@ -218,26 +229,26 @@ async function prepareInside(
     ...(isWithin(account, home) && home === account ? [] : [{ kind: 'rw', target: home } as Mount]),
     ...(launch.filesFolder === undefined ? [] : [{ kind: 'ro', target: launch.filesFolder } as Mount]),
     ...(worktreePath === null ? [] : work),
+    ...beside.flatMap(each => each.work),
   ]
-  return { git, policy: { home: account, network, limits, mounts } }
+  return { views: [git, ...beside.map(each => each.git)], policy: { home: account, network, limits, mounts } }
 }
 
 const cover = (target: string): Mount => ({ kind: 'tmpfs', target })
 
+const isReading = ({ choice }: AgentLaunch, { isReadOnly, walled }: WalledPlace): boolean =>
+  isReadOnly || (walled !== undefined && choice?.mode === walled.readOnlyMode)
+
 /** The folder that a session works in, with what it sees of Git. */
 async function workMounts(
-  { cwd, choice }: AgentLaunch,
-  { worktreePath, isReadOnly, walled }: WalledPlace,
+  { cwd }: AgentLaunch,
+  { worktreePath }: WalledPlace,
   gitMounts: readonly Mount[],
-): Promise<{ realWork: string; isReadOnly: boolean; work: Mount[] }> {
+  changesNothing: boolean,
+): Promise<{ realWork: string; work: Mount[] }> {
   const target = worktreePath ?? cwd
-  const [realWork, all] = [await real(target), [{ kind: 'rw', target } as Mount, ...gitMounts]]
-  if (!isReadOnly && !(walled && choice?.mode === walled.readOnlyMode))
-    return { realWork, isReadOnly: false, work: all }
-  const work = all.map((mount): Mount =>
-    mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
-  )
-  return { realWork, isReadOnly: true, work }
+  const [realWork, work] = [await real(target), [{ kind: 'rw', target } as Mount, ...gitMounts]]
+  return { realWork, work: changesNothing ? withoutWriting(work, realWork) : work }
 }
 
 /** A certificate or a settings file that a variable leads to; nothing of what is hidden. */

@@ -18,6 +18,20 @@ export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRo
   )
 }
 
+/**
+ * What a session was told last, where nothing of its agent is known since: a server that was killed may have kept it from the agent. Empty
+ * when there is none.
+ */
+export async function readUnanswered(db: Reader, { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
+  const rows = await listMessages(db, { cardId, sessionId: id, limit: maxMessages, fromEnd: true })
+  const said = rows.filter(({ role }) => role !== 'system')
+  const from = said.findLastIndex(({ role }) => role !== 'user') + 1
+  return said
+    .slice(from)
+    .map(row => message(row).content.trim())
+    .join('\n\n')
+}
+
 /** A prompt with the last message of an earlier session, for an agent that does not know that session. */
 export async function withResumePrompt(
   db: Reader,

@@ -104,12 +104,12 @@ async function announce(
 async function writeUsage(
   tx: Transaction,
   { id, projectId }: TranscriptSession,
-  { contextUsed, contextSize, costUsd }: NonNullable<PendingBatch['usage']>,
+  { contextUsed, contextSize }: NonNullable<PendingBatch['usage']>,
 ): Promise<void> {
+  if (contextUsed === null && contextSize === null) return
   await updateSession(tx, id, {
     ...(contextUsed !== null && { contextUsed }),
     ...(contextSize !== null && { contextSize }),
-    ...(costUsd !== null && { costUsd }),
   })
   const session = await readSession(tx, id)
   if (session) await append(tx, 'agent.usage', projectId, agentSession(session))

@@ -1,0 +1,107 @@
+import { throttle } from '../async/throttle.ts'
+import { Problem } from '../contract/errors.ts'
+import type { WaitOutcome } from '../contract/agents.ts'
+import type { Caller } from '../domain/caller.ts'
+import { find, type CardRef } from '../domain/cards.ts'
+import type { Outbox } from '../events/outbox.ts'
+import type { CardRow } from '../store/cards.ts'
+import type { Database } from '../store/database.ts'
+
+/** How many cards a caller may wait for at once, and how many all callers together. */
+const [maxPerCaller, maxInAll] = [20, 500]
+/** A card is looked at again no more often than this, however much happens on the board. */
+const debounceMs = 100
+
+/** Requests that wait for agents of cards. */
+export interface CardWaits {
+  /**
+   * Waits until a card's agent has ended, waits for a person or never began, or the time is over, or `signal` is aborted.
+   * @throws Problem CARD_NOT_FOUND, RATE_LIMITED
+   */
+  until(caller: Caller, ref: CardRef, timeoutMs: number, signal: AbortSignal): Promise<WaitOutcome>
+  /** How many wait now. */
+  count(): number
+  /** Ends all waiting, as if the time were over. */
+  stop(): Promise<void>
+}
+
+export function createCardWaits(db: Database, outbox: Outbox): CardWaits {
+  const byCaller = new Map<string, number>()
+  const stopped = new AbortController()
+  let inAll = 0
+
+  const enter = (caller: Caller): (() => void) => {
+    const name = caller.tokenHash || caller.kind
+    const count = byCaller.get(name) ?? 0
+    if (count >= maxPerCaller || inAll >= maxInAll)
+      throw new Problem('RATE_LIMITED', `At most ${maxPerCaller} cards can be waited for at once.`, {
+        retryAfterSecs: 5,
+      })
+    byCaller.set(name, count + 1)
+    inAll++
+    return () => {
+      const left = byCaller.get(name)! - 1
+      if (left > 0) byCaller.set(name, left)
+      else byCaller.delete(name)
+      inAll--
+    }
+  }
+
+  return {
+    until: async (caller, ref, timeoutMs, signal) => {
+      const leave = enter(caller)
+      const over = AbortSignal.any([signal, stopped.signal])
+      const news = createNews(outbox)
+      const time = setTimeout(news.end, timeoutMs)
+      over.addEventListener('abort', news.end, { once: true })
+      try {
+        while (true) {
+          const outcome = outcomeOf(await find(db, ref))
+          if (outcome) return outcome
+          if (over.aborted || news.isOver()) return 'timeout'
+          await news.next()
+        }
+      } finally {
+        clearTimeout(time)
+        over.removeEventListener('abort', news.end)
+        news.close()
+        leave()
+      }
+    },
+    count: () => inAll,
+    stop: async () => stopped.abort(),
+  }
+}
+
+/** Tells that something may have happened on the board since the last look. */
+function createNews(outbox: Outbox) {
+  let [isDue, isOver] = [false, false]
+  let wake: (() => void) | undefined
+  const tell = () => {
+    isDue = true
+    wake?.()
+  }
+  const heard = throttle(tell, debounceMs)
+  const stopListening = outbox.onAppended(heard)
+  return {
+    next: async () => {
+      if (!isDue) await new Promise<void>(resolve => (wake = resolve))
+      isDue = false
+    },
+    end: () => {
+      isOver = true
+      tell()
+    },
+    isOver: () => isOver,
+    close: () => {
+      heard.cancel()
+      stopListening()
+    },
+  }
+}
+
+/** What a card has come to; undefined while its agent is queued or works. */
+function outcomeOf({ status }: CardRow): Exclude<WaitOutcome, 'timeout'> | undefined {
+  if (status === 'queued' || status === 'running') return undefined
+  return status === 'waiting' || status === 'idle' ? status : 'ended'
+}

@@ -1,0 +1,112 @@
+import { throttle } from '../async/throttle.ts'
+import type { Log } from '../config/log.ts'
+import { find } from '../domain/cards.ts'
+import { changeCard } from '../domain/cardChanges.ts'
+import { pull, startReady } from '../domain/cardMoves.ts'
+import { hasRoom } from '../domain/columnLimits.ts'
+import type { Agents } from '../domain/sessions.ts'
+import type { Outbox } from '../events/outbox.ts'
+import { createReconciler } from '../process/reconciler.ts'
+import type { ColumnRow } from '../store/columns.ts'
+import {
+  listColumnsWithTurns,
+  listProjectsWithTurns,
+  readFirstPullable,
+  readFirstWaiting,
+  type Turn,
+} from '../store/columnTurns.ts'
+import type { Database, Reader, Transaction } from '../store/database.ts'
+import { readLastSeq } from '../store/events.ts'
+import { goOn } from './sessions/advancePipeline.ts'
+import type { Supervisor } from './sessions/agentSupervisor.ts'
+
+/** How long events are gathered; longer where each look is a request to a server. */
+const [batchMs, sharedBatchMs] = [20, 100]
+/** Each starts an agent, and a libSQL server ends long transactions. */
+const maxTurnsPerCommit = 10
+
+/**
+ * Lets cards go on when there is room for them: those in auto mode that wait before a full column, and those of the column before
+ * one that pulls. What is furthest along goes first, and in a column what stands first. All that decides is in the database, so that
+ * a new server goes on where a dead one has stopped.
+ */
+export interface ColumnFiller {
+  /** Fills every column of this machine's projects, and from then on those where something happens. */
+  start(url: string, log: Log): void
+  stop(): Promise<void>
+}
+
+export function createColumnFiller({
+  db,
+  outbox,
+  supervisor,
+}: {
+  db: Database
+  outbox: Outbox
+  supervisor: Supervisor
+}): ColumnFiller {
+  let seen = -1
+  const fill = async (projectId: number) => {
+    while (!reconciler.isOver && (await findTurn(db, projectId))) {
+      await supervisor.refresh()
+      await db.transaction(tx => takeTurns(tx, supervisor, projectId))
+    }
+  }
+  const reconciler = createReconciler('Columns', async () => {
+    const last = await readLastSeq(db)
+    const filled = await Promise.allSettled((await listProjectsWithTurns(db, seen)).map(fill))
+    const failed = filled.find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+    if (!reconciler.isOver) seen = last
+  })
+  const wake = throttle(reconciler.wake, db.isShared ? sharedBatchMs : batchMs)
+  let stopListening = () => {}
+  return {
+    start: (url, log) => {
+      reconciler.start(url, log)
+      stopListening = outbox.onAppended(wake)
+    },
+    stop: async () => {
+      stopListening()
+      wake.cancel()
+      await reconciler.end()
+    },
+  }
+}
+
+/** The next card that goes on in a project, and into which column; undefined when none does. */
+async function findTurn(db: Reader, projectId: number): Promise<{ column: ColumnRow; turn: Turn } | undefined> {
+  for (const column of await listColumnsWithTurns(db, projectId)) {
+    const turn = (await hasRoom(db, column)) ? await firstOf(db, column) : undefined
+    if (turn) return { column, turn }
+  }
+  return undefined
+}
+
+async function firstOf(db: Reader, column: ColumnRow): Promise<(Turn & { isWaiting: boolean }) | undefined> {
+  const waiting = await readFirstWaiting(db, column.id)
+  const pulled = column.pull === 1 ? await readFirstPullable(db, column) : undefined
+  if (!pulled || (waiting && isBefore(waiting, pulled))) return waiting && { ...waiting, isWaiting: true }
+  return { ...pulled, isWaiting: false }
+}
+
+const isBefore = (a: Turn, b: Turn): boolean =>
+  a.columnPosition > b.columnPosition || (a.columnPosition === b.columnPosition && a.position < b.position)
+
+async function takeTurns(tx: Transaction, agents: Agents, projectId: number): Promise<void> {
+  for (let taken = 0; taken < maxTurnsPerCommit; taken++) {
+    const next = await findTurn(tx, projectId)
+    if (!next) return
+    const ref = { projectId, cardId: next.turn.cardId }
+    const card = await find(tx, ref)
+    if (card.nextColumnId === null) {
+      await pull(tx, agents, card, next.column)
+      continue
+    }
+    await (card.columnType === 'active' ? goOn(tx, agents, card) : startReady(tx, agents, card))
+    // It goes nowhere when its board has no done column any more, or its auto mode is off.
+    const after = await find(tx, ref)
+    if (after.columnId === card.columnId && after.nextColumnId === next.column.id)
+      await changeCard(tx, after, { nextColumnId: null })
+  }
+}

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import * as v from 'valibot'
+import { invalid } from '../../contract/errors.ts'
+import type { TurnUsage } from '../link/agentLink.ts'
+import { shippedPrices } from './shippedPrices.ts'
+
+const Dollars = v.pipe(v.number('must be a number'), v.minValue(0, 'must be at least 0'), v.maxValue(1e6))
+const Price = v.strictObject({
+  model: v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'), v.maxLength(200)),
+  /** US dollars a million tokens. */
+  input: Dollars,
+  cachedInput: v.optional(Dollars),
+  output: Dollars,
+})
+export type Price = v.InferOutput<typeof Price>
+const PriceFile = v.strictObject({ models: v.pipe(v.array(Price), v.maxLength(10_000)) })
+
+/** What models cost. */
+export interface PriceList {
+  /** The cost of tokens in US dollars; null where the model is unknown or has no price. */
+  costOf(model: string | null, usage: TurnUsage): number | null
+}
+
+/**
+ * The prices that ship with the board, after those of a file of the operator's.
+ * @throws Problem VALIDATION_FAILED naming the field of the file that breaks its rule
+ */
+export async function readPriceList(file: string | undefined): Promise<PriceList> {
+  const own = file === undefined ? [] : await readPriceFile(file)
+  const prices = new Map([...shippedPrices, ...own].map(price => [plainName(price.model), price]))
+  return {
+    costOf: (model, usage) => {
+      const price = model === null ? undefined : namesOf(model).flatMap(name => prices.get(name) ?? [])[0]
+      return price ? costAt(price, usage) : null
+    },
+  }
+}
+
+async function readPriceFile(file: string): Promise<Price[]> {
+  let given: unknown
+  try {
+    given = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw invalid('prices', `must be a file of JSON: ${file}: ${(error as Error).message}`)
+  }
+  const parsed = v.safeParse(PriceFile, given)
+  if (parsed.success) return parsed.output.models
+  const [issue] = parsed.issues
+  throw invalid(`prices.${v.getDotPath(issue) ?? ''}`, `${issue.message} (${file})`)
+}
+
+const costAt = (
+  { input, cachedInput = input, output }: Price,
+  { inputTokens, cachedTokens = 0, outputTokens }: TurnUsage,
+): number => {
+  const cached = Math.min(cachedTokens, inputTokens)
+  return ((inputTokens - cached) * input + cached * cachedInput + outputTokens * output) / 1_000_000
+}
+
+/** A model as agents name it: `anthropic/claude-opus-4-5-20251101[1m]`, `gpt-5.2-codex/high`. */
+const namesOf = (model: string): string[] => [model, ...model.split('/')].map(plainName)
+
+/** Without what does not tell models apart: letter case, dots, a date, a size of the context. */
+const plainName = (model: string): string =>
+  model
+    .toLowerCase()
+    .trim()
+    .replace(/\[[^\]]*\]$/, '')
+    .replace(/[-@](?:\d{8}|\d{4}-\d\d-\d\d)$/, '')
+    .replaceAll('.', '-')

@@ -1,0 +1,26 @@
+import { dirname } from 'node:path'
+import type { Workplace, WorkplaceRepository } from '../../domain/worktrees.ts'
+
+/** The variable that names the folder with a card's worktrees of its project's other repositories, each by its name. */
+export const repositoryVariables = ({ repositories = [] }: Workplace): Record<string, string> => {
+  const first = repositories.find(({ worktreePath }) => worktreePath !== null)
+  return first ? { BOARD_REPOSITORIES: dirname(first.worktreePath!) } : {}
+}
+
+/** What an agent is told of the project's other repositories; empty where there are none. */
+export function tellOfRepositories({ repositories = [] }: Workplace): string {
+  const [worked, readable] = [true, false].map(wanted =>
+    repositories.filter(({ worktreePath }) => (worktreePath !== null) === wanted),
+  )
+  return [
+    worked!.length > 0 &&
+      `This project has further repositories. You have a worktree of each, on a branch of your own; where your task needs a change there, make it and commit it there:\n${linesOf(worked!)}`,
+    readable!.length > 0 &&
+      `You can read these repositories of the project, and must not change them:\n${linesOf(readable!)}`,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+const linesOf = (repositories: readonly WorkplaceRepository[]): string =>
+  repositories.map(({ name, path, worktreePath }) => `- ${name}: ${worktreePath ?? path}`).join('\n')

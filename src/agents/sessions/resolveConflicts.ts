@@ -1,0 +1,30 @@
+import type { UpdateConflict } from '../../domain/branches.ts'
+import type { StartRef } from '../../domain/cards.ts'
+import type { Transaction } from '../../store/database.ts'
+import type { Supervisor } from './agentSupervisor.ts'
+import { send } from './sessionCommands.ts'
+
+/** Has a card's agent bring its base in and resolve the conflicts. @throws Problem as `send` does */
+export const resolveConflicts = (
+  tx: Transaction,
+  supervisor: Supervisor,
+  ref: StartRef,
+  conflict: UpdateConflict,
+  strategy: 'merge' | 'rebase',
+): Promise<unknown> => send(tx, supervisor, ref, { content: conflictMessage(conflict, strategy), attachmentIds: [] })
+
+/** What an agent is asked to resolve. What the repository says of itself stands in quotes: others have written it. */
+export function conflictMessage(
+  { repository, problem, baseCommit, titles }: UpdateConflict,
+  strategy: 'merge' | 'rebase',
+): string {
+  const files = (problem.details ?? []).map(({ path }) => `> ${JSON.stringify(path)}`)
+  return [
+    `The base of your branch${repository && ` in the repository ${repository}`} has moved on to the commit ${baseCommit}, and your work conflicts with it in these files:`,
+    files.join('\n'),
+    ...(titles.length > 0
+      ? ['The commits that changed them there, newest first:', titles.map(title => `> ${title}`).join('\n')]
+      : []),
+    `Run \`git ${strategy} ${baseCommit}\`${repository && ` in your worktree of ${repository}`}. Resolve each conflict so that what both sides wanted holds, run the tests, and commit.`,
+  ].join('\n\n')
+}

@@ -1,0 +1,85 @@
+import type { AgentSlots } from '../../contract/agentSlots.ts'
+import { countSlots, readAgentSlots } from '../../domain/agentSlots.ts'
+import { noteSlotWait } from '../../domain/sessionWaits.ts'
+import type { Database, Reader, Transaction } from '../../store/database.ts'
+import { updateSession } from '../../store/sessions.ts'
+import { hasSlotBounds, listSlotSessions, type SlotSession } from '../../store/slots.ts'
+import type { QueuedSession, SessionQueue } from './sessionQueue.ts'
+
+/** How many sessions are told in one commit what they wait for. */
+const maxToldPerCommit = 20
+
+interface Decision {
+  started: QueuedSession[]
+  /** Those whose wait has begun, changed or, with null, become one for another thing. */
+  told: Array<[SlotSession, wait: string | null]>
+}
+
+/**
+ * Takes slots for the queued sessions that may start beside the running ones, and removes them from the queue: slots of this machine,
+ * which the queue knows, and of the server, the project, the agent and the credential, which the daemons on all machines count together.
+ * What waits longer, here or elsewhere, goes first; what waits for a slot of its own project, agent or credential holds up nothing else.
+ * @returns them, and whether others are still to be told what they wait for
+ */
+export async function takeSlots(
+  db: Database,
+  queue: SessionQueue,
+  running: readonly QueuedSession[],
+): Promise<{ started: QueuedSession[]; isMore: boolean }> {
+  const ids = queue.waiting().flatMap(({ id, purpose }) => (purpose === 'work' ? id : []))
+  const decide = async (from: Reader) =>
+    decideOn(await readAgentSlots(from), await listSlotSessions(from, ids), queue, running)
+  const isBounded = ids.length > 0 && (await hasBounds(db))
+  let decision: Decision = isBounded ? await decide(db) : { started: queue.findStartable(running), told: [] }
+  if (isBounded && (decision.told.length > 0 || decision.started.some(({ purpose }) => purpose === 'work')))
+    decision = await db.transaction(async tx => {
+      const decided = await decide(tx)
+      await write(tx, decided)
+      return decided
+    })
+  queue.remove(decision.started)
+  return { started: decision.started, isMore: decision.told.length > maxToldPerCommit }
+}
+
+async function hasBounds(db: Reader): Promise<boolean> {
+  const { server, agents } = await readAgentSlots(db)
+  return server !== null || Object.keys(agents).length > 0 || hasSlotBounds(db)
+}
+
+function decideOn(
+  slots: AgentSlots,
+  sessions: readonly SlotSession[],
+  queue: SessionQueue,
+  running: readonly QueuedSession[],
+): Decision {
+  const byId = new Map(sessions.map(each => [each.id, each]))
+  const count = countSlots(
+    slots,
+    sessions.filter(({ hasSlot }) => hasSlot === 1),
+  )
+  const elsewhere = sessions.filter(({ hasSlot, isOwn }) => hasSlot === 0 && isOwn === 0)
+  const waits = new Map<number, string>()
+  const started = queue.findStartable(running, ({ id, purpose }) => {
+    const session = byId.get(id)
+    if (purpose !== 'work' || session?.hasSlot) return true
+    if (!session) return false
+    while (elsewhere[0] && (session.slotAwaitedAt === null || elsewhere[0].slotAwaitedAt! < session.slotAwaitedAt))
+      count.take(elsewhere.shift()!)
+    const wait = count.take(session)
+    if (wait !== undefined) waits.set(id, wait)
+    return wait === undefined
+  })
+  const isStarted = new Set(started.map(({ id }) => id))
+  const told = queue.waiting().flatMap(({ id }): Decision['told'] => {
+    const session = byId.get(id)
+    const wait = waits.get(id) ?? null
+    return session && !isStarted.has(id) && wait !== session.slotWait ? [[session, wait]] : []
+  })
+  return { started, told }
+}
+
+async function write(tx: Transaction, { started, told }: Decision): Promise<void> {
+  for (const { id, purpose } of started)
+    if (purpose === 'work') await updateSession(tx, id, { slotTakenAt: tx.now, slotAwaitedAt: null, slotWait: null })
+  for (const [session, wait] of told.slice(0, maxToldPerCommit)) await noteSlotWait(tx, session, wait)
+}

@@ -1,0 +1,44 @@
+import { realpath } from 'node:fs/promises'
+import { isWithin } from '../../config/folders.ts'
+import type { GitView } from '../../git/sandboxView.ts'
+import type { BranchSync } from '../../git/syncBranch.ts'
+import type { Mount } from '../../sandbox/mount.ts'
+
+/** A repository beside the one that a session works in. */
+export interface WalledRepository {
+  /** Its own folder, which can be read. */
+  path: string
+  /** The card's worktree of it, which the session may change, and what it sees of Git there; null where there is none. */
+  worktree: { path: string; openGit: () => Promise<GitView> } | null
+}
+/** What a session sees of it: its own folder first, and over everything else the worktree. */
+export interface OpenedRepository {
+  readable: Mount
+  work: Mount[]
+  git: GitView | undefined
+}
+
+export async function openRepository(
+  { path, worktree }: WalledRepository,
+  isReadOnly: boolean,
+): Promise<OpenedRepository> {
+  const readable: Mount = { kind: 'ro', target: await realpath(path).catch(() => path) }
+  if (!worktree) return { readable, work: [], git: undefined }
+  const git = await worktree.openGit()
+  const mounts: Mount[] = [{ kind: 'rw', target: worktree.path }, ...git.mounts]
+  return { readable, work: isReadOnly ? withoutWriting(mounts, await realpath(worktree.path)) : mounts, git }
+}
+
+/** The mounts of a folder to work in where nothing of it may change; Git's own part of it is as it was. */
+export const withoutWriting = (mounts: readonly Mount[], realWork: string): Mount[] =>
+  mounts.map(mount =>
+    mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
+  )
+
+/** Takes over what was committed in all of them. What one refuses keeps no other from it. */
+export async function takeAll(views: readonly (GitView | undefined)[]): Promise<BranchSync> {
+  const taken: BranchSync[] = []
+  for (const view of views) if (view) taken.push(await view.sync())
+  const find = (state: BranchSync['state']) => taken.find(each => each.state === state)
+  return find('refused') ?? find('moved') ?? { state: 'none' }
+}

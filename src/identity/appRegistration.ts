@@ -1,0 +1,69 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { isVisible } from '../contract/fields.ts'
+import { Problem } from '../contract/errors.ts'
+import { addToCounter } from '../store/counters.ts'
+import type { Database, Reader } from '../store/database.ts'
+import { findOauthClient, insertOauthClient, type OauthClient } from '../store/oauthServer.ts'
+import { isRedirectUri } from './redirectUris.ts'
+import type { Seal } from './seal.ts'
+import { networkOf } from './throttle.ts'
+
+export const maxRegistrationsPerHour = 60
+const hourMs = 3_600_000
+/** Apps that nobody has allowed yet. Beyond that the oldest are forgotten. */
+const maxUnused = 1000
+const maxNameCharacters = 80
+const namelessApp = 'An app without a name'
+
+/** An app as it was made known. */
+export interface Registered {
+  clientId: string
+  name: string
+  redirectUris: readonly string[]
+}
+
+/**
+ * Makes an app known. It gets no secret: that it is the app is shown by the address to which the answer goes, and by the verifier.
+ * @throws Problem INVALID_REDIRECT_URI, RATE_LIMITED for more than so many of an address in an hour
+ */
+export async function registerApp(
+  { db, seal }: { db: Database; seal: Seal },
+  given: { name?: string; redirectUris: readonly string[] },
+  address: string,
+): Promise<Registered> {
+  if (!given.redirectUris.every(isRedirectUri)) throw new Problem('INVALID_REDIRECT_URI')
+  const app = {
+    clientId: randomBytes(16).toString('base64url'),
+    name: shownName(given.name),
+    redirectUris: [...new Set(given.redirectUris)],
+  }
+  await db.transaction(async tx => {
+    const { taken, leftMs } = await addToCounter(tx, `registrations/${networkHash(seal, address)}`, 1, hourMs)
+    if (taken > maxRegistrationsPerHour)
+      throw new Problem('RATE_LIMITED', 'Too many apps were made known from this address; try again later.', {
+        retryAfterSecs: leftMs / 1000,
+      })
+    await insertOauthClient(tx, { ...app, redirectUris: JSON.stringify(app.redirectUris) }, maxUnused)
+  })
+  return app
+}
+
+/** @throws Problem INVALID_CLIENT */
+export async function requireApp(db: Reader, clientId = ''): Promise<OauthClient> {
+  const app = await findOauthClient(db, clientId)
+  if (!app) throw new Problem('INVALID_CLIENT')
+  return app
+}
+
+/** What an app calls itself, for people to read: nothing in it turns or hides the text around it. */
+function shownName(given = ''): string {
+  const name = given
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{C}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .trim()
+  return isVisible(name) ? [...name].slice(0, maxNameCharacters).join('') : namelessApp
+}
+
+/** 20 bits bound what strangers can have counted; with the secret nobody can choose an address that shares a victim's count. */
+const networkHash = (seal: Seal, address: string): string =>
+  createHmac('sha256', seal.derive('board registrations')).update(networkOf(address)).digest('hex').slice(0, 5)

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto'
+import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/oauth.ts'
+import { Problem } from '../contract/errors.ts'
+import type { Caller } from '../domain/caller.ts'
+import { hashToken, mint } from '../ids/token.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { findOauthClient, insertOauthToken, setOauthClientApproved, type OauthClient } from '../store/oauthServer.ts'
+import { markTicket } from '../store/tickets.ts'
+import { grantKey, type MintedKey } from './keys.ts'
+import type { Realm } from './identity.ts'
+import { isRegistered, placeOf, withAnswer } from './redirectUris.ts'
+import type { Seal } from './seal.ts'
+
+/** How long a person may take to decide. */
+const pendingMs = 600_000
+export const codeMs = 60_000
+/** Decided requests that are remembered: each took somebody who is signed in. */
+const maxDecided = 10_000
+const sealPlace = 'oauth/request'
+
+type Place = Pick<Realm, 'config' | 'db'> & { seal: Seal }
+
+/** What an app asks for in the person's browser. */
+export interface Asked {
+  client_id: string
+  redirect_uri?: string
+  response_type?: string
+  code_challenge?: string
+  code_challenge_method?: string
+  scope?: string
+  state?: string
+}
+/** A request that waits for somebody's decision: sealed in the address of the page, so that strangers who begin any number of them fill nothing. */
+interface Pending {
+  id: string
+  clientId: string
+  redirectUri: string
+  challenge: string
+  state?: string
+  access: AppAccess[]
+  issuer: string
+  endsAtMs: number
+}
+
+/**
+ * Checks an app's request. Whoever reads this came by a link of somebody unknown: it is answered here, and never by sending the
+ * browser on to an address that a stranger has registered.
+ * @returns the sealed request
+ * @throws Problem APP_UNKNOWN, APP_REQUEST_INVALID
+ */
+export async function beginRequest({ config, db, seal }: Place, asked: Asked, issuer: string): Promise<string> {
+  const client = await findOauthClient(db, asked.client_id)
+  if (!client) throw new Problem('APP_UNKNOWN')
+  const redirectUri = redirectUriOf(client, asked.redirect_uri)
+  if (asked.response_type !== 'code') throw refused('response_type must be code')
+  if (asked.code_challenge_method !== 'S256') throw refused('code_challenge_method must be S256')
+  if (!/^[\w-]{43}$/.test(asked.code_challenge ?? ''))
+    throw refused('code_challenge must be the SHA-256 of a verifier in base64url')
+  const pending: Pending = {
+    id: randomBytes(16).toString('base64url'),
+    clientId: asked.client_id,
+    redirectUri,
+    challenge: asked.code_challenge!,
+    state: asked.state,
+    access: accessOf(asked.scope),
+    issuer,
+    endsAtMs: config.clock().getTime() + pendingMs,
+  }
+  return seal.seal(sealPlace, JSON.stringify(pending))
+}
+
+const refused = (message: string) => new Problem('APP_REQUEST_INVALID', `The app's request is not valid: ${message}.`)
+
+function redirectUriOf({ redirectUris }: OauthClient, asked: string | undefined): string {
+  const registered = JSON.parse(redirectUris) as string[]
+  const wanted = asked ?? (registered.length === 1 ? registered[0]! : '')
+  if (!isRegistered(registered, wanted)) throw refused('redirect_uri is none that the app has registered')
+  return wanted
+}
+
+/** What an app that names scopes may be given; one that names none that are known leaves the choice to the person. */
+function accessOf(scope = ''): AppAccess[] {
+  const highest = appAccess.filter(access => scope.split(' ').includes(access)).at(-1)
+  return accessUpTo(highest ?? 'run')
+}
+
+/**
+ * Opens a request for whoever is to decide.
+ * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN
+ */
+export async function openRequest(
+  { config, seal }: Pick<Place, 'config' | 'seal'>,
+  db: Reader,
+  sealed: string,
+): Promise<{ pending: Pending; client: OauthClient }> {
+  const pending = unseal(seal, sealed)
+  if (!pending || pending.endsAtMs <= config.clock().getTime()) throw new Problem('APP_REQUEST_ENDED')
+  const client = await findOauthClient(db, pending.clientId)
+  if (!client) throw new Problem('APP_UNKNOWN')
+  return { pending, client }
+}
+
+function unseal(seal: Seal, sealed: string): Pending | undefined {
+  try {
+    return JSON.parse(seal.open(sealPlace, sealed)) as Pending
+  } catch {
+    return undefined
+  }
+}
+
+export const appRequest = ({ pending, client }: Awaited<ReturnType<typeof openRequest>>) => ({
+  name: client.name,
+  leadsTo: placeOf(pending.redirectUri),
+  access: pending.access,
+})
+
+/** What was allowed: the key that stands for it, and where the browser takes the code. */
+export interface Approved extends Pick<MintedKey, 'row'> {
+  clientId: string
+  redirectTo: string
+}
+
+/**
+ * Allows what an app asks for, in the caller's name. The key is worth something once the app has traded the code.
+ * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN, PROJECT_NOT_FOUND, VALIDATION_FAILED for more than the app asks for
+ */
+export async function approveRequest(
+  place: Pick<Place, 'config' | 'seal'>,
+  tx: Transaction,
+  caller: Caller,
+  { request, access, projectId }: { request: string; access: AppAccess; projectId?: number },
+): Promise<Approved> {
+  const { pending, client } = await decide(place, tx, request)
+  if (!pending.access.includes(access)) throw new Problem('VALIDATION_FAILED', 'access must be what the app asks for.')
+  const code = mint('svc_oc_')
+  const expiresAt = new Date(Date.parse(tx.now) + codeMs).toISOString()
+  const row = await grantKey(tx, caller, {
+    name: client.name,
+    projectId,
+    permissions: permissionsOf(access),
+    expiresAt,
+    app: placeOf(pending.redirectUri),
+    oauthClientId: client.id,
+  })
+  await setOauthClientApproved(tx, client.id)
+  const { challenge, redirectUri, state, issuer } = pending
+  await insertOauthToken(tx, { kind: 'code', hash: hashToken(code), keyId: row.id, expiresAt, challenge, redirectUri })
+  return {
+    row,
+    clientId: client.clientId,
+    redirectTo: withAnswer(redirectUri, { code, state, iss: issuer, error: undefined, error_description: undefined }),
+  }
+}
+
+/**
+ * Refuses it. @returns where the browser tells the app
+ * @throws Problem APP_REQUEST_ENDED, APP_UNKNOWN
+ */
+export async function refuseRequest(
+  place: Pick<Place, 'config' | 'seal'>,
+  tx: Transaction,
+  request: string,
+): Promise<{ redirectTo: string }> {
+  const { redirectUri, state, issuer } = (await decide(place, tx, request)).pending
+  return { redirectTo: withAnswer(redirectUri, { error: 'access_denied', state, iss: issuer, code: undefined }) }
+}
+
+/** A request is decided once. */
+async function decide(place: Pick<Place, 'config' | 'seal'>, tx: Transaction, request: string) {
+  const opened = await openRequest(place, tx, request)
+  const mark = { kind: 'oauth-request', key: hashToken(opened.pending.id), value: '', lifeMs: pendingMs }
+  if (!(await markTicket(tx, mark, maxDecided))) throw new Problem('APP_REQUEST_ENDED')
+  return opened
+}

@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/oauth.ts'
+import { Problem } from '../contract/errors.ts'
+import { check, hashToken, mint, type TokenPrefix } from '../ids/token.ts'
+import { insertAuditRow } from '../store/audit.ts'
+import type { Transaction } from '../store/database.ts'
+import { setKeyExpiry } from '../store/keys.ts'
+import {
+  deleteOauthGrant,
+  deleteOauthToken,
+  deleteOtherOauthGrants,
+  findOauthToken,
+  insertOauthToken,
+  setOauthTokenUsed,
+  trimOauthTokens,
+  type OauthToken,
+} from '../store/oauthServer.ts'
+import { requireApp } from './appRegistration.ts'
+import type { Realm } from './identity.ts'
+
+const accessSecs = 3600
+const refreshMs = 30 * 86_400_000
+/** An app that refreshes all the time makes the board keep no more than these. */
+const [maxAccessTokens, maxRefreshTokens] = [10, 1000]
+
+/** What an app sends to trade something for tokens. */
+export interface Trade {
+  client_id?: string
+  code?: string
+  code_verifier?: string
+  redirect_uri?: string
+  refresh_token?: string
+}
+/** The answer in OAuth's words. */
+export interface AppTokens {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+}
+/** A failure that ends something is no exception: what it ends would come back with its transaction. */
+type Outcome = AppTokens | 'refused'
+
+/**
+ * Trades a code for tokens: once, within a minute, by the app that asked for it. A second try ends what the first one got, and one
+ * that does not fit ends the code: somebody else has it.
+ * @throws Problem INVALID_CLIENT, INVALID_GRANT
+ */
+export const tradeCode = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
+  transact(realm, async tx => {
+    const app = await requireApp(tx, trade.client_id)
+    const found = await findOfKind(tx, 'svc_oc_', trade.code)
+    if (!found) return 'refused'
+    const fits =
+      found.usedAt === null &&
+      found.oauthClientId === app.id &&
+      found.expiresAt > tx.now &&
+      found.challenge === hash('sha256', trade.code_verifier ?? '', 'base64url') &&
+      (trade.redirect_uri === undefined || trade.redirect_uri === found.redirectUri)
+    if (!fits) {
+      await endGrant(realm, tx, found, address, found.usedAt === null ? 'CODE_REFUSED' : 'CODE_REUSED')
+      return 'refused'
+    }
+    await setOauthTokenUsed(tx, found.hash)
+    for (const keyId of await deleteOtherOauthGrants(tx, found)) await realm.identity.announce(tx, { keyId })
+    return issue(tx, found)
+  })
+
+/**
+ * Trades a refresh token for new tokens, once. A second try means that two have it: then all that the app was allowed ends.
+ * @throws Problem INVALID_CLIENT, INVALID_GRANT
+ */
+export const refreshTokens = (realm: Realm, trade: Trade, address: string): Promise<AppTokens> =>
+  transact(realm, async tx => {
+    const app = await requireApp(tx, trade.client_id)
+    const found = await findOfKind(tx, 'svc_or_', trade.refresh_token)
+    if (found?.oauthClientId !== app.id) return 'refused'
+    if (found.usedAt !== null) {
+      await endGrant(realm, tx, found, address, 'REFRESH_TOKEN_REUSED')
+      return 'refused'
+    }
+    if (found.expiresAt <= tx.now) return 'refused'
+    await setOauthTokenUsed(tx, found.hash)
+    return issue(tx, found)
+  })
+
+/**
+ * Ends an access token, or with a refresh token all that the app was allowed. What is unknown is ended already.
+ * @throws Problem INVALID_CLIENT, also for the token of another app
+ */
+export async function revokeToken(
+  { db, identity }: Realm,
+  { client_id: clientId, token = '' }: { client_id?: string; token?: string },
+  address: string,
+): Promise<void> {
+  await db.transaction(async tx => {
+    const app = await requireApp(tx, clientId)
+    const found = await findOauthToken(tx, hashToken(token))
+    if (!found) return
+    if (found.oauthClientId !== app.id) throw new Problem('INVALID_CLIENT', 'The token belongs to another app.')
+    if (found.kind !== 'access') return endGrant({ identity }, tx, found, address)
+    await deleteOauthToken(tx, found.hash)
+    await identity.announce(tx, { tokenHash: found.hash })
+  })
+}
+
+async function transact({ db }: Realm, work: (tx: Transaction) => Promise<Outcome>): Promise<AppTokens> {
+  const outcome = await db.transaction(work)
+  if (outcome === 'refused') throw new Problem('INVALID_GRANT')
+  return outcome
+}
+
+async function findOfKind(tx: Transaction, prefix: TokenPrefix, token = ''): Promise<OauthToken | undefined> {
+  return check(token) === prefix ? findOauthToken(tx, hashToken(token)) : undefined
+}
+
+async function issue(tx: Transaction, { keyId, permissions }: OauthToken): Promise<AppTokens> {
+  const [access, refresh] = [mint('svc_ot_'), mint('svc_or_')]
+  const after = (ms: number) => new Date(Date.parse(tx.now) + ms).toISOString()
+  const endsAt = after(refreshMs)
+  await insertOauthToken(tx, { kind: 'access', hash: hashToken(access), keyId, expiresAt: after(accessSecs * 1000) })
+  await insertOauthToken(tx, { kind: 'refresh', hash: hashToken(refresh), keyId, expiresAt: endsAt })
+  await trimOauthTokens(tx, keyId, 'access', maxAccessTokens)
+  await trimOauthTokens(tx, keyId, 'refresh', maxRefreshTokens)
+  await setKeyExpiry(tx, keyId, endsAt)
+  return {
+    access_token: access,
+    token_type: 'Bearer',
+    expires_in: accessSecs,
+    refresh_token: refresh,
+    scope: scopeOf(permissions).join(' '),
+  }
+}
+
+function scopeOf(permissions: string): AppAccess[] {
+  const held = JSON.parse(permissions) as string[]
+  const access = appAccess.filter(each => permissionsOf(each).every(permission => held.includes(permission)))
+  return accessUpTo(access.at(-1)!)
+}
+
+/** Ends all that an app was allowed. @param why the audit log's code where that is because something was stolen */
+async function endGrant(
+  { identity }: Pick<Realm, 'identity'>,
+  tx: Transaction,
+  { keyId, clientId }: OauthToken,
+  address: string,
+  why?: string,
+): Promise<void> {
+  await deleteOauthGrant(tx, keyId)
+  await identity.announce(tx, { keyId })
+  insertAuditRow(tx, {
+    outcome: why === undefined ? 'ok' : 'failed',
+    action: why === undefined ? 'oauth.revoke' : 'oauth.token',
+    actorKind: 'nobody',
+    actorId: null,
+    actorName: null,
+    targetKind: 'key',
+    targetId: String(keyId),
+    viaKind: 'key',
+    viaId: String(keyId),
+    address,
+    detail: JSON.stringify({ clientId, ...(why !== undefined && { code: why }) }),
+  })
+}

@@ -1,0 +1,97 @@
+import { Problem } from '../contract/errors.ts'
+import type { ForgeSettings } from '../contract/forge.ts'
+import type { ForgeAddress } from '../forge/forge.ts'
+import { forgeAddressOf, forgeKindOf, webUrlOf } from '../forge/forgeAddress.ts'
+import type { GitCredential } from '../git/gitCredential.ts'
+import { findRemote, type Remote } from '../git/pushBranch.ts'
+import { findRepository } from '../git/repository.ts'
+import { readCredential, type CredentialRow } from '../store/credentials.ts'
+import type { Reader } from '../store/database.ts'
+import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import type { DeviceGrants } from './deviceGrants.ts'
+
+export interface ForgeParts {
+  db: Reader
+  deviceGrants: Pick<DeviceGrants, 'secretOf'>
+}
+/** A project's forge. `token` is for its API at `address`, and nowhere else. */
+export interface ProjectForge {
+  settings: ForgeSettings
+  remote: Remote
+  address: ForgeAddress
+  token: string
+  /** Whose credential it is: their requests may reach what they may. */
+  userId: number
+}
+
+/** The user name that goes with a token over HTTP. */
+const usernames: Readonly<Record<ForgeAddress['kind'], string>> = {
+  github: 'x-access-token',
+  gitlab: 'oauth2',
+  gitea: 'oauth2',
+}
+
+/**
+ * The sealed token of a project for Git over HTTP; undefined where it has none.
+ * @throws Problem CONFLICT before there is a secret, SEALED_WITH_OTHER_KEY
+ */
+export async function gitCredentialOf(
+  { db, deviceGrants }: ForgeParts,
+  { forgeCredentialId }: Pick<ProjectRow, 'forgeCredentialId'>,
+): Promise<GitCredential | undefined> {
+  const row = forgeCredentialId === null ? undefined : await readCredential(db, forgeCredentialId)
+  const url = row && webUrlOf(row)
+  if (!row || url === undefined) return undefined
+  const { token } = await deviceGrants.secretOf(row)
+  return { url, username: usernames[row.provider as ForgeAddress['kind']], password: token }
+}
+
+/**
+ * A project's forge by its settings, its remote and its credential.
+ * @param path the folder of a repository of the project
+ * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
+ */
+export async function findProjectForge(
+  { db, deviceGrants }: ForgeParts,
+  project: ProjectRow,
+  path = project.path,
+): Promise<ProjectForge> {
+  const { settings, remote } = await findForgeRemote(project, path)
+  const row = project.forgeCredentialId === null ? undefined : await readCredential(db, project.forgeCredentialId)
+  const kind = forgeKindOf(settings.kind === 'command' ? null : settings.kind, row, remote.url)
+  if (kind === undefined)
+    throw notConfigured(
+      `Which forge the remote ${remote.name} is at is not known. Set it with board projects forge --kind, or give the project a credential of the forge with --credential.`,
+    )
+  const account = requireAccount(row, kind)
+  const address = forgeAddressOf(kind, account, remote.url)
+  if (!address)
+    throw notConfigured(
+      `The remote ${remote.name} is no repository of ${webUrlOf(account)}, which the credential "${account.name}" is for.`,
+    )
+  const { token } = await deviceGrants.secretOf(account)
+  return { settings, remote, address, token, userId: account.userId }
+}
+
+/** @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT where there is no such remote */
+export async function findForgeRemote(
+  project: ProjectRow,
+  path: string,
+): Promise<Pick<ProjectForge, 'settings' | 'remote'>> {
+  const settings = forgeOf(project)
+  const repository = await findRepository(path)
+  if (!repository) throw new Problem('NOT_A_GIT_REPOSITORY')
+  return { settings, remote: await findRemote(repository, settings.remote) }
+}
+
+function requireAccount(row: CredentialRow | undefined, kind: ForgeAddress['kind']): CredentialRow {
+  if (!row)
+    throw notConfigured(
+      `The project has no credential for ${kind}. Add one with board credentials add --provider ${kind}, then board projects forge --credential NAME.`,
+    )
+  if (row.provider !== kind)
+    throw notConfigured(`The project's forge is ${kind}, and its credential "${row.name}" is of ${row.provider}.`)
+  return row
+}
+
+const notConfigured = (message: string) => new Problem('FORGE_NOT_CONFIGURED', message)

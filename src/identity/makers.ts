@@ -1,0 +1,29 @@
+import type { Caller } from '../domain/caller.ts'
+import type { Reader } from '../store/database.ts'
+import { readKeyHolder } from '../store/keys.ts'
+import type { Maker } from '../store/makers.ts'
+import { callerOfAccount, callerOfKey } from './authenticate.ts'
+
+/**
+ * A maker as the caller that it would be now, and how people are told of it; without a caller, what became of it.
+ * @param did what it did, for people
+ */
+export async function presentMaker(
+  db: Reader,
+  { makerUserId, makerKeyId }: Maker & { makerUserId: number },
+  projectId: number,
+  now: string,
+  did = 'made it',
+): Promise<{ caller?: Caller; name?: string; gone?: string }> {
+  if (makerKeyId === null) {
+    const caller = await callerOfAccount(db, makerUserId)
+    return caller
+      ? { caller, name: `${caller.displayName}, who ${did},` }
+      : { gone: `The account that ${did} is deleted.` }
+  }
+  const key = await readKeyHolder(db, makerKeyId, projectId)
+  const caller = key && callerOfKey(key, '', projectId)
+  if (!caller) return { gone: `The API key that ${did} was revoked.` }
+  const name = `The API key "${key.name}" that ${did}`
+  return key.expiresAt <= now ? { gone: `${name} has expired.` } : { caller, name }
+}

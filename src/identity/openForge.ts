@@ -1,0 +1,50 @@
+import { Problem } from '../contract/errors.ts'
+import { createForge } from '../forge/createForge.ts'
+import { createCommandForge } from '../forge/commandForge.ts'
+import { ForgeFailed, type Forge, type ForgeAddress } from '../forge/forge.ts'
+import type { ProcessTrees } from '../process/spawn.ts'
+import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import { findForgeRemote, findProjectForge, type ForgeParts, type ProjectForge } from './forgeAccess.ts'
+import type { OutboundDispatcher } from './outboundDispatcher.ts'
+
+export interface OpenForgeParts extends ForgeParts {
+  outboundDispatcher: OutboundDispatcher
+  /** What starts the command of a project whose forge the board does not know. */
+  remoteReach: { processTrees: ProcessTrees }
+}
+export interface OpenForge extends Pick<ProjectForge, 'settings' | 'remote'> {
+  forge: Forge
+  /** Undefined where a command answers. */
+  address?: ForgeAddress
+}
+
+/**
+ * A project's forge, ready to be asked. Its requests reach what the owner of its credential may reach.
+ * @param path the folder of a repository of the project
+ * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
+ */
+export async function openForge(
+  parts: OpenForgeParts,
+  project: ProjectRow,
+  path: string = project.path,
+): Promise<OpenForge> {
+  const { kind, command } = forgeOf(project)
+  if (kind === 'command' && command !== null) {
+    const { processTrees } = parts.remoteReach
+    const forge = createCommandForge({ command, projectId: project.id, path, processTrees })
+    return { ...(await findForgeRemote(project, path)), forge }
+  }
+  const { settings, remote, address, token, userId } = await findProjectForge(parts, project, path)
+  const dispatcher = await parts.outboundDispatcher(userId)
+  return { settings, remote, address, forge: createForge(address, token, { dispatcher }) }
+}
+
+/** A forge's failure as a route answers it; other errors stay. */
+export function asProblem(error: unknown): unknown {
+  if (!(error instanceof ForgeFailed)) return error
+  const isAway = error.reason === 'unreachable' || error.reason === 'limited'
+  const { retryAt } = error
+  const retryAfterSecs =
+    isAway && retryAt !== undefined ? Math.max(1, Math.ceil((retryAt - Date.now()) / 1000)) : undefined
+  return new Problem(isAway ? 'FORGE_UNAVAILABLE' : 'FORGE_REFUSED', error.message, { cause: error, retryAfterSecs })
+}

@@ -1,0 +1,38 @@
+import type { NotificationKind } from '../contract/notifications.ts'
+import { recipientsOf } from '../domain/notifications.ts'
+import { append } from '../events/outbox.ts'
+import type { Transaction } from '../store/database.ts'
+import type { Watching } from '../views/cards.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+
+/** What people are told. `cardTitle` names what it is about, also where that is no card. */
+export interface News {
+  kind: NotificationKind
+  projectId: number
+  cardId: number | null
+  cardTitle: string
+  message: string
+  at: string
+  budgetId?: number
+}
+
+/** Tells those who want to hear of it, over their sockets and by their webhooks. */
+export async function deliver(
+  tx: Transaction,
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>,
+  { budgetId, ...news }: News,
+  to: readonly number[] | Watching,
+): Promise<void> {
+  for (const { userId, desktop, sound } of await recipientsOf(tx, { ...news, budgetId }, to)) {
+    const data = {
+      ...news,
+      userId: String(userId),
+      projectId: String(news.projectId),
+      cardId: news.cardId === null ? null : String(news.cardId),
+      desktop,
+      sound,
+    }
+    await append(tx, 'notification', null, data)
+    await webhooks.queueUserDelivery(tx, userId, 'notification', data)
+  }
+}

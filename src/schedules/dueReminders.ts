@@ -1,0 +1,49 @@
+import { shownTime } from '../domain/shownTime.ts'
+import { deliver } from '../notifications/deliver.ts'
+import { listDueReminders, readNextReminder, setNextReminder, type CardToRemind } from '../store/cardTimes.ts'
+import { readCard } from '../store/cards.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { watchingOf } from '../views/cards.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { TimedWork } from './timer.ts'
+
+const pageSize = 100
+/** What is due for longer is no news: a card that came with an import, or a server that was away. */
+const maxPastMs = 86_400_000
+
+interface Parts {
+  db: Database
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>
+  clock: () => Date
+}
+
+/** Reminds those who watch a card, its assignees among them, a day before it is due, and when that is past. */
+export const dueReminders = ({ db, webhooks, clock }: Parts): TimedWork => ({
+  duty: 'board',
+  nextAt: () => readNextReminder(db),
+  runDue: async () => {
+    for (let count = pageSize; count === pageSize;) {
+      const now = clock().toISOString()
+      count = (await listDueReminders(db, now, pageSize)).length
+      // They are read again in the transaction: another daemon may have told of them.
+      if (count > 0)
+        await db.transaction(async tx => {
+          for (const card of await listDueReminders(tx, tx.now, pageSize)) await remind(tx, webhooks, card)
+        })
+    }
+  },
+})
+
+async function remind(
+  tx: Transaction,
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>,
+  { id, projectId, dueAt, isOpen }: CardToRemind,
+): Promise<void> {
+  const isPast = dueAt <= tx.now
+  setNextReminder(tx, id, isPast ? null : dueAt)
+  if (isOpen === 0 || Date.parse(tx.now) - Date.parse(dueAt) > maxPastMs) return
+  const card = (await readCard(tx, projectId, id))!
+  const message = isPast ? `The card was due at ${shownTime(dueAt)}.` : `The card is due at ${shownTime(dueAt)}.`
+  const news = { kind: 'due', projectId, cardId: id, cardTitle: card.title, message, at: tx.now } as const
+  await deliver(tx, webhooks, news, watchingOf(card).watching)
+}

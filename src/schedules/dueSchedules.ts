@@ -1,0 +1,182 @@
+import { scheduleLimits } from '../contract/schedules.ts'
+import { Problem } from '../contract/errors.ts'
+import { projectRole } from '../domain/access.ts'
+import type { Caller } from '../domain/caller.ts'
+import { change, disable as disableSchedule, hasRoomFor, makeCard } from '../domain/schedules.ts'
+import type { Agents } from '../domain/sessions.ts'
+import { presentMaker } from '../identity/makers.ts'
+import { deliver } from '../notifications/deliver.ts'
+import { nextAfter } from '../recurrence/recurrence.ts'
+import type { Database, Reader, Transaction } from '../store/database.ts'
+import {
+  isCardOpen,
+  listDueSchedules,
+  listEnabledSchedules,
+  listWaitingSchedules,
+  readNextRun,
+  readSchedule,
+  type ScheduleRow,
+} from '../store/schedules.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { TimedWork } from './timer.ts'
+
+/** How many are read at once; each runs in a transaction of its own. */
+const pageSize = 100
+/** A last run that lies further ahead is from a clock that was wrong. */
+const maxAheadMs = 86_400_000
+const whatNext = 'Enable it again to make it yours.'
+
+interface Parts {
+  db: Database
+  webhooks: Pick<Webhooks, 'queueUserDelivery'>
+  agents: Agents & { refresh(): Promise<void> }
+  clock: () => Date
+}
+
+/** Makes the cards of schedules when they are due. */
+export const dueSchedules = (parts: Parts): TimedWork => ({
+  duty: 'machine',
+  nextAt: () => readNextRun(parts.db),
+  runDue: async () => {
+    for (const id of await listWaitingSchedules(parts.db)) await attempt(parts, id, runWaiting)
+    for (let ids = [0]; ids.length > 0;) {
+      ids = await listDueSchedules(parts.db, parts.clock().toISOString(), pageSize)
+      for (const id of ids) await attempt(parts, id, runDue)
+    }
+  },
+  onClockSet: () =>
+    parts.db.transaction(async tx => {
+      for (const schedule of await listEnabledSchedules(tx)) await followClock(tx, schedule)
+    }),
+})
+
+type Run = (tx: Transaction, parts: Parts, schedule: ScheduleRow) => Promise<void>
+
+/** Runs a schedule in one transaction. What its card fails with is written in another one, if the run is still due then. */
+async function attempt(parts: Parts, id: number, run: Run): Promise<void> {
+  const { db, agents } = parts
+  await agents.refresh()
+  const known = await readSchedule(db, id)
+  if (!known) return
+  const claim = (work: Run) =>
+    db.transaction(
+      async tx => {
+        const schedule = await readSchedule(tx, id)
+        if (schedule?.enabled === 1) await work(tx, parts, schedule)
+      },
+      { kind: 'schedule', id, name: known.name },
+    )
+  await claim(run).catch((error: unknown) => {
+    if (!(error instanceof Problem) || error.status >= 500) throw error
+    return claim(run === runWaiting ? failWaiting(error) : failDue(error))
+  })
+}
+
+/** Runs what is due: at most once, however often it was due. */
+const runDue: Run = async (tx, parts, schedule) => {
+  const due = dueOf(schedule, tx.now)
+  if (!due) return
+  const { dueAt, nextRunAt } = due
+  const settled = { nextRunAt, lastDueAt: dueAt ?? schedule.lastDueAt }
+  if (dueAt === null) return void (await change(tx, schedule, settled))
+  const isHeld = (schedule.overlap !== 'add' && (await isLastOpen(tx, schedule))) || !(await hasRoomFor(tx, schedule))
+  if (isHeld) return void (await change(tx, schedule, { ...settled, ...leftOut(schedule, dueAt) }))
+  await run(tx, parts, schedule, dueAt, settled)
+}
+
+/** Why a due run made no card; what is refused for a reason that stays disables the schedule. */
+const failDue =
+  (problem: Problem): Run =>
+  async (tx, parts, schedule) => {
+    const due = dueOf(schedule, tx.now)
+    if (!due || due.dueAt === null) return
+    await disable(tx, parts, schedule, reasonOf(problem))
+  }
+
+const runWaiting: Run = async (tx, parts, schedule) => {
+  if (schedule.waitingSince === null) return
+  if (schedule.overlap !== 'add' && (await isLastOpen(tx, schedule))) return
+  if (!(await hasRoomFor(tx, schedule))) return
+  await run(tx, parts, schedule, tx.now, { waitingSince: null })
+}
+
+const failWaiting =
+  (problem: Problem): Run =>
+  async (tx, parts, schedule) => {
+    if (schedule.waitingSince !== null) await disable(tx, parts, schedule, reasonOf(problem))
+  }
+
+/** Makes the card with its maker's present rights; a maker who has lost them loses the schedule. */
+async function run(
+  tx: Transaction,
+  parts: Parts,
+  schedule: ScheduleRow,
+  at: string,
+  settled: Partial<ScheduleRow>,
+): Promise<void> {
+  const maker = await findMaker(tx, schedule)
+  if (typeof maker === 'string') return void (await disable(tx, parts, schedule, `${maker} ${whatNext}`))
+  const card = await makeCard(tx, parts.agents, schedule, { caller: maker, at, due: true })
+  await change(tx, schedule, { ...settled, lastRunAt: tx.now, lastCardId: card.id })
+}
+
+/** Disables a schedule, and tells those who work on its project. */
+async function disable(tx: Transaction, { webhooks }: Parts, schedule: ScheduleRow, reason: string): Promise<void> {
+  await disableSchedule(tx, schedule, reason)
+  const { projectId, name } = schedule
+  const message = `The schedule makes no cards any more. ${reason}`
+  const news = { kind: 'scheduleDisabled', projectId, cardId: null, cardTitle: name, message, at: tx.now } as const
+  await deliver(tx, webhooks, news, { watching: [], muting: [] })
+}
+
+/** The maker as a caller, or why it may not run the schedule any more. */
+async function findMaker(
+  db: Transaction,
+  { makerUserId, makerKeyId, projectId }: ScheduleRow,
+): Promise<Caller | string> {
+  if (makerUserId === null) return 'Nobody is its maker.'
+  const { caller, name, gone } = await presentMaker(db, { makerUserId, makerKeyId }, projectId, db.now)
+  if (!caller) return gone!
+  const role = await projectRole(db, caller, projectId)
+  if (role === undefined || role === 'viewer') return `${name} may not work in this project any more.`
+  return caller.key && !caller.key.permissions.includes('cards.create')
+    ? `${name} lacks the permission cards.create.`
+    : caller
+}
+
+/**
+ * For what a schedule runs now, and when it runs next; undefined when it is not due. What is late by more than a minute was
+ * missed: then `dueAt` is the time of one run that catches up, or null.
+ */
+function dueOf(schedule: ScheduleRow, now: string): { dueAt: string | null; nextRunAt: string | null } | undefined {
+  if (schedule.nextRunAt === null || schedule.nextRunAt > now) return undefined
+  const since = new Date(Date.parse(now) - scheduleLimits.onTimeSecs * 1000).toISOString()
+  const first = schedule.nextRunAt >= since ? schedule.nextRunAt : nextAfter(schedule, since)
+  const isOnTime = first !== null && first <= now
+  return {
+    dueAt: isOnTime ? first : schedule.catchUp === 'one' ? now : null,
+    nextRunAt: nextAfter(schedule, now),
+  }
+}
+
+/** A run for which the last card is in the way, or its column full: one waits, unless the schedule skips it. */
+const leftOut = ({ overlap, waitingSince, skipped }: ScheduleRow, dueAt: string) =>
+  overlap !== 'skip' && waitingSince === null ? { waitingSince: dueAt } : { skipped: skipped + 1 }
+
+const isLastOpen = async (db: Reader, { lastCardId }: ScheduleRow): Promise<boolean> =>
+  lastCardId !== null && isCardOpen(db, lastCardId)
+
+/**
+ * Brings the next run forward after the clock was put back. A time that has run is not run again, unless it lies so far ahead
+ * that the clock was wrong then.
+ */
+async function followClock(tx: Transaction, schedule: ScheduleRow): Promise<void> {
+  const nextRunAt = nextAfter(schedule, tx.now)
+  if (nextRunAt === null || schedule.nextRunAt === null || schedule.nextRunAt <= nextRunAt) return
+  const ranAheadMs = schedule.lastDueAt === null ? -Infinity : Date.parse(schedule.lastDueAt) - Date.parse(tx.now)
+  const hasRun = schedule.lastDueAt !== null && schedule.lastDueAt >= nextRunAt && ranAheadMs <= maxAheadMs
+  const next = hasRun ? nextAfter(schedule, schedule.lastDueAt!) : nextRunAt
+  if (next !== null && next < schedule.nextRunAt) await change(tx, schedule, { nextRunAt: next })
+}
+
+const reasonOf = ({ message }: Problem): string => `Its card could not be made: ${message} ${whatNext}`

@@ -1,0 +1,52 @@
+import { startInTime } from '../domain/cardStarts.ts'
+import { projectRole } from '../domain/access.ts'
+import type { Caller } from '../domain/caller.ts'
+import type { Agents } from '../domain/sessions.ts'
+import { presentMaker } from '../identity/makers.ts'
+import { isStartDue, listDueStarts, readNextStart, type HeldCard } from '../store/cardTimes.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import type { TimedWork } from './timer.ts'
+
+const pageSize = 100
+
+/** Starts cards at their times. */
+export const dueStarts = ({
+  db,
+  agents,
+  clock,
+}: {
+  db: Database
+  agents: Agents & { refresh(): Promise<void> }
+  clock: () => Date
+}): TimedWork => ({
+  duty: 'machine',
+  nextAt: () => readNextStart(db),
+  runDue: async () => {
+    for (let page = [undefined as HeldCard | undefined]; page.length > 0;) {
+      page = await listDueStarts(db, clock().toISOString(), pageSize)
+      if (page.length > 0) await agents.refresh()
+      for (const card of page as HeldCard[])
+        await db.transaction(async tx => {
+          if (await isStartDue(tx, card.id)) await startInTime(tx, agents, card, await findStarter(tx, card))
+        })
+    }
+  },
+})
+
+/** Who set the time as a caller, or why nobody has the rights to start the card. */
+async function findStarter(
+  tx: Transaction,
+  { projectId, starterUserId: makerUserId, starterKeyId: makerKeyId }: HeldCard,
+): Promise<Caller | string> {
+  if (makerUserId === null) return 'Nobody who may start agents has set the time of its start.'
+  const { caller, name, gone } = await presentMaker(
+    tx,
+    { makerUserId, makerKeyId },
+    projectId,
+    tx.now,
+    'set the time of its start',
+  )
+  if (!caller) return gone!
+  const role = await projectRole(tx, caller, projectId)
+  return role === undefined || role === 'viewer' ? `${name} may not work in this project any more.` : caller
+}
