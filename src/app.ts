@@ -27,7 +27,8 @@ import { createOutboundDispatcher, type OutboundDispatcher } from './identity/ou
 import { createEgressPolicy } from './egress/egressPolicy.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
-import type { Database } from './store/database.ts'
+import { cachedReader } from './store/cachedReader.ts'
+import type { Database, Reader } from './store/database.ts'
 import { retryWhileBusy } from './store/retry.ts'
 import { peerReader, type Peer } from './config/peer.ts'
 import { createWork, type Work } from './work.ts'
@@ -37,6 +38,8 @@ export interface App extends Work {
   config: ServerConfig
   logs: Logs
   db: Database
+  /** Reads what many ask for: on a database server each statement once between two commits. */
+  reads: Reader
   outbox: Outbox
   identity: Identity
   audit: Audit
@@ -85,18 +88,16 @@ export async function createApp(
   const metrics = createMetrics()
   const membership = createMembership(db, config, metrics)
   const deviceGrants = createDeviceGrants({ config, db, seal, outboundDispatcher, daemonId: membership.id })
-  const work = await createWork({ config, logs, db, membership, outbox, seal, identity, deviceGrants, egress })
+  const shared = { config, logs, db, outbox, seal, identity }
+  const work = await createWork({ ...shared, membership, deviceGrants, egress, outboundDispatcher })
   const { supervisor: agents, scripts } = work
   const oidc = createOidc({ config, db, identity, seal, agents, scripts, log: from(logs.log, 'identity') })
   const backups = await openAppBackups({ config, logs, db, attachmentFiles })
   return {
-    config,
-    logs,
-    db,
-    outbox,
-    identity,
+    ...shared,
+    // A file answers sooner than it is looked up what was read before.
+    reads: db.isShared ? cachedReader(db) : db,
     audit,
-    seal,
     deviceGrants,
     outboundDispatcher,
     oidc,

@@ -1,16 +1,23 @@
 import type { Socket } from 'node:net'
+import { createColumnFiller, type ColumnFiller } from './agents/columnFiller.ts'
+import { createCardWaits, type CardWaits } from './agents/cardWaits.ts'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
+import { readPriceList } from './agents/pricing/priceList.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/worktreeCleanup.ts'
 import { removeLeftCopies } from './agents/sessions/promptFiles.ts'
 import { from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
+import { folderIn } from './domain/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
 import { throttle } from './async/throttle.ts'
 import type { Outbox } from './events/outbox.ts'
+import type { RemoteReach } from './git/remoteGit.ts'
 import type { DeviceGrants } from './identity/deviceGrants.ts'
+import type { OutboundDispatcher } from './identity/outboundDispatcher.ts'
 import type { Revocations } from './identity/revocations.ts'
+import { gitCredentialOf } from './identity/forgeAccess.ts'
 import type { Seal } from './identity/seal.ts'
 import type { Logs } from './logs/logs.ts'
 import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
@@ -19,10 +26,18 @@ import { createGuardedConnect } from './egress/guardedConnect.ts'
 import type { EgressPolicy } from './egress/egressPolicy.ts'
 import { createPreviews, type Previews } from './previews/previews.ts'
 import { endLeftovers } from './process/leftovers.ts'
-import { createProcessTrees } from './process/spawn.ts'
+import { createProcessTrees, type ProcessTrees } from './process/spawn.ts'
 import { createWatchdog } from './process/watchdog.ts'
+import { createIssues, type Issues } from './issues/issues.ts'
+import { openForge } from './identity/openForge.ts'
+import type { LoopParts } from './pullRequests/loopParts.ts'
+import { createRequestLoop, type RequestLoop } from './pullRequests/requestLoop.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
+import { dueReminders } from './schedules/dueReminders.ts'
+import { dueSchedules } from './schedules/dueSchedules.ts'
+import { dueStarts } from './schedules/dueStarts.ts'
+import { createTimer, type Timer } from './schedules/timer.ts'
 import type { Database } from './store/database.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
@@ -38,12 +53,18 @@ export interface Reach {
 /** What runs without a request: agents, monitors, scripts, previews, webhooks and notifications. */
 export interface Work {
   catalogue: Catalogue
+  /** How Git reaches other machines. */
+  remoteReach: RemoteReach
   /** Keeps agents apart. */
   sandbox: Sandbox
   /** Starts agents on trial. */
   agentChecks: AgentChecks
   /** Runs the agents; what cards ask of it, too. */
   supervisor: Supervisor
+  /** Has cards go on into columns that have room. */
+  columnFiller: ColumnFiller
+  /** Requests that wait for agents. */
+  cardWaits: CardWaits
   /** Runs monitors. */
   monitors: Monitors
   /** Runs scripts. */
@@ -52,6 +73,12 @@ export interface Work {
   previews: Previews
   /** Runs what projects say is to run before a worktree is removed. */
   cleanup: WorktreeCleanup
+  /** Does what is due by time. */
+  timer: Timer
+  /** Keeps cards and issues of forges together. */
+  issues: Issues
+  /** Keeps agents on their pull requests. */
+  requestLoop: RequestLoop
   /** Tells receivers what happens. */
   webhooks: Webhooks
   /** Tells people what they want to hear of. */
@@ -65,7 +92,21 @@ export interface Work {
   stopWork(): Promise<void>
 }
 
-type Runners = Pick<Work, 'supervisor' | 'monitors' | 'scripts' | 'previews' | 'cleanup' | 'webhooks' | 'notifier'>
+type Runners = Pick<
+  Work,
+  | 'supervisor'
+  | 'columnFiller'
+  | 'cardWaits'
+  | 'monitors'
+  | 'scripts'
+  | 'previews'
+  | 'cleanup'
+  | 'timer'
+  | 'issues'
+  | 'requestLoop'
+  | 'webhooks'
+  | 'notifier'
+>
 
 interface Parts {
   config: ServerConfig
@@ -76,28 +117,16 @@ interface Parts {
   seal: Seal
   identity: Revocations
   deviceGrants: DeviceGrants
+  outboundDispatcher: OutboundDispatcher
   egress: EgressPolicy
 }
 
 /** Alone on its database, a daemon first ends what an earlier one left, and notifies of every event from the first request on. */
 export async function createWork(parts: Parts): Promise<Work> {
-  const { config, logs, db, membership, outbox, seal, identity, deviceGrants, egress } = parts
-  const [machineDb, boardDb] = [membership.databaseFor('machine'), membership.databaseFor('board')]
-  const catalogue = createCatalogue(config.dataDir)
-  const watchdog = openWatchdog(config, logs)
-  const processTrees = createProcessTrees(machineDb, watchdog)
-  const sandbox = createSandbox({ mode: config.sandbox, template: config.sandboxCommand })
-  const connect = createGuardedConnect(config.lookup)
-  const running = { config, db: machineDb, processTrees, catalogue, sandbox, connect, deviceGrants, seal }
-  const supervisor = createSupervisor({ ...running, revocations: identity })
-  const agentChecks = createAgentChecks(running)
-  const monitors = createMonitors({ db: machineDb, processTrees, outbox, config })
-  const scripts = createScriptRunner(machineDb, processTrees)
-  const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, connect })
-  const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, connect })
-  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
-  const notifier = createNotifier({ db: boardDb, outbox, webhooks })
-  const runners = { supervisor, monitors, scripts, previews, cleanup, webhooks, notifier }
+  const { config, logs, db, membership, outbox } = parts
+  const machineDb = membership.databaseFor('machine')
+  const { watchdog, processTrees, runners, ...others } = await createRunners(parts, machineDb)
+  const { supervisor } = runners
   const stages = stagesOf(runners, machineDb, config.dataDir, logs)
   if (!db.isShared) {
     await stages.endEarlier()
@@ -112,18 +141,101 @@ export async function createWork(parts: Parts): Promise<Work> {
     outbox.onAppended(throttle(supervisor.wake, debounceMs))
   }
   return {
-    catalogue,
-    sandbox,
-    agentChecks,
+    ...others,
+    remoteReach: { processTrees, timeoutMs: config.fetchTimeoutMs },
     ...runners,
     startWork: (reach, onRelieved) =>
       db.isShared
         ? membership.start(reach.url, { onDuty: duty => onDuty(duty, reach), onRelieved }, from(logs.log, 'daemons'))
         : stages.startRunners(reach),
     stopWork: async () => {
-      await Promise.all([agentChecks, ...Object.values(runners)].map(each => each.stop()))
+      await Promise.all([others.agentChecks, ...Object.values(runners)].map(each => each.stop()))
       watchdog?.close()
     },
+  }
+}
+
+/** Issues are looked at with what each project's forge is opened with. */
+const openIssues = (
+  { config, outbox, deviceGrants, outboundDispatcher }: Parts,
+  db: Database,
+  agents: Supervisor,
+  processTrees: ProcessTrees,
+): Issues =>
+  createIssues({
+    db,
+    config,
+    outbox,
+    agents,
+    openForge: project => openForge({ db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }, project),
+  })
+
+/** What works by itself, wired, and what it is made of. */
+async function createRunners(parts: Parts, machineDb: Database) {
+  const { config, logs, membership, outbox, seal, identity, deviceGrants, egress } = parts
+  const boardDb = membership.databaseFor('board')
+  const catalogue = createCatalogue(config.dataDir)
+  const watchdog = openWatchdog(config, logs)
+  const processTrees = createProcessTrees(machineDb, watchdog)
+  const sandbox = createSandbox({ mode: config.sandbox, template: config.sandboxCommand })
+  const connect = createGuardedConnect(config.lookup)
+  const running = { config, db: machineDb, processTrees, catalogue, sandbox, connect, deviceGrants, seal }
+  const prices = await readPriceList(config.pricesFile)
+  const supervisor = createSupervisor({ ...running, prices, revocations: identity })
+  const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, connect })
+  const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, connect })
+  const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
+  const timer = createTimer({ config, outbox }, [
+    dueSchedules({ db: machineDb, agents: supervisor, webhooks, clock: config.clock }),
+    dueStarts({ db: machineDb, agents: supervisor, clock: config.clock }),
+    dueReminders({ db: boardDb, webhooks, clock: config.clock }),
+  ])
+  const loop = requestLoopParts(parts, machineDb, { supervisor, previews, cleanup, webhooks, processTrees })
+  const runners: Runners = {
+    supervisor,
+    columnFiller: createColumnFiller({ db: machineDb, outbox, supervisor }),
+    cardWaits: createCardWaits(parts.db, outbox),
+    monitors: createMonitors({ db: machineDb, processTrees, outbox, config }),
+    scripts: createScriptRunner(machineDb, processTrees),
+    previews,
+    cleanup,
+    timer,
+    issues: openIssues(parts, machineDb, supervisor, processTrees),
+    requestLoop: createRequestLoop(loop, { config, outbox }),
+    webhooks,
+    notifier: createNotifier({ db: boardDb, outbox, webhooks }),
+  }
+  return { catalogue, watchdog, processTrees, sandbox, agentChecks: createAgentChecks(running), runners }
+}
+
+/** What keeps agents on their requests, with what the rest of the work gives it. */
+const requestLoopParts = (
+  { config, deviceGrants, outboundDispatcher }: Parts,
+  db: Database,
+  {
+    supervisor,
+    previews,
+    cleanup,
+    webhooks,
+    processTrees,
+  }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> & Pick<RemoteReach, 'processTrees'>,
+): LoopParts => {
+  const forgeParts = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
+  return {
+    db,
+    clock: config.clock,
+    agents: supervisor,
+    webhooks,
+    dataDir: config.dataDir,
+    polling: config.forgePolling,
+    openForge: (project, repository) => openForge(forgeParts, project, folderIn(project, repository)),
+    reachOf: async project => ({
+      processTrees,
+      timeoutMs: config.fetchTimeoutMs,
+      credential: await gitCredentialOf(forgeParts, project),
+    }),
+    runCleanup: cleanup.run,
+    isAtWork: cardId => supervisor.isAtWork(cardId) || previews.isAtWork(cardId),
   }
 }
 
@@ -131,7 +243,19 @@ const openWatchdog = ({ watchdogProgram }: ServerConfig, logs: Logs) =>
   watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, from(logs.log, 'processes'))
 
 const stagesOf = (
-  { supervisor, monitors, scripts, previews, cleanup, webhooks, notifier }: Runners,
+  {
+    supervisor,
+    columnFiller,
+    monitors,
+    scripts,
+    previews,
+    cleanup,
+    timer,
+    issues,
+    requestLoop,
+    webhooks,
+    notifier,
+  }: Runners,
   db: Database,
   dataDir: string,
   { log }: Logs,
@@ -146,13 +270,18 @@ const stagesOf = (
   },
   startRunners: ({ url, acceptForBoard }: Reach) => {
     supervisor.start(url, from(log, 'agents'), acceptForBoard)
+    columnFiller.start(url, from(log, 'agents'))
     monitors.start(url, from(log, 'monitors'))
     scripts.start(url, from(log, 'scripts'))
     previews.open(url, from(log, 'previews'), acceptForBoard)
     cleanup.open(url, from(log, 'worktrees'), acceptForBoard)
+    timer.take('machine', from(log, 'schedules'))
+    issues.start(from(log, 'issues'))
+    requestLoop.start(from(log, 'forge'))
   },
   startNotifiers: () => {
     webhooks.start(from(log, 'webhooks'))
     notifier.start(from(log, 'notifications'))
+    timer.take('board', from(log, 'schedules'))
   },
 })

@@ -5,6 +5,7 @@ import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Database } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
+import { letGiveBack } from '../store/givingBack.ts'
 import { requireFinished } from '../store/copying.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
 import { damaged, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
@@ -70,7 +71,13 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
   try {
     const onDamage = (problem: Problem) =>
       isOpen ? damaged(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
-    db = openDatabase({ path: join(dataDir, databaseName), clock, onDamage })
+    const path = join(dataDir, databaseName)
+    await letGiveBack(path).catch((error: unknown) =>
+      log('warn', 'The database file stays as long as it is, whatever is deleted.', {
+        cause: (error as Error).message,
+      }),
+    )
+    db = openDatabase({ path, clock, onDamage })
     if ((await presentVersion(db)) === 0 && (await hadDatabase(dataDir)))
       throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
     await migrate(db, present => keepMigrationCopy(dataDir, present, clock()))

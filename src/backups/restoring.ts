@@ -13,6 +13,7 @@ import type { NewAuditRow } from '../store/audit.ts'
 import type { Reader } from '../store/database.ts'
 import { openDatabase } from '../store/open.ts'
 import { migrate } from '../store/migrate.ts'
+import { deleteAllOauthGrants } from '../store/oauthServer.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
 import { forgetTickets } from '../store/tickets.ts'
 import { keepAudit } from './auditMerge.ts'
@@ -158,6 +159,8 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)
+      // A refresh token that was used up after the backup would be good again.
+      await deleteAllOauthGrants(tx)
       await forgetTickets(tx)
       // What several machines shared is this one's alone.
       await clearHosts(tx)

@@ -4,16 +4,26 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import { createGzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip, gzipSync } from 'node:zlib'
 import { pack, type Pack } from 'tar-stream'
 import { manifestName, type Manifest, type Part } from './manifest.ts'
 
-/** Attachments are often compressed already, and a database shrinks well by the quickest level that there is. */
-const compressionLevel = 1
+const compress = promisify(gzip)
+/** A database shrinks well by the quickest level that there is. */
+const quickest = 1
+/** Attachments are often compressed already: what would not shrink is stored, in a tenth of the time. */
+const stored = 0
+const worthwhile = 0.95
+const probeBytes = 4 * 1024
+/** A member that did not shrink is longer by this at most, and still made in one piece. */
+const memberBytes = 1024
+/** So many batches are compressed at the same time, each by a thread of the pool, which other work needs too. */
+const maxCompressing = 2
 const wholeBytes = 256 * 1024
 /** For so long small files are read at a stretch, without the thread pool, whose turns would take ten times as long. */
 const stretchMs = 2
-/** The compressor is given this much at once: each chunk is a turn of the thread pool too. */
+/** Compressed at once, as a gzip member of its own: each is a turn of the thread pool. */
 const batchBytes = 256 * 1024
 /** What waits to be synced is never so much that a commit of the database, which is synced too, has to wait for it. */
 const syncEveryBytes = 8 * 1024 * 1024
@@ -48,8 +58,8 @@ export async function writeArchive(
     })
     const piping = pipeline(
       gather(tar as AsyncIterable<Buffer>),
-      createGzip({ level: compressionLevel, chunkSize: batchBytes }),
-      compressed => writeAll(file, compressed as AsyncIterable<Buffer>),
+      compressed,
+      members => writeAll(file, members as AsyncIterable<Buffer>),
       { signal },
     )
     const [piped, filled] = await Promise.allSettled([piping, filling])
@@ -74,7 +84,12 @@ async function fill(tar: Pack, manifest: Manifest, pathOf: (part: Part) => strin
   let restedAt = performance.now()
   for (const part of manifest.parts) {
     if (part.size <= wholeBytes) await add(part.name, readWhole(part, pathOf(part)))
-    else await pipeline(createReadStream(pathOf(part)), exactly(part), tar.entry(header(part)))
+    else
+      await pipeline(
+        createReadStream(pathOf(part), { highWaterMark: batchBytes }),
+        exactly(part),
+        tar.entry(header(part)),
+      )
     if (performance.now() - restedAt < stretchMs) continue
     await setImmediate()
     restedAt = performance.now()
@@ -92,6 +107,27 @@ async function* gather(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     ;[batch, bytes] = [[], 0]
   }
   yield Buffer.concat(batch)
+}
+
+/** Compresses each batch by itself, in order. A file of several gzip members unpacks as if it were one (RFC 1952). */
+async function* compressed(batches: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const members: Promise<Buffer>[] = []
+  for await (const batch of batches) {
+    const member = compress(batch, { level: levelFor(batch), chunkSize: batch.length + memberBytes })
+    member.catch(() => {
+      /* Handled where it is awaited. */
+    })
+    members.push(member)
+    if (members.length >= maxCompressing) yield await members.shift()!
+  }
+  for (const member of members) yield await member
+}
+
+/** By the middle of the batch, for files often begin with a head that shrinks. */
+function levelFor(batch: Buffer): number {
+  const middle = Math.max(0, (batch.length - probeBytes) >> 1)
+  const probe = batch.subarray(middle, middle + probeBytes)
+  return gzipSync(probe, { level: quickest }).length < probe.length * worthwhile ? quickest : stored
 }
 
 function readWhole(part: Part, path: string): Buffer {

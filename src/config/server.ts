@@ -56,6 +56,8 @@ export interface ServerConfig {
   sandboxCommand?: string
   /** How long a project's upstream may take to answer before work starts without it. */
   fetchTimeoutMs: number
+  /** How often an open pull request is looked at on its forge: after `minMs` when something happens on it, after `maxMs` when nothing does. */
+  forgePolling: { minMs: number; maxMs: number }
   /** How many agents work at once; more wait in a queue. */
   agentSlots: number
   /**
@@ -63,6 +65,8 @@ export interface ServerConfig {
    * when it ends; where the same limit is reached again at once, after `repeatMs`, doubling.
    */
   usageLimitTiming: { firstMs: number; maxMs: number; repeatMs: number }
+  /** A file of prices of models, which go before those that ship with the board. */
+  pricesFile?: string
   /** How long an agent may show no sign of life before people are told so, or its turn is ended as the project has it; 0 for ever. */
   agentSilenceMs: number
   /** How long an agent says nothing before people are told so. */
@@ -109,6 +113,7 @@ export const serverDefaults = {
   maxImportBytes: 256 * 1024 * 1024,
   sandbox: 'auto',
   fetchTimeoutMs: 30_000,
+  forgePolling: { minMs: 15_000, maxMs: 300_000 },
   agentSlots: 2 * availableParallelism(),
   usageLimitTiming: { firstMs: 15 * 60_000, maxMs: 6 * 3_600_000, repeatMs: 60_000 },
   agentSilenceMs: 15 * 60_000,

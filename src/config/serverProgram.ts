@@ -17,6 +17,7 @@ export type ServeOptions = Partial<
     | 'agentQuietMs'
     | 'earlierWorktreeRoots'
     | 'fetchTimeoutMs'
+    | 'forgePolling'
     | 'secretKey'
     | 'oauthClients'
   >

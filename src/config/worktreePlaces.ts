@@ -12,6 +12,9 @@ export const worktreesFolder = (dataDir: string): string => join(dataDir, 'workt
 export const newWorktreePath = ({ dataDir, worktreeRoot }: WorktreePlaces, projectId: number, cardId: number): string =>
   join(worktreeRoot ?? worktreesFolder(dataDir), String(projectId), String(cardId))
 
+/** The folder beside a card's worktree that has those of the project's other repositories, each by its name. */
+export const repositoriesFolder = (worktreePath: string): string => `${worktreePath}.repositories`
+
 /** The folders of worktrees outside of the data folder that this board has used. */
 export const foreignRoots = ({ worktreeRoot, earlierWorktreeRoots = [] }: WorktreePlaces): string[] => [
   ...(worktreeRoot === undefined ? [] : [worktreeRoot]),

@@ -195,9 +195,9 @@ const fenced = (
   check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>,
 ): Database => ({
   ...db,
-  transaction: work =>
+  transaction: (work, actor) =>
     db.transaction(async tx => {
       await check(tx)
       return work(tx)
-    }),
+    }, actor),
 })

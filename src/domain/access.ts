@@ -3,7 +3,7 @@ import type { ProjectRole } from '../contract/route.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import type { Reader } from '../store/database.ts'
 import { readOrganization } from '../store/organizations.ts'
-import { readGrant } from '../store/projects.ts'
+import { readGrant, type Grant } from '../store/projects.ts'
 
 const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
 
@@ -14,11 +14,25 @@ const rank: Record<ProjectRole, number> = { viewer: 1, member: 2, admin: 3 }
 export async function projectRole(db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | undefined> {
   const grant =
     caller.grant?.projectId === projectId ? caller.grant.held : await readGrant(db, caller.userId, projectId)
-  if (!grant || !withinScope(caller, projectId, grant.projectOrganizationId)) return undefined
-  if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
-  const roles = [grant.projectRole, grant.organizationRole].filter((role): role is ProjectRole => role !== null)
-  return roles.sort((a, b) => rank[b] - rank[a])[0]
+  if (!grant || !isInScope(caller, projectId, grant.projectOrganizationId)) return undefined
+  return roleBy(caller, grant)
 }
+
+/** The role that grants give, or an administrator has anyway; undefined for none. */
+export function roleBy(
+  caller: Caller,
+  grant: Pick<Grant, 'projectRole' | 'organizationRole'> & { ownerId: number | null },
+): ProjectRole | undefined {
+  if (isAdmin(caller) || grant.ownerId === caller.userId || grant.organizationRole === 'admin') return 'admin'
+  return strongest([grant.projectRole, grant.organizationRole])
+}
+
+/** The first in rank of some roles; undefined for none. */
+export const strongest = (roles: ReadonlyArray<ProjectRole | null | undefined>): ProjectRole | undefined =>
+  roles.filter(role => role !== null && role !== undefined).sort((a, b) => rank[b] - rank[a])[0]
+
+/** Whether a role is at least the one that is needed. */
+export const suffices = (role: ProjectRole, needed: ProjectRole): boolean => rank[role] >= rank[needed]
 
 /**
  * Requires at least the role `needed`.
@@ -33,7 +47,7 @@ export async function requireRole(
 ): Promise<ProjectRole> {
   const role = await projectRole(db, caller, projectId)
   if (!role) throw notFound()
-  if (rank[role] < rank[needed]) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
+  if (!suffices(role, needed)) throw new Problem('FORBIDDEN', `This needs the project role ${needed}.`)
   return role
 }
 
@@ -50,7 +64,8 @@ export async function organizationRole(
   return organization && isAdmin(caller) ? 'admin' : (organization?.role ?? undefined)
 }
 
-function withinScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {
+/** Whether a project is within the scope of the caller's key, if it has one. */
+export function isInScope({ key }: Caller, projectId: number, organizationId: number | null): boolean {
   if (!key || key.scope === 'server') return true
   return key.scope === 'project'
     ? key.projectId === projectId

@@ -4,8 +4,10 @@ import { listProjectMonitors } from '../store/monitors.ts'
 import { listOwnedProjects } from '../store/projects.ts'
 import { listRuns } from '../store/scripts.ts'
 import { openSessionsOf } from '../store/sessions.ts'
+import { listSchedules } from '../store/schedules.ts'
 import { disableWebhooks } from '../store/webhooks.ts'
 import * as monitors from './monitors.ts'
+import { disable } from './schedules.ts'
 import * as scripts from './scripts.ts'
 import { cancelled, end, type Agents } from './sessions.ts'
 
@@ -28,6 +30,9 @@ export async function endWorkOf(tx: Transaction, runners: Runners, userId: numbe
     for (const { scriptId, status } of await listRuns(tx, projectId))
       if (status === 'running')
         await scripts.cancel(tx, runners.scripts, { projectId, scriptId }, { displayName: 'the server', email: '' })
+    for (const schedule of await listSchedules(tx, projectId))
+      if (schedule.enabled === 1)
+        await disable(tx, schedule, 'The account that owned the project is deleted. Enable it again to make it yours.')
     await disableWebhooks(tx, projectId)
     await deleteInvitations(tx, projectId)
   }

@@ -10,6 +10,7 @@ import {
 } from '../store/attachments.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { attachment as view } from '../views/attachments.ts'
+import { recordActivity } from './activity.ts'
 import type { AttachmentFiles, SavedFile } from './attachmentFiles.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
@@ -38,7 +39,9 @@ export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
 /** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */
 export async function add(tx: Transaction, ref: CardRef, file: SavedFile): Promise<AttachmentRow> {
   await requireRoom(tx, ref)
-  return announce(tx, await insertAttachment(tx, { ...file, cardId: ref.cardId }))
+  const id = await insertAttachment(tx, { ...file, cardId: ref.cardId })
+  recordActivity(tx, ref.cardId, 'attachment.created', [{ field: 'filename', from: null, to: file.filename }])
+  return announce(tx, id)
 }
 
 /** Tells of an attachment that has been made. @throws Problem ATTACHMENT_NOT_FOUND */
@@ -56,5 +59,6 @@ export async function remove(tx: Transaction, id: number, files: AttachmentFiles
   const { cardId, projectId } = attachment
   const attachmentCount = await countAttachments(tx, cardId)
   await append(tx, 'attachment.deleted', projectId, { id: String(id), cardId: String(cardId), attachmentCount })
+  recordActivity(tx, cardId, 'attachment.deleted', [{ field: 'filename', from: attachment.filename, to: null }])
   tx.afterCommit(() => void files.remove(attachment.storedAs))
 }

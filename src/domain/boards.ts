@@ -17,6 +17,7 @@ import type { Caller } from './caller.ts'
 import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
+import { requireMayStart } from './starting.ts'
 import { templateForBoard } from './templates.ts'
 
 /** @throws Problem BOARD_NOT_FOUND */
@@ -26,7 +27,10 @@ export async function find(db: Reader, projectId: number, boardId: number): Prom
   return board
 }
 
-/** Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem TEMPLATE_NOT_FOUND */
+/**
+ * Creates a board with the columns of a template; without one, of the built-in "Kanban". @throws Problem
+ * TEMPLATE_NOT_FOUND, INSUFFICIENT_PERMISSIONS for one that starts agents by itself
+ */
 export async function create(
   tx: Transaction,
   caller: Caller,
@@ -34,6 +38,7 @@ export async function create(
   { name, templateId }: { name: string; templateId?: number },
 ): Promise<BoardRow> {
   const template = await templateForBoard(tx, caller, templateId)
+  if (template.columns.some(({ pull }) => pull)) requireMayStart(caller, 'kanban')
   const boardId = await insertBoard(tx, { projectId, name })
   for (const column of template.columns) await insertColumn(tx, { ...column, boardId, projectId })
   return announce(tx, 'board.created', projectId, boardId)

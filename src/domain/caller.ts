@@ -17,6 +17,7 @@ export interface Caller {
   /** The limits of an API key, beside its owner's rights. */
   key?: {
     id: number
+    name: string
     permissions: readonly Permission[]
     scope: 'server' | 'organization' | 'project'
     organizationId: number | null

@@ -1,8 +1,10 @@
 import { Problem } from '../contract/errors.ts'
+import type { EventData } from '../contract/events.ts'
 import { append } from '../events/outbox.ts'
-import { readCard, updateCard, type CardChange, type CardRow } from '../store/cards.ts'
+import { readCard, readCardBeside, updateCard, type CardChange, type CardRest, type CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { cardDetail } from '../views/cards.ts'
+import { changesBetween, recordActivity } from './activity.ts'
 
 type Changed = Pick<CardRow, 'id' | 'projectId'>
 /** Events that contain a card. */
@@ -15,15 +17,18 @@ type CardEvent =
   | 'card.unarchived'
   | 'card.restored'
 
-/** Changes a card and appends its event. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
+/** Changes a card, appends its event, and records what it was before. Every change of a card goes through this file. @throws Problem CARD_NOT_FOUND */
 export async function changeCard(
   tx: Transaction,
-  card: Changed,
+  card: CardRow,
   change: CardChange,
-  event: CardEvent = 'card.updated',
+  event: 'card.updated' | 'card.archived' | 'card.unarchived' | 'card.restored' = 'card.updated',
 ): Promise<CardRow> {
   await updateCard(tx, card.id, change)
-  return announceCard(tx, event, card)
+  const changed = await announceCard(tx, event, card)
+  const changes = changesBetween(card, changed)
+  if (event !== 'card.updated' || changes.length > 0) recordActivity(tx, card.id, event, changes)
+  return changed
 }
 
 /** As `changeCard`, for a card that may have been deleted meanwhile: it is changed without an event. */
@@ -33,13 +38,23 @@ export async function changeCardIfThere(tx: Transaction, card: Changed, change: 
   if (changed) await append(tx, 'card.updated', card.projectId, cardDetail(changed))
 }
 
-/** Moves a card, which may archive or unarchive it, and appends the event for that. */
-export async function changePlace(tx: Transaction, before: CardRow, change: CardChange): Promise<CardRow> {
+/**
+ * Moves a card, which may archive or unarchive it, and appends the event for that. `rest` is what the card has beside its row, where
+ * that is known to be as it was.
+ */
+export async function changePlace(
+  tx: Transaction,
+  before: CardRow,
+  change: CardChange,
+  rest?: CardRest,
+): Promise<CardRow> {
   await updateCard(tx, before.id, change)
-  const moved = await find(tx, before)
+  const moved = await find(tx, before, rest)
   const from = { columnId: String(before.columnId), position: before.position }
   const to = { columnId: String(moved.columnId), position: moved.position }
   await append(tx, 'card.moved', before.projectId, Object.assign(cardDetail(moved), { from, to }))
+  if (moved.columnId !== before.columnId)
+    recordActivity(tx, moved.id, 'card.moved', [{ field: 'columnName', from: before.columnName, to: moved.columnName }])
   if ((before.archivedAt === null) !== (moved.archivedAt === null))
     await append(
       tx,
@@ -50,10 +65,24 @@ export async function changePlace(tx: Transaction, before: CardRow, change: Card
   return moved
 }
 
+/** Appends the event of an assignment to accounts that the card was not assigned to before. */
+export async function announceAssigned(
+  tx: Transaction,
+  card: Changed,
+  assignedIds: readonly number[],
+  by: EventData<'card.assigned'>['by'],
+): Promise<CardRow> {
+  const assigned = await find(tx, card)
+  const data = Object.assign(cardDetail(assigned), { assignedIds: assignedIds.map(String), by })
+  await append(tx, 'card.assigned', card.projectId, data)
+  return assigned
+}
+
 /** Puts a card into the trash. */
 export async function trashCard(tx: Transaction, { id, projectId, columnId }: CardRow): Promise<void> {
   await updateCard(tx, id, { deletedAt: tx.now })
   await append(tx, 'card.deleted', projectId, { id: String(id), columnId: String(columnId) })
+  recordActivity(tx, id, 'card.deleted')
 }
 
 /** Appends an event with the present progress of the card that this one is a part of. */
@@ -65,15 +94,20 @@ export async function announceParent(
   if (parent) await append(tx, 'card.updated', projectId, cardDetail(parent))
 }
 
-/** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */
-export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
-  const found = await find(tx, card)
+/** Appends an event with the card's present state, of which `rest` may be known. @throws Problem CARD_NOT_FOUND */
+export async function announceCard(
+  tx: Transaction,
+  event: CardEvent,
+  card: Changed,
+  rest?: CardRest,
+): Promise<CardRow> {
+  const found = await find(tx, card, rest)
   await append(tx, event, card.projectId, cardDetail(found))
   return found
 }
 
-async function find(tx: Transaction, { id, projectId }: Changed): Promise<CardRow> {
-  const found = await readCard(tx, projectId, id)
+async function find(tx: Transaction, { id, projectId }: Changed, rest?: CardRest): Promise<CardRow> {
+  const found = await (rest ? readCardBeside(tx, projectId, id, rest) : readCard(tx, projectId, id))
   if (!found) throw new Problem('CARD_NOT_FOUND')
   return found
 }

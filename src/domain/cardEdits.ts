@@ -11,5 +11,6 @@ import type { Agents } from './sessions.ts'
 export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const before = await find(tx, ref)
   const card = await update(tx, ref, change)
-  return before.blocked === 1 && card.blocked === 0 ? announceReady(tx, agents, card.projectId, card.id) : card
+  const isFree = (before.blocked === 1 && card.blocked === 0) || (before.startHeld === 1 && card.startHeld === 0)
+  return isFree ? announceReady(tx, agents, card.projectId, card.id) : card
 }

@@ -1,15 +1,18 @@
 import { Problem } from '../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../store/audit.ts'
-import type { CardChange, CardRow } from '../store/cards.ts'
+import { restOf, type CardChange, type CardRow } from '../store/cards.ts'
 import { listColumns, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { listDependents } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { hasActiveAgent } from '../views/cards.ts'
+import { recordActivity } from './activity.ts'
 import { announceCard, announceParent, changeCard, changePlace } from './cardChanges.ts'
-import { columnOfProject, find, findVersion, isOrdered, started, type CardRef, type StartRef } from './cards.ts'
+import { columnOfProject, find, findVersion, started, type CardRef, type StartRef } from './cards.ts'
+import { hasRoom, isOrdered, requireRoom, tellsOfWait, waitsForRoom } from './columnLimits.ts'
 import { findBlockade, requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
+import { readAheadOfMove } from './readAhead.ts'
 import { cancelled, endCard, notStarted, findStartProblem, type Agents, type Ending } from './sessions.ts'
 import { mayStart, requireMayStart } from './starting.ts'
 
@@ -19,10 +22,11 @@ import { mayStart, requireMayStart } from './starting.ts'
  * - Leaving an active column ends the agent.
  * - Entering one starts it, unless `automation` moves the card or the caller may not start agents. With `mustStart` a
  *   move that starts nothing is refused.
- * - A card that waits for others moves and does not start, unless `force` starts it.
- * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VERSION_CONFLICT,
+ * - A card that waits for others or for a time moves and does not start, unless `force` starts it. Nor does one whose budget is used up.
+ * - A full column takes it with `force` only.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, VERSION_CONFLICT,
  *   INSUFFICIENT_PERMISSIONS for a terminal card of a caller who may not run its command; with `mustStart` also
- *   CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED
+ *   CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export async function move(
   tx: Transaction,
@@ -32,53 +36,100 @@ export async function move(
   automation = false,
   ending: Ending = cancelled,
 ): Promise<CardRow> {
+  readAheadOfMove(tx, ref, to)
   const card = await findVersion(tx, ref)
   const column = await columnOfProject(tx, ref, to.columnId)
   const entersActive = column.columnType === 'active' && column.id !== card.columnId
   if (to.mustStart && !entersActive)
     refuse('CONFLICT', 'The move starts nothing: it leads into no other active column.')
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
+  if (!to.force && isOrdered(card) && (card.leafId === null || column.id !== card.columnId))
+    await requireRoom(tx, column)
   const problem =
     entersActive && !automation
       ? ((to.force ? undefined : await findBlockade(tx, card)) ??
         (await findStartProblem(tx, agents, { ...card, columnId: column.id }, ref.caller)))
       : undefined
   if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
-  if (column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive'))
-    await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
-  const moved = await changePlace(tx, card, {
+  const endsAgents =
+    column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')
+  if (endsAgents) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
+  const change = {
     ...(await placing(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
+    ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
     ...(problem && { lastAgentAction: notStarted(tx, problem) }),
-  })
+  }
+  const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
   await announceProgress(tx, agents, card, moved)
   return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
 }
 
-/** Moves a card to its board's first done column and ends its session. @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND when the board has none */
-export async function complete(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+/** A card that somebody moves or brings back who may not start it is not pulled on from there. */
+export const pullableAfter = ({ caller }: CardRef, card: CardRow): CardChange =>
+  caller === undefined || card.pullable === Number(mayStart(caller, card.kind))
+    ? {}
+    : { pullable: mayStart(caller, card.kind) }
+
+/**
+ * Moves a card to its board's first done column, out of the archive too, and ends its session.
+ * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND when the board has none
+ */
+export async function complete(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
   const done =
     (await readFirstColumn(tx, card.boardId, 'done')) ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
   await endCard(tx, agents, card.id, completedByHand)
-  if (card.columnId !== done.id) await move(tx, agents, ref, { columnId: done.id })
+  if (card.columnId !== done.id || card.archivedAt !== null) await move(tx, agents, ref, { columnId: done.id, force })
+  recordActivity(tx, card.id, 'card.completed')
   return announceCard(tx, 'card.completed', card)
 }
 
 /**
- * Starts a card that automation deferred, or one that is idle in an active column. With `force` also one that waits for
- * others.
- * @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, CARD_BLOCKED, INSUFFICIENT_PERMISSIONS
+ * Moves a card whose pull request has ended to a column, or has it wait before a full one. Its agent ends, and none starts.
+ * @returns whether it is there
+ */
+export async function moveAfterRequest(
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  column: ColumnRow | undefined,
+  ending: Ending,
+): Promise<boolean> {
+  await endCard(tx, agents, card.id, ending)
+  if (column === undefined || column.id === card.columnId) return true
+  if (isOrdered(card) && !(await hasRoom(tx, column))) {
+    const { message } = waitsForRoom(column)
+    if (!card.lastAgentAction?.includes(JSON.stringify(message)))
+      await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
+    return false
+  }
+  const ref = { projectId: card.projectId, cardId: card.id }
+  const moved = await move(tx, agents, ref, { columnId: column.id }, true, ending)
+  if (tellsOfWait(moved.lastAgentAction)) await changeCard(tx, moved, { lastAgentAction: null })
+  if (column.columnType !== 'done') return true
+  recordActivity(tx, card.id, 'card.completed')
+  await announceCard(tx, 'card.completed', card)
+  return true
+}
+
+/**
+ * Starts a card that automation deferred, or one that is idle in an active column; lets a column pull it. With `force`
+ * also one that waits for others.
+ * @throws Problem CARD_NOT_FOUND, CARD_NOT_DEFERRED, CARD_BLOCKED, BUDGET_EXHAUSTED, INSUFFICIENT_PERMISSIONS
  */
 export async function activate(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
   const starts = card.columnType === 'active' && card.archivedAt === null && !hasActiveAgent(card)
-  if (card.deferred === 0 && !(starts && card.status === 'idle')) throw new Problem('CARD_NOT_DEFERRED')
+  const isHeld = card.deferred === 1 || card.pullable === 0
+  if (!isHeld && !(starts && card.status === 'idle')) throw new Problem('CARD_NOT_DEFERRED')
   requireMayStart(ref.caller, card.kind)
   if (starts && !force) await requireUnblocked(tx, card)
   const problem = starts ? await findStartProblem(tx, agents, card, ref.caller) : undefined
+  if (problem?.code === 'BUDGET_EXHAUSTED') throw problem
   const activated = await changeCard(tx, card, {
     deferred: false,
+    pullable: true,
     ...(problem && { lastAgentAction: notStarted(tx, problem) }),
   })
   return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
@@ -98,16 +149,18 @@ export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Pr
 
 /**
  * Unarchives a card to the end of its column, or of the board's first column that is no archive. @throws Problem
- * CARD_NOT_FOUND
+ * CARD_NOT_FOUND, COLUMN_FULL without `force`
  */
-export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt === null) return card
   const column =
     card.columnType === 'archive'
       ? await firstOpenColumn(tx, card.boardId)
       : await columnOfProject(tx, ref, card.columnId)
-  const unarchived = await changeCard(tx, card, await placing(tx, card, column), 'card.unarchived')
+  if (isOrdered(card) && !force) await requireRoom(tx, column)
+  const change = { ...(await placing(tx, card, column)), ...pullableAfter(ref, card) }
+  const unarchived = await changeCard(tx, card, change, 'card.unarchived')
   await announceProgress(tx, agents, card, unarchived)
   return resume(tx, agents, unarchived)
 }
@@ -159,15 +212,35 @@ export const resume = async (tx: Transaction, agents: Agents, card: CardRow): Pr
  * switched that on might start it, so that it does not matter who made or moved it. One that has run is left to people:
  * a blocker that is done a second time must not cost a second run.
  */
-async function startReady(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
+export async function startReady(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
   if (card.ready === 0 || card.autoMode === 0 || card.status !== 'idle') return card
   const ref = { projectId: card.projectId, cardId: card.id }
   const [step] = await readPipeline(tx, card)
-  if (card.columnType !== 'active' && !step) return card
-  const placed = card.columnType === 'active' ? card : await move(tx, agents, ref, { columnId: step!.columnId }, true)
-  const begun = await started(tx, agents, placed, 'board')
-  if (begun.status === 'queued')
-    insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, 'nothing blocks it any more'))
+  if (card.columnType === 'active') return startByBoard(tx, agents, card, 'nothing blocks it any more')
+  if (!step) return card
+  const column = await columnOfProject(tx, ref, step.columnId)
+  if (!(await hasRoom(tx, column))) return hold(tx, card, column)
+  const placed = await move(tx, agents, ref, { columnId: column.id }, true)
+  return startByBoard(tx, agents, placed, 'nothing blocks it any more')
+}
+
+/** Leaves a card where it is until the full column to which it goes on by itself has room. */
+export const hold = async (tx: Transaction, card: CardRow, column: ColumnRow): Promise<CardRow> =>
+  card.nextColumnId === column.id
+    ? card
+    : changeCard(tx, card, { nextColumnId: column.id, lastAgentAction: notStarted(tx, waitsForRoom(column)) })
+
+/** Takes a card out of the column before into one that pulls, and starts it there. */
+export async function pull(tx: Transaction, agents: Agents, card: CardRow, column: ColumnRow): Promise<void> {
+  const ref = { projectId: card.projectId, cardId: card.id }
+  const moved = await move(tx, agents, ref, { columnId: column.id }, true)
+  if (column.columnType === 'active') await startByBoard(tx, agents, moved, `pulled into ${column.name}`)
+}
+
+/** Starts a card that the board itself has moved, or that waited, and notes why. */
+async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reason: string): Promise<CardRow> {
+  const begun = await started(tx, agents, card, 'board')
+  if (begun.status === 'queued') insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))
   return begun
 }
 

@@ -1,11 +1,13 @@
 import { Problem } from '../contract/errors.ts'
-import { archivedCardIds, listPurgeable, purgeCards, readDeletedCard, type CardRow } from '../store/cards.ts'
+import { listPurgeable, purgeCards } from '../store/cardLeftovers.ts'
+import { archivedCardIds, readDeletedCard, type CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { listDependents } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { announceParent, changeCard, trashCard } from './cardChanges.ts'
-import { announceReady, resume } from './cardMoves.ts'
-import { columnOfProject, find, isOrdered, type CardRef } from './cards.ts'
+import { announceReady, pullableAfter, resume } from './cardMoves.ts'
+import { columnOfProject, find, type CardRef } from './cards.ts'
+import { isOrdered, requireRoom } from './columnLimits.ts'
 import { requireBlocksNone } from './dependencies.ts'
 import { cancelled, endCard, type Agents } from './sessions.ts'
 
@@ -27,13 +29,15 @@ export async function remove(tx: Transaction, agents: Agents, ref: CardRef, forc
   await announceParent(tx, card)
 }
 
-/** Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND */
-export async function restore(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
+/** Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force` */
+export async function restore(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId)
   if (!card) throw new Problem('CARD_NOT_FOUND')
-  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive'))
+  if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive')) {
+    if (!force) await requireRoom(tx, await columnOfProject(tx, ref, card.columnId))
     await order.insertCard(tx, card.columnId, card.id)
-  const restored = await changeCard(tx, card, { deletedAt: null }, 'card.restored')
+  }
+  const restored = await changeCard(tx, card, { deletedAt: null, ...pullableAfter(ref, card) }, 'card.restored')
   await announceParent(tx, restored)
   return resume(tx, agents, restored)
 }

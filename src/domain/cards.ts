@@ -1,13 +1,16 @@
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
+import type { IssueSummary } from '../contract/issueRecords.ts'
 import { append } from '../events/outbox.ts'
 import {
-  insertCard,
+  insertCardAs,
   markRead,
   markSomeRead,
+  noRest,
   readCard,
   readExternalJson,
+  readNextCardId,
   type CardChange,
   type CardRow,
 } from '../store/cards.ts'
@@ -16,13 +19,19 @@ import { readCredentialOfCard, readCredentialOfProject } from '../store/credenti
 import type { Reader, Transaction } from '../store/database.ts'
 import { replaceBlockers } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
+import { recordActivity } from './activity.ts'
 import { noAccount, type Caller } from './caller.ts'
 import { projectRole } from './access.ts'
+import { changedBase, type CardBase } from './cardBase.ts'
+import { isOrdered, requireRoom } from './columnLimits.ts'
 import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { announceCard, announceParent, changeCard } from './cardChanges.ts'
+import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
 import { findBlockade, requireOrder, type CardOrder } from './dependencies.ts'
-import { notStarted, requireStartable, start, type Agents } from './sessions.ts'
-import { refusal, requireMayStart, type Starter } from './starting.ts'
+import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
+import { mayStart, refusal, requireMayStart, type Starter } from './starting.ts'
+import { readAheadOfCard } from './readAhead.ts'
+import { startFor } from './startTimes.ts'
 import { initialSteps } from './steps.ts'
 
 /**
@@ -37,7 +46,7 @@ export interface CardRef {
 }
 /** A card that a caller wants to start. */
 export type StartRef = CardRef & { caller: Caller }
-export interface NewCard extends Partial<AgentChoice>, CardOrder {
+export interface NewCard extends Partial<AgentChoice>, CardOrder, CardPlan, CardBase {
   projectId: number
   caller: Caller
   title: string
@@ -48,9 +57,15 @@ export interface NewCard extends Partial<AgentChoice>, CardOrder {
   useWorktree: boolean
   deferred?: boolean
   mustStart?: boolean
+  /** Nobody waits for its start: over a budget it waits for that, too. */
+  waitsForBudget?: boolean
   autoMode?: boolean
+  /** A full column takes it, too. */
+  force?: boolean
   kind?: CardKind
   command?: string | null
+  /** The issue that it is made from. */
+  issue?: IssueSummary
 }
 
 /** @throws Problem CARD_NOT_FOUND */
@@ -74,29 +89,27 @@ export async function findExternalJson(
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
  * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
  * - With `mustStart` a card that starts nothing is refused.
- * - A card that waits for others does not start.
- * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a terminal card without a command,
+ * - A card that waits for others or for a time does not start, nor one whose budget is used up.
+ * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, VALIDATION_FAILED for a terminal card without a command,
  *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
  *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE,
- *   CARD_BLOCKED
+ *   CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
+  readAheadOfCard(tx, card)
   const { column, columns } = await placeForNewCard(tx, card, automation)
   const { kind = 'kanban', caller } = card
   const refused = automation ? undefined : refusal(caller, kind)
   const deferred = (card.deferred ?? automation) || refused !== undefined
-  if ((card.kind === 'terminal') !== (typeof card.command === 'string'))
-    throw invalid(
-      'command',
-      card.kind === 'terminal' ? 'is required for a terminal card' : 'is for terminal cards only',
-    )
+  requireCommand(card)
   if (refused && (kind === 'terminal' || card.autoMode || card.mustStart)) throw refused
   const starts = column.columnType === 'active' && !deferred
   if (card.mustStart && !starts)
     refuse('CONFLICT', 'The card would start nothing: it is deferred, or its column is not active.')
   const { blockedBy = [], parentId = null, discoveredFromId = caller.agent?.cardId ?? null } = card
   await requireOrder(tx, card, { blockedBy, parentId, discoveredFromId })
-  const made = insertCard(tx, {
+  const id = await readNextCardId(tx)
+  insertCardAs(tx, id, {
     projectId: card.projectId,
     boardId: column.boardId,
     columnId: column.id,
@@ -104,6 +117,10 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     prompt: card.prompt,
     labels: JSON.stringify(card.labels ?? []),
     groupId: card.groupId ?? null,
+    ...(await assigneesFor(tx, card, card)),
+    priority: card.priority,
+    dueAt: card.dueAt,
+    estimate: card.estimate,
     kind: card.kind,
     ...(await changedChoice(
       tx,
@@ -112,11 +129,15 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
       id => readCredentialOfProject(tx, card.projectId, id),
     )),
     command: card.command ?? null,
+    issue: card.issue && JSON.stringify(card.issue),
     useWorktree: card.useWorktree,
+    ...(await changedBase(tx, card, card)),
     deferred,
     autoMode: card.autoMode ?? false,
+    pullable: mayStart(caller, kind),
     parentId,
     discoveredFromId,
+    ...(await startFor(tx, card, caller)),
     unread: automation,
     creatorId: caller.userId === noAccount ? null : caller.userId,
     creatorName: caller.displayName,
@@ -124,17 +145,35 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     archivedAt: column.columnType === 'archive' ? tx.now : null,
     doneAt: column.columnType === 'done' ? tx.now : null,
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
+    leafId: isOrdered(card) ? await order.placeNewCard(tx, column, id, card.columnId) : null,
   })
-  if (isOrdered(card)) await order.insertCard(tx, column.id, made)
-  if (blockedBy.length > 0) await replaceBlockers(tx, await made, blockedBy)
-  const created = await announceCard(tx, 'card.created', { projectId: card.projectId, id: await made })
+  if (blockedBy.length > 0) await replaceBlockers(tx, id, blockedBy)
+  const rest = blockedBy.length > 0 ? undefined : noRest
+  const announced = await announceCard(tx, 'card.created', { projectId: card.projectId, id }, rest)
+  const created = await noteAssigned(tx, undefined, announced, caller)
+  recordActivity(tx, created.id, 'card.created', [{ field: 'columnName', from: null, to: created.columnName }])
   await announceParent(tx, created)
-  if (!starts) return created
-  const blockade = await findBlockade(tx, created)
-  if (card.mustStart && blockade) throw blockade
-  if (card.mustStart) await requireStartable(tx, agents, created, caller)
-  if (blockade) return changeCard(tx, created, { lastAgentAction: notStarted(tx, blockade) })
+  return starts ? startCreated(tx, agents, created, card) : created
+}
+
+async function startCreated(
+  tx: Transaction,
+  agents: Agents,
+  created: CardRow,
+  { caller, mustStart, waitsForBudget }: Pick<NewCard, 'caller' | 'mustStart' | 'waitsForBudget'>,
+): Promise<CardRow> {
+  const problem = (await findBlockade(tx, created)) ?? (await findStartProblem(tx, agents, created, caller))
+  if (problem?.code === 'BUDGET_EXHAUSTED' && waitsForBudget) return started(tx, agents, created, 'board')
+  if (problem && mustStart) throw problem
+  if (problem) return changeCard(tx, created, { lastAgentAction: notStarted(tx, problem) })
   return started(tx, agents, created, caller)
+}
+
+/** @throws Problem VALIDATION_FAILED */
+function requireCommand({ kind, command }: NewCard): void {
+  const isTerminal = kind === 'terminal'
+  if (isTerminal !== (typeof command === 'string'))
+    throw invalid('command', isTerminal ? 'is required for a terminal card' : 'is for terminal cards only')
 }
 
 /** Predicts whether creating a card would start an agent. */
@@ -148,13 +187,15 @@ export async function wouldStart(
 }
 
 /** The fields of a card that are changed by hand. */
-export interface CardEdit extends CardOrder, Partial<AgentChoice> {
+export interface CardEdit extends CardOrder, CardPlan, CardBase, Partial<AgentChoice> {
   title?: string
   prompt?: string
   labels?: readonly string[]
   groupId?: string | null
   useWorktree?: boolean
   autoMode?: boolean
+  /** Of the caller. */
+  watching?: boolean
 }
 
 /**
@@ -165,22 +206,40 @@ export interface CardEdit extends CardOrder, Partial<AgentChoice> {
 export async function update(tx: Transaction, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   if (change.autoMode) requireMayStart(ref.caller, card.kind)
-  const { labels, blockedBy, ...plain } = change
+  const { labels, blockedBy, watching, assigneeIds: _ids, assigneeNames: _names, ...plain } = change
   await requireOrder(tx, card, change)
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
     Object.entries(plain).filter(([, value]) => value !== undefined),
   )
   const readCredential = (id: number | null) => readCredentialOfCard(tx, card.id, id)
+  Object.assign(given, await changedBase(tx, card, change))
+  Object.assign(given, await startFor(tx, change, ref.caller))
   Object.assign(given, await changedChoice(tx, change, () => cardLevels(tx, card), readCredential))
   if (labels) given.labels = JSON.stringify(labels)
+  Object.assign(given, await assigneesFor(tx, card, change))
+  if (watching !== undefined) watch(tx, card, ref.caller, watching)
+  if (isRewritten(change) && !mayStart(ref.caller, card.kind)) given.pullable = false
+  if (change.autoMode === false) given.nextColumnId = null
   if (blockedBy) await replaceBlockers(tx, card.id, blockedBy)
-  if (Object.keys(given).length === 0 && !blockedBy) return card
-  const changed = await changeCard(tx, card, given)
+  if (Object.keys(given).length === 0 && !blockedBy)
+    return watching === undefined ? card : announceCard(tx, 'card.updated', card)
+  const changed = await noteAssigned(tx, card, await changeCard(tx, card, given), ref.caller, watching !== undefined)
   if (changed.parentId === card.parentId) return changed
   await announceParent(tx, card)
   await announceParent(tx, changed)
   return changed
 }
+
+/** Says whether the caller watches a card. @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED for a caller without an account */
+export async function setWatching(tx: Transaction, ref: CardRef, watching: boolean): Promise<CardRow> {
+  const card = await find(tx, ref)
+  watch(tx, card, ref.caller, watching)
+  return announceCard(tx, 'card.updated', card)
+}
+
+/** Whether a change is to what its agent does. */
+const isRewritten = ({ title, prompt, agent, profile }: CardEdit): boolean =>
+  [title, prompt, agent, profile].some(value => value !== undefined)
 
 /** Marks a card as read. @throws Problem CARD_NOT_FOUND */
 export async function view(tx: Transaction, ref: CardRef): Promise<void> {
@@ -215,10 +274,10 @@ async function placeForNewCard(
     card.columnId === undefined
       ? (columns[0] ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.'))
       : columns.find(({ id }) => id === card.columnId)
-  if (wanted) return { column: wanted, columns }
-  const column = await columnOfProject(tx, card, card.columnId!)
-  if (automation) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
-  return { column, columns: await listColumns(tx, column.boardId) }
+  const column = wanted ?? (await columnOfProject(tx, card, card.columnId!))
+  if (!wanted && automation) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
+  if (isOrdered(card) && !card.force) await requireRoom(tx, column)
+  return { column, columns: wanted ? columns : await listColumns(tx, column.boardId) }
 }
 
 /**
@@ -242,9 +301,6 @@ export async function started(tx: Transaction, agents: Agents, card: CardRow, by
   await start(tx, agents, card, by)
   return find(tx, { projectId: card.projectId, cardId: card.id })
 }
-
-/** Only kanban cards have a place in their column. */
-export const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
 
 function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
   throw new Problem(code, message)

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf, readCheckoutState } from '../git/cardWorktrees.ts'
+import { commitOf, readCheckoutState, type CheckoutState } from '../git/cardWorktrees.ts'
 import { kindOf } from '../git/changes.ts'
 import {
   compareCommits,
@@ -12,8 +12,7 @@ import {
 } from '../git/diff.ts'
 import { mergeWork, type Merged } from '../git/merge.ts'
 import type { Repository } from '../git/repository.ts'
-import { syncBranch } from '../git/syncBranch.ts'
-import { worktreeOf } from '../git/worktrees.ts'
+import { syncedWorktree } from '../git/worktrees.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
@@ -64,32 +63,47 @@ async function workOf(
 ): Promise<{ repository: Repository; base: string | null; tip?: string } | undefined> {
   const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const { repository } = checkout
-  const place = await placeOf(card, repository)
+  const place = await syncedWorktree(repository, card.worktreePath)
   if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place.topLevel, checkout)) }
   const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
   if (tip !== undefined) return { repository, base: card.baseCommit, tip }
   return card.useWorktree === 0 && card.baseCommit !== null ? { repository, base: card.baseCommit } : undefined
 }
 
+/** Where a card's work lies: what the project's folder has checked out, and the card's worktree if it is there. */
+export interface IdleWork {
+  checkout: CheckoutState
+  place: Repository | undefined
+}
+
+/**
+ * The work of a card on which no agent is at work.
+ * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, CONFLICT
+ */
+export async function requireIdleWork(card: CardRow, project: Project): Promise<IdleWork> {
+  const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  if (hasActiveAgent(card))
+    throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
+  if (card.gitBranch === null && card.worktreePath === null)
+    refuse('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
+  const place = await syncedWorktree(checkout.repository, card.worktreePath)
+  if (place === undefined && card.worktreePath !== null && (await kindOf(card.worktreePath)) !== 'nothing')
+    refuse('CONFLICT', "The card's worktree is not one of the project's repository any more.")
+  return { checkout, place }
+}
+
 /**
  * Merges a card's work into a branch, by default the current one of the project's folder. Uncommitted changes in its
- * worktree are committed there first.
+ * worktree are committed there first. A trial fails like a merge, and changes nothing.
  * @throws Problem NOT_A_GIT_REPOSITORY, MERGE_CONFLICT, WORKTREE_DIRTY, AGENT_ALREADY_RUNNING, VALIDATION_FAILED,
  *   CONFLICT
  */
 export async function merge(
   card: CardRow,
   project: Project,
-  { into, squash }: { into?: string; squash: boolean },
+  { into, squash, isTrial = false }: { into?: string; squash: boolean; isTrial?: boolean },
 ): Promise<Merged> {
-  const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
-  if (hasActiveAgent(card))
-    throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
-  if (card.gitBranch === null && card.worktreePath === null)
-    refuse('CONFLICT', 'The card has no branch that could be merged.')
-  const place = await placeOf(card, repository)
-  if (place === undefined && card.worktreePath !== null && (await kindOf(card.worktreePath)) !== 'nothing')
-    refuse('CONFLICT', "The card's worktree is not one of the project's repository any more.")
+  const { place } = await requireIdleWork(card, project)
   return mergeWork({
     projectPath: project.path,
     worktreePath: place?.topLevel ?? null,
@@ -97,16 +111,13 @@ export async function merge(
     into,
     squash,
     base: card.baseCommit,
-    title: card.title.replace(/\s+/g, ' '),
+    title: inOneLine(card.title),
+    isTrial,
   })
 }
 
-/** The card's worktree, if the folder exists and is one. */
-async function placeOf({ worktreePath }: CardRow, repository: Repository): Promise<Repository | undefined> {
-  if (worktreePath === null || (await kindOf(worktreePath)) !== 'folder') return undefined
-  await syncBranch(worktreePath)
-  return worktreeOf(repository, worktreePath)
-}
+/** A title as the first line of a commit's message. */
+export const inOneLine = (title: string): string => title.replace(/\s+/g, ' ')
 
 function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never {
   throw new Problem(code, message)

@@ -4,7 +4,7 @@ import { readCheckoutState } from '../git/cardWorktrees.ts'
 import { kindOf } from '../git/changes.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { portsFrom } from './cardPorts.ts'
-import { requireSubfolder, type Workplace } from './worktrees.ts'
+import { requireSubfolder, type Workplace, type WorkplaceRepository } from './worktrees.ts'
 
 /** A project's cleanup command, and where it runs. */
 export interface Cleanup {
@@ -22,9 +22,15 @@ export async function cleanUp(
   run: RunCleanup,
   project: Cleanup['project'],
   settings: EffectiveWorktree,
-  card: { id: number; path: string; branch: string | null; firstPort: number | null },
+  card: {
+    id: number
+    path: string
+    branch: string | null
+    firstPort: number | null
+    repositories: readonly WorkplaceRepository[]
+  },
 ): Promise<void> {
-  const { id, path, branch, firstPort } = card
+  const { id, path, branch, firstPort, repositories } = card
   const isThere = (await kindOf(path)) === 'folder' && (await kindOf(`${path}.unfinished`)) === 'nothing'
   if (settings.cleanup === '' || !isThere) return
   const top = join(path, (await readCheckoutState(project.path))?.subfolder ?? '')
@@ -37,6 +43,7 @@ export async function cleanUp(
       worktreePath: path,
       branch,
       baseCommit: null,
+      repositories,
     },
     settings,
     ports: firstPort === null ? [] : portsFrom(firstPort, settings.ports),

@@ -19,7 +19,11 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { column as columnView } from '../views/boards.ts'
 import * as boards from './boards.ts'
+import type { Caller } from './caller.ts'
+import { columnOfProject } from './cards.ts'
+import { requireSoundLimit } from './columnLimits.ts'
 import { requireWholeOrder } from './order.ts'
+import { requireMayStart } from './starting.ts'
 
 /** @throws Problem COLUMN_NOT_FOUND */
 async function find(db: Reader, projectId: number, columnId: number): Promise<CountedColumn> {
@@ -35,31 +39,98 @@ export async function list(db: Reader, projectId: number, boardId?: number): Pro
     : listCountedColumns(db, (await boards.find(db, projectId, boardId)).id)
 }
 
-/** Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND */
+/** A limit on a column's cards, and whether it takes cards by itself up to it. */
+interface Limit {
+  wipLimit: number | null
+  pull: boolean
+}
+
+/** Where a card goes when its pull request is merged, or closed. */
+interface AfterRequests {
+  mergedColumnId?: number | null
+  closedColumnId?: number | null
+}
+
+/** @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a column where agents work, or of another board */
+async function requireReachable(
+  db: Reader,
+  ref: { projectId: number; caller: Caller },
+  from: { id?: number; boardId: number },
+  ways: AfterRequests,
+): Promise<void> {
+  for (const [path, id] of Object.entries(ways)) {
+    if (id === null || id === undefined) continue
+    const column = await columnOfProject(db, ref, id)
+    if (column.boardId !== from.boardId || column.id === from.id)
+      throw invalid(path, 'must be another column of the same board')
+    if (column.columnType === 'active') throw invalid(path, 'must not be an active column: its agents would begin anew')
+  }
+}
+
+/**
+ * Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND, VALIDATION_FAILED for a column that pulls
+ * without a limit, INSUFFICIENT_PERMISSIONS for one that pulls of a caller who may not start agents
+ */
 export async function create(
   tx: Transaction,
+  caller: Caller,
   projectId: number,
-  column: { boardId: number; name: string; columnType: ColumnType; prompt: string } & Partial<AgentChoice>,
+  column: { boardId: number; name: string; columnType: ColumnType; prompt: string } & Limit &
+    AfterRequests &
+    Partial<AgentChoice>,
 ): Promise<CountedColumn> {
   const board = await boards.find(tx, projectId, column.boardId)
-  const { name, columnType, prompt, boardId: _, ...choice } = column
+  const { name, columnType, prompt, wipLimit, pull, mergedColumnId, closedColumnId, boardId: _, ...choice } = column
+  requireSoundLimit(column)
+  if (pull) requireMayStart(caller, 'kanban')
+  await requireReachable(tx, { projectId, caller }, { boardId: board.id }, { mergedColumnId, closedColumnId })
   const chosen = await changedInProject(tx, projectId, choice, noChoice)
-  const id = await insertColumn(tx, { name, columnType, prompt, ...chosen, boardId: board.id, projectId })
+  const id = await insertColumn(tx, {
+    name,
+    columnType,
+    prompt,
+    wipLimit,
+    pull,
+    mergedColumnId,
+    closedColumnId,
+    ...chosen,
+    boardId: board.id,
+    projectId,
+  })
   return announce(tx, 'column.created', projectId, id)
 }
 
-/** Changes a column's name, prompt or choice of agent. @throws Problem COLUMN_NOT_FOUND */
+/**
+ * Changes a column's name, prompt, limit or choice of agent. What pulls starts agents: who switches it on, or changes
+ * the limit of what does, needs the permission to. @throws Problem COLUMN_NOT_FOUND and as `create`
+ */
 export async function update(
   tx: Transaction,
+  caller: Caller,
   projectId: number,
   columnId: number,
-  change: { name?: string; prompt?: string } & Partial<AgentChoice>,
+  {
+    wipLimit,
+    pull,
+    mergedColumnId,
+    closedColumnId,
+    ...change
+  }: { name?: string; prompt?: string } & Partial<Limit> & AfterRequests & Partial<AgentChoice>,
 ): Promise<CountedColumn> {
   const column = await find(tx, projectId, columnId)
-  if (Object.values(change).every(value => value === undefined)) return column
+  const limit = { wipLimit: wipLimit === undefined ? column.wipLimit : wipLimit, pull: pull ?? column.pull === 1 }
+  const isLimitChanged = limit.wipLimit !== column.wipLimit || Number(limit.pull) !== column.pull
+  if (isLimitChanged) requireSoundLimit({ ...limit, columnType: column.columnType })
+  if (isLimitChanged && limit.pull) requireMayStart(caller, 'kanban')
+  const ways = { mergedColumnId, closedColumnId }
+  await requireReachable(tx, { projectId, caller }, column, ways)
+  if (!isLimitChanged && Object.values({ ...change, ...ways }).every(value => value === undefined)) return column
   await updateColumn(tx, columnId, {
     name: change.name ?? column.name,
     prompt: change.prompt ?? column.prompt,
+    ...limit,
+    mergedColumnId: mergedColumnId === undefined ? column.mergedColumnId : mergedColumnId,
+    closedColumnId: closedColumnId === undefined ? column.closedColumnId : closedColumnId,
     ...(await changedInProject(tx, projectId, change, column)),
   })
   return announce(tx, 'column.updated', projectId, columnId)
@@ -90,11 +161,21 @@ export async function remove(tx: Transaction, projectId: number, columnId: numbe
   await append(tx, 'column.deleted', projectId, { id: String(columnId), boardId: String(column.boardId) })
 }
 
-/** Puts the columns of one board in order. @throws Problem INVALID_ORDER, COLUMN_NOT_FOUND */
-export async function reorder(tx: Transaction, projectId: number, ids: readonly number[]): Promise<CountedColumn[]> {
+/**
+ * Puts the columns of one board in order. One that pulls then takes from another, which needs the permission to start agents.
+ * @throws Problem INVALID_ORDER, COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS
+ */
+export async function reorder(
+  tx: Transaction,
+  caller: Caller,
+  projectId: number,
+  ids: readonly number[],
+): Promise<CountedColumn[]> {
   if (ids.length === 0) throw invalid('ids', 'must not be empty')
   const { boardId } = await find(tx, projectId, ids[0]!)
-  requireWholeOrder(ids, await listCountedColumns(tx, boardId))
+  const before = await listCountedColumns(tx, boardId)
+  requireWholeOrder(ids, before)
+  if (before.some(({ pull }) => pull === 1)) requireMayStart(caller, 'kanban')
   for (const [position, id] of ids.entries()) await setColumnPosition(tx, id, position)
   const columns = await listCountedColumns(tx, boardId)
   await append(tx, 'column.reordered', projectId, columns.map(columnView))

@@ -1,4 +1,4 @@
-import { invalid, Problem } from '../contract/errors.ts'
+import { invalid } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import {
   deleteCredential,
@@ -20,6 +20,7 @@ import { cardLevels, projectLevels, resolveChoice } from './agentChoice.ts'
 import type { Caller } from './caller.ts'
 import { changeCard } from './cardChanges.ts'
 import * as cards from './cards.ts'
+import { findOwnCredential } from './ownCredential.ts'
 import * as projects from './projects.ts'
 import type { Agents } from './sessions.ts'
 
@@ -30,24 +31,19 @@ export interface Usage extends Omit<UsageRow, 'day'> {
   byDay: UsageRow[]
 }
 
-/** One of the caller's credentials. @throws Problem CREDENTIAL_NOT_FOUND, also for those of others */
-export async function find(db: Reader, caller: Caller, id: number): Promise<CredentialRow> {
-  const credential = await readCredential(db, id)
-  if (credential?.userId !== caller.userId) throw new Problem('CREDENTIAL_NOT_FOUND')
-  return credential
-}
+export { findOwnCredential as find } from './ownCredential.ts'
 
 /** The caller's credentials, oldest first. */
 export const list = (db: Reader, caller: Caller): Promise<CredentialRow[]> => listCredentials(db, caller.userId)
 
 /** Deletes one of the caller's credentials and clears it where it was used. @throws Problem CREDENTIAL_NOT_FOUND */
 export async function remove(tx: Transaction, caller: Caller, id: number): Promise<void> {
-  await deleteCredential(tx, (await find(tx, caller, id)).id)
+  await deleteCredential(tx, (await findOwnCredential(tx, caller, id)).id)
 }
 
 /** @throws Problem CREDENTIAL_NOT_FOUND */
 export async function usage(db: Reader, caller: Caller, id: number): Promise<Usage> {
-  await find(db, caller, id)
+  await findOwnCredential(db, caller, id)
   const { sessions, inputTokens, outputTokens, costUsd } = await sumUsage(db, id)
   return { sessions, inputTokens, outputTokens, costUsd, byDay: await listUsage(db, id, maxUsageDays) }
 }
@@ -136,5 +132,5 @@ async function requireTaken(
 }
 
 async function requireOwn(tx: Transaction, caller: Caller, credentialId: number | null): Promise<void> {
-  if (credentialId !== null) await find(tx, caller, credentialId)
+  if (credentialId !== null) await findOwnCredential(tx, caller, credentialId)
 }

@@ -1,29 +1,80 @@
+import { Problem } from '../contract/errors.ts'
 import { dropWorktree } from '../git/cardWorktrees.ts'
 import { readFirstPort } from '../store/cardPorts.ts'
 import { listDeletedWithWorktree, type CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
+import { listOpenOfCard } from '../store/requestLoop.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { cleanUp, type RunCleanup } from './cleanup.ts'
+import { findRepositories, removeBeside, requireNothingLostBeside } from './repositoryWorktrees.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { forgetLanded } from './landedWork.ts'
 import { keep, requireNothingLost } from './worktrees.ts'
 import { findWorktreeSettings } from './worktreeSettings.ts'
 
 /**
- * Removes a card's managed worktree after saving a patch of the work that exists only there, and its project's cleanup; its branch stays unless
- * others hold all its commits. Ignores an attached one. No agent may be at work there.
+ * Removes a card's managed worktrees after saving a patch of the work that exists only there, and its project's cleanup; its branches stay
+ * unless others hold all their commits. Ignores an attached one. No agent may be at work there.
  * @throws Problem CONFLICT, DISK_FULL
  */
-async function removeWorktree(
+export async function removeWorktree(
   db: Database,
   card: CardRow,
   project: ProjectRow,
   dataDir: string,
   runCleanup: RunCleanup,
 ): Promise<void> {
-  const { id, worktreePath: path, gitBranch: branch } = card
-  if (path === null || card.worktreeManaged === 0) return
+  await requireNothingLostBeside(db, card, true, dataDir)
+  if (card.worktreePath !== null && card.worktreeManaged === 1)
+    await removeOwn(db, card, card.worktreePath, project, dataDir, runCleanup)
+  await removeBeside(db, card, project)
+}
+
+/**
+ * Removes a card's managed worktrees where nothing is lost with them, and the note that they can go.
+ * @throws Problem CONFLICT, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY
+ */
+export async function removeUnneeded(
+  db: Database,
+  card: CardRow,
+  project: ProjectRow,
+  { dataDir, runCleanup, isAtWork }: { dataDir: string; runCleanup: RunCleanup; isAtWork(cardId: number): boolean },
+): Promise<void> {
+  if (card.worktreePath === null)
+    throw new Problem('CONFLICT', 'The card has no worktree to remove. It gets one when its agent starts.')
+  if (card.worktreeManaged === 0)
+    throw new Problem(
+      'CONFLICT',
+      'The board did not make the worktree of the card, and leaves its folder. Detach it instead.',
+    )
+  if (hasActiveAgent(card) || isAtWork(card.id))
+    throw new Problem(
+      'AGENT_ALREADY_RUNNING',
+      "An agent or a preview is at work in the card's worktree. Wait for its end, or end it.",
+    )
+  // Its agent may be sent back to it, in that worktree and on that branch.
+  if ((await listOpenOfCard(db, card.id)).length > 0)
+    throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
+  await requireNothingLost(card, false, dataDir)
+  await requireNothingLostBeside(db, card, false, dataDir)
+  await removeWorktree(db, card, project, dataDir, runCleanup)
+  await db.transaction(tx => forgetLanded(tx, card))
+}
+
+async function removeOwn(
+  db: Database,
+  card: CardRow,
+  path: string,
+  project: ProjectRow,
+  dataDir: string,
+  runCleanup: RunCleanup,
+): Promise<void> {
+  const { id, gitBranch: branch } = card
   await requireNothingLost(card, true, dataDir)
   const { effective } = await findWorktreeSettings(db, project)
-  await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort: (await readFirstPort(db, id)) ?? null })
+  const firstPort = (await readFirstPort(db, id)) ?? null
+  const repositories = await findRepositories(db, card, project)
+  await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
   const hasBranch = await dropWorktree(project.path, path, branch)
   await keep(db, card, {
     worktreePath: null,

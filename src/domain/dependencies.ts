@@ -3,12 +3,14 @@ import { invalid, Problem } from '../contract/errors.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import * as dependencies from '../store/dependencies.ts'
+import { shownTime } from './shownTime.ts'
 
 /** What a card waits for, what it is a part of, and on which card it was found. */
 export interface CardOrder {
   blockedBy?: readonly number[]
   parentId?: number | null
   discoveredFromId?: number | null
+  startAt?: string | null
 }
 /** A card, which has no id yet while it is made. */
 interface Card {
@@ -25,7 +27,7 @@ export async function requireOrder(
   card: Card,
   { blockedBy, parentId, discoveredFromId }: CardOrder,
 ): Promise<void> {
-  if (blockedBy) await requireBlockers(db, card, blockedBy)
+  if (blockedBy?.length) await requireBlockers(db, card, blockedBy)
   if (parentId) await requireParent(db, card, parentId)
   if (discoveredFromId) await requireCards(db, card, [discoveredFromId])
 }
@@ -55,7 +57,7 @@ async function requireParent(db: Reader, card: Card, parentId: number): Promise<
 }
 
 /** @throws Problem CARD_NOT_FOUND for an id that names no card of the project */
-async function requireCards(db: Reader, { projectId }: Card, ids: readonly number[]) {
+export async function requireCards(db: Reader, { projectId }: Card, ids: readonly number[]) {
   const found = await dependencies.listCardsOfProject(db, projectId, ids)
   const missing = ids.find(id => !found.some(each => each.id === id))
   if (missing !== undefined) throw new Problem('CARD_NOT_FOUND', `There is no card ${missing} in this project.`)
@@ -92,12 +94,15 @@ const cycle = (path: string, relation: string, cards: readonly number[]) => {
   })
 }
 
-/** Why a card's work must not begin: the cards that it waits for. Undefined when there are none. */
+/** Why a card's work must not begin: the cards, or the time, that it waits for. Undefined when there are none. */
 export async function findBlockade(
   db: Reader,
-  card: Pick<CardRow, 'id' | 'openBlockers'>,
+  card: Pick<CardRow, 'id' | 'openBlockers' | 'startAt' | 'startHeld'>,
 ): Promise<Problem | undefined> {
-  if (card.openBlockers === 0) return undefined
+  if (card.openBlockers === 0)
+    return card.startHeld === 1
+      ? new Problem('CARD_BLOCKED', `The card starts at ${shownTime(card.startAt!)}.`)
+      : undefined
   return new Problem('CARD_BLOCKED', `The card waits for ${named(await dependencies.listOpenBlockers(db, card.id))}.`)
 }
 
@@ -117,7 +122,7 @@ export async function requireBlocksNone(db: Reader, { id, doneAt }: Pick<CardRow
 }
 
 /** @throws Problem CARD_BLOCKED */
-export async function requireUnblocked(db: Reader, card: Pick<CardRow, 'id' | 'openBlockers'>): Promise<void> {
+export async function requireUnblocked(db: Reader, card: Parameters<typeof findBlockade>[1]): Promise<void> {
   const problem = await findBlockade(db, card)
   if (problem) throw problem
 }

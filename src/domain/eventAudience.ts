@@ -65,9 +65,12 @@ function audienceWith(name: string, held: ReadonlySet<Permission>): Audience {
   }
 }
 
-/** A monitor's notification contains its command. */
-const maySeeNotification = ({ data }: StoredEvent, held: ReadonlySet<Permission>): boolean =>
-  held.has('monitors.read') || (JSON.parse(data) as EventData<'notification'>).kind !== 'monitorFailing'
+/** A monitor's notification contains its command, a budget's what agents have spent. */
+function maySeeNotification({ data }: StoredEvent, held: ReadonlySet<Permission>): boolean {
+  const { kind } = JSON.parse(data) as EventData<'notification'>
+  if (kind === 'budget') return held.has('agents.read')
+  return kind !== 'monitorFailing' || held.has('monitors.read')
+}
 
 /** Filters replayed events: records that were deleted since are left out, except for the events of their deletion. */
 export async function withoutDeleted(db: Reader, stored: readonly StoredEvent[]): Promise<StoredEvent[]> {

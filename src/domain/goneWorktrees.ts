@@ -6,12 +6,14 @@ import { newWorktreePath, worktreesFolder, type WorktreePlaces } from '../config
 import { Problem } from '../contract/errors.ts'
 import { dropWorktree } from '../git/cardWorktrees.ts'
 import { dropSnapshots } from '../git/snapshotRefs.ts'
-import { listPresentCards, listWithLeftovers, type CardLeftovers } from '../store/cards.ts'
+import { listWithLeftovers, type CardLeftovers } from '../store/cardLeftovers.ts'
+import { listPresentCards } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { listAgreedVersions } from '../store/boardFileAgreements.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { cleanUp, type RunCleanup } from './cleanup.ts'
 import { effectiveBy } from './worktreeSettings.ts'
+import { dropLeft, requireAllKept } from './repositoryWorktrees.ts'
 import { requireNothingLost } from './worktrees.ts'
 
 /** Worktrees of cards, and snapshots of their reviews, whose rows were deleted. */
@@ -107,13 +109,17 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   const gone = cards.filter(({ id }) => !present.has(id))
   if (gone.some(({ id }) => isAtWork(id))) return
   const folders = new Set<string>()
-  for (const { id, branch, snapshots = [], firstPort = null, ...card } of gone) {
+  for (const { id, branch, snapshots = [], firstPort = null, repositories = [], ...card } of gone) {
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
     await requireNothingLost({ id, worktreePath: path, gitBranch: branch }, true, dataDir)
-    if (project && effective) await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort })
+    await requireAllKept(id, repositories, true, dataDir)
+    if (project && effective)
+      await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
     await dropWorktree(projectPath, path, branch)
+    for (const each of repositories) await dropLeft(each)
     await dropSnapshots(projectPath, id, snapshots)
+    for (const { path: beside, snapshot } of card.snapshotsBeside ?? []) await dropSnapshots(beside, id, [snapshot])
   }
   await rm(file)
   for (const folder of folders)

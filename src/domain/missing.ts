@@ -19,6 +19,8 @@ const tables: Partial<Record<NotFoundCode, Named>> = {
   ATTACHMENT_NOT_FOUND: 'attachment',
   MONITOR_NOT_FOUND: 'monitor',
   SCRIPT_NOT_FOUND: 'script',
+  COMMENT_NOT_FOUND: 'comment',
+  SCHEDULE_NOT_FOUND: 'schedule',
   REVIEW_NOT_FOUND: 'review',
   WEBHOOK_NOT_FOUND: 'webhook',
   TEMPLATE_NOT_FOUND: 'template',

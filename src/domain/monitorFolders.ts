@@ -3,8 +3,10 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { readCheckoutState } from '../git/cardWorktrees.ts'
 import type { CardRow } from '../store/cards.ts'
+import type { Reader } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { wrong } from './monitorFields.ts'
+import { worktreesBeside } from './repositoryWorktrees.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
 type Project = Pick<ProjectRow, 'path'>
@@ -17,16 +19,22 @@ export async function workingFolder({ worktreePath }: Card, project: Project): P
 }
 
 /**
- * Checks the folder of a card's command and resolves its links: it must be inside the project's folder or the card's
- * worktree. Check it again before each run, as it may change.
+ * Checks the folder of a card's command and resolves its links: it must be inside the project's folder or a worktree
+ * of the card's. Check it again before each run, as it may change.
  * @throws Problem MONITOR_CWD_INVALID, MONITOR_CWD_OUTSIDE_CARD
  */
-export async function requireCardFolder(cwd: string, { worktreePath }: Card, project: Project): Promise<string> {
+export async function requireCardFolder(
+  db: Reader,
+  cwd: string,
+  { id, worktreePath }: Card & Pick<CardRow, 'id'>,
+  project: Project & Pick<ProjectRow, 'repositories'>,
+): Promise<string> {
   const real = isAbsolute(cwd) ? await realpath(cwd).catch(() => undefined) : undefined
   if (real === undefined || !(await isFolder(real))) throw wrong('MONITOR_CWD_INVALID', 'cwd')
   const roots = await Promise.all([
     realpath(project.path).catch(() => undefined),
     ...(worktreePath === null ? [] : [placeOf(worktreePath)]),
+    ...(await worktreesBeside(db, id, project)).map(placeOf),
   ])
   if (!roots.some(root => root !== undefined && isWithin(root, real))) throw wrong('MONITOR_CWD_OUTSIDE_CARD', 'cwd')
   return real

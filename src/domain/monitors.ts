@@ -36,7 +36,7 @@ export async function check(
   const { cwd, ...monitor } = requireFields(fields)
   const project = await projects.find(db, ref.projectId)
   const folder = cwd ?? (await workingFolder(card, project))
-  await requireCardFolder(folder, card, project)
+  await requireCardFolder(db, folder, card, project)
   requireKnown(fields)
   // Tokens minted for people have no session.
   const byAgent = caller.agent !== undefined && caller.agent.sessionId !== null

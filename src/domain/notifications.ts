@@ -5,8 +5,9 @@ import {
   type NotificationSettings,
 } from '../contract/notifications.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { listWorkers } from '../store/notifications.ts'
+import { listAmong, listBudgetKeepers, listWorkers, type WorkerRow } from '../store/notifications.ts'
 import { readUserSetting, writeUserSetting } from '../store/settings.ts'
+import type { Watching } from '../views/cards.ts'
 
 /** An account's notification settings, without the webhook, which is stored with the webhooks. */
 export type NotificationWishes = Omit<InferOutput<typeof NotificationSettings>, 'webhookUrl'>
@@ -36,15 +37,30 @@ export async function changeWishes(
   return { ...wishesOf(stored), ...given }
 }
 
-/** Those who work on a project and want this kind of notification. */
-export async function recipientsOf(db: Reader, projectId: number, kind: NotificationKind): Promise<Recipient[]> {
-  const workers = (await listWorkers(db, projectId)).map(({ userId, settings }) => ({
-    userId,
-    wishes: wishesOf(settings),
-  }))
-  return workers
+/**
+ * Those who want this kind of notification: of some accounts, or of those who work on the project, who keep the budget that it is about,
+ * and who watch the card. Nobody who may not see the project, and of a card nobody who said that they do not watch it.
+ */
+export async function recipientsOf(
+  db: Reader,
+  { projectId, kind, budgetId }: { projectId: number; kind: NotificationKind; budgetId?: number },
+  of: readonly number[] | Watching,
+): Promise<Recipient[]> {
+  const found = 'watching' in of ? await listHearers(db, projectId, of) : await listAmong(db, projectId, of)
+  const keepers = budgetId === undefined ? [] : await listAmong(db, projectId, await listBudgetKeepers(db, budgetId))
+  const people = [...new Map([...found, ...keepers].map(row => [row.userId, row])).values()].map(
+    ({ userId, settings }) => ({ userId, wishes: wishesOf(settings) }),
+  )
+  return people
     .filter(({ wishes }) => wishes[kind])
     .map(({ userId, wishes: { desktop, sound } }) => ({ userId, desktop, sound }))
+}
+
+async function listHearers(db: Reader, projectId: number, { watching, muting }: Watching): Promise<WorkerRow[]> {
+  const workers = await listWorkers(db, projectId)
+  const others = watching.filter(id => !workers.some(({ userId }) => userId === id))
+  const all = others.length === 0 ? workers : [...workers, ...(await listAmong(db, projectId, others))]
+  return all.filter(({ userId }) => !muting.includes(userId))
 }
 
 const wishesOf = (stored: string | null | undefined): NotificationWishes => ({

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { StoredStep } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
-import { listColumns } from '../store/columns.ts'
+import { listColumns, type ColumnRow } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import type { Step } from '../views/cards.ts'
 import { changeCard } from './cardChanges.ts'
@@ -47,5 +47,21 @@ export async function setPipeline(
     prompt: prompt === active.get(columnId)!.prompt ? '' : (prompt ?? ''),
     approval,
   }))
-  return readPipeline(tx, await changeCard(tx, card, { pipeline: JSON.stringify(stored) }))
+  const pipeline = JSON.stringify(stored)
+  const waits = card.nextColumnId !== null && { nextColumnId: (await readNext(tx, { ...card, pipeline }))?.id ?? null }
+  return readPipeline(tx, await changeCard(tx, card, { pipeline, ...waits }))
+}
+
+/** The column into which a card goes on: of the step after that of its present column, or the first done one; out of a backlog, of the first step. */
+export async function readNext(
+  db: Reader,
+  card: Pick<CardRow, 'boardId' | 'columnId' | 'columnType' | 'pipeline'>,
+): Promise<ColumnRow | undefined> {
+  const columns = await listColumns(db, card.boardId)
+  const steps = (JSON.parse(card.pipeline) as StoredStep[]).flatMap(
+    ({ columnId }) => columns.find(({ id, columnType }) => id === columnId && columnType === 'active') ?? [],
+  )
+  if (card.columnType !== 'active') return steps[0]
+  const at = steps.findIndex(({ id }) => id === card.columnId)
+  return (at < 0 ? undefined : steps[at + 1]) ?? columns.find(({ columnType }) => columnType === 'done')
 }

@@ -5,6 +5,7 @@ import type { ProjectRow } from '../store/projects.ts'
 import { find as findCard, type CardRef } from './cards.ts'
 import { portsOf } from './cardPorts.ts'
 import { find as findProject } from './projects.ts'
+import { findRepositories } from './repositoryWorktrees.ts'
 import { findWorkplace, requireSubfolder, type Workplace } from './worktrees.ts'
 import { findWorktreeSettings, whyUnused } from './worktreeSettings.ts'
 
@@ -33,7 +34,8 @@ export async function planPreview(db: Database, dataDir: string, ref: CardRef): 
     )
   if (card.archivedAt !== null) throw new Problem('CONFLICT', 'The card is archived.')
   const found = await findWorkplace(card, project)
-  const place = { ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder) }
+  const repositories = await findRepositories(db, card, project)
+  const place = { ...found, cwd: await requireSubfolder(found.cwd, effective.subfolder), repositories }
   const [first, ...others] = await portsOf(db, dataDir, card.id, effective.ports)
   return { card, project, command: effective.preview, place, ports: [first!, ...others] }
 }

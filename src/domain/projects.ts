@@ -7,14 +7,18 @@ import type { WorktreePlaces } from '../config/worktreePlaces.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import type { OnSilence } from '../contract/silence.ts'
+import type { ChangedForge } from '../contract/forge.ts'
 import type { ChangedWorktree } from '../contract/worktree.ts'
 import { invalid, Problem } from '../contract/errors.ts'
+import type { Repository } from '../contract/repositories.ts'
+import type { ProjectRole } from '../contract/route.ts'
 import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../contract/sandbox.ts'
 import type { ChangedUsageLimits, UsageLimits } from '../contract/usageLimits.ts'
 import { append } from '../events/outbox.ts'
 import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
+import { isInScope, roleBy, strongest } from './access.ts'
 import { isAdmin, type Caller } from './caller.ts'
-import { readCredential, readCredentialOfProject } from '../store/credentials.ts'
+import { readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
@@ -41,19 +45,31 @@ import { listAgentUsage, type AgentUsageOfDay } from '../store/sessions.ts'
 import { ownerFor } from '../store/users.ts'
 import { projectEvent } from '../views/projects.ts'
 import * as boards from './boards.ts'
+import { changedForge } from './forges.ts'
 import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
+import { findOwnCredential } from './ownCredential.ts'
 import type { Agents } from './sessions.ts'
 
 export interface ProjectChange extends Partial<AgentChoice> {
   name?: string
   path?: string
+  repositories?: readonly Repository[]
   organizationId?: number | null
   approvalPolicy?: ApprovalPolicy
   usageLimits?: InferOutput<typeof ChangedUsageLimits>
   onSilence?: OnSilence
+  agentSlots?: number | null
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
+  forge?: ChangedForge
+}
+
+interface NewProject {
+  name: string
+  path: string
+  repositories?: readonly Repository[]
+  organizationId: number | null
 }
 
 /** @throws Problem PROJECT_NOT_FOUND */
@@ -67,18 +83,24 @@ export async function findVisible(db: Reader, caller: Caller, id: number): Promi
 }
 
 /** The projects that the caller may see, in the caller's own order. */
-export const list = (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> =>
-  listProjects(db, caller.userId, isAdmin(caller), organizationId)
+export const list = async (db: Reader, caller: Caller, organizationId?: number): Promise<VisibleProject[]> =>
+  (await listProjects(db, caller.userId, isAdmin(caller), organizationId)).filter(project =>
+    isInScope(caller, project.id, project.organizationId),
+  )
 
-/** Creates a project with its default board. The caller has checked the path. @throws Problem ORGANIZATION_NOT_FOUND */
+/** The strongest role that the caller has in any project; undefined for who sees none. */
+export const strongestRole = async (db: Reader, caller: Caller): Promise<ProjectRole | undefined> =>
+  strongest((await list(db, caller)).map(project => roleBy(caller, project)))
+
+/** Creates a project with its default board. The caller has checked the path and the repositories. @throws Problem ORGANIZATION_NOT_FOUND */
 export async function create(
   tx: Transaction,
   caller: Caller,
-  project: { name: string; path: string; organizationId: number | null },
+  { repositories = [], ...project }: NewProject,
 ): Promise<VisibleProject> {
   await requireOrganization(tx, caller, project.organizationId)
   const ownerId = await ownerFor(tx, caller.userId)
-  const id = await insertProject(tx, { ...project, ownerId })
+  const id = await insertProject(tx, { ...project, repositories: JSON.stringify(repositories), ownerId })
   await acceptProject(tx, ownerId, id)
   await append(tx, 'project.created', id, projectEvent(await find(tx, id)))
   await boards.create(tx, caller, id, { name: 'Board' })
@@ -95,7 +117,7 @@ function changedSandbox(before: SandboxSettings, change: InferOutput<typeof Chan
   return { ...changed, hosts }
 }
 
-/** Changes a project. The caller has checked a new path. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
+/** Changes a project. The caller has checked a new path and new repositories. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
 export async function update(
   tx: Transaction,
   caller: Caller,
@@ -108,6 +130,7 @@ export async function update(
     await updateProject(tx, id, {
       name: change.name ?? project.name,
       path: change.path ?? project.path,
+      ...(change.repositories && { repositories: JSON.stringify(change.repositories) }),
       organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
       ...(await changedChoice(
         tx,
@@ -117,6 +140,8 @@ export async function update(
       )),
       ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
       ...(change.onSilence && { onSilence: change.onSilence }),
+      ...(change.agentSlots !== undefined && { agentSlots: change.agentSlots }),
+      ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),
       ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
@@ -175,8 +200,7 @@ async function storedUsageLimits(
   { onLimit, next }: InferOutput<typeof ChangedUsageLimits>,
 ): Promise<string> {
   for (const { credentialId, profile } of next) {
-    if (credentialId !== null && (await readCredential(tx, credentialId))?.userId !== caller.userId)
-      throw new Problem('CREDENTIAL_NOT_FOUND')
+    if (credentialId !== null) await findOwnCredential(tx, caller, credentialId)
     if (profile !== null) await requireProfile(tx, profile, 'usageLimits')
   }
   const stored: UsageLimits = {

@@ -1,6 +1,5 @@
 import { dropSnapshots } from '../git/snapshotRefs.ts'
 import type { Database } from '../store/database.ts'
-import { readProject } from '../store/projects.ts'
 import { forgetSnapshot, listDeletedSnapshots } from '../store/reviews.ts'
 
 /**
@@ -10,8 +9,7 @@ import { forgetSnapshot, listDeletedSnapshots } from '../store/reviews.ts'
 export async function dropDeletedSnapshots(db: Database, before: string): Promise<void> {
   const failures: unknown[] = []
   for (const kept of await listDeletedSnapshots(db, before)) {
-    const project = await readProject(db, kept.projectId)
-    await dropSnapshots(project?.path ?? '', kept.cardId, [kept.snapshot])
+    await dropSnapshots(kept.path, kept.cardId, [kept.snapshot])
       .then(() => db.transaction(async tx => forgetSnapshot(tx, kept)))
       .catch(error => failures.push(error))
   }

@@ -7,14 +7,15 @@ import type { WorkDiff } from '../git/diff.ts'
 export type PlacedComment = Omit<NewComment, 'startLine'> & { startLine: number; text: string }
 
 /**
- * Finds the commented lines in the diff, changed or context lines. A renamed file has its new path, and for the side
+ * Finds the commented lines in the diffs of their repositories, changed or context lines. A renamed file has its new path, and for the side
  * `old` its old one as well.
  * @throws Problem VALIDATION_FAILED naming each comment whose lines the diff does not show
  */
-export function placeComments(comments: readonly NewComment[], diff: WorkDiff | undefined): PlacedComment[] {
+export function placeComments(comments: readonly NewComment[], diffs: ReadonlyMap<string, WorkDiff>): PlacedComment[] {
   if (comments.length === 0) return []
-  const files = shownLines(diff?.diff ?? '')
-  const placed = comments.map(comment => place(comment, files))
+  const names = new Set(comments.map(({ repository }) => repository))
+  const files = new Map([...names].map(name => [name, shownLines(diffs.get(name)?.diff ?? '')]))
+  const placed = comments.map(comment => place(comment, files.get(comment.repository)!))
   const details = placed.flatMap((result, at) =>
     typeof result === 'string' ? [{ path: `comments.${at}`, message: result }] : [],
   )
@@ -37,11 +38,11 @@ export function placeComments(comments: readonly NewComment[], diff: WorkDiff | 
 
 /** The comment with its text, or why its lines are invalid. */
 function place({ startLine, ...comment }: NewComment, files: ShownFiles): PlacedComment | string {
-  const { path, side, line } = comment
+  const { repository, path, side, line } = comment
   const first = startLine ?? line
   if (first > line) return `begins at line ${first}, behind its last line ${line}`
   const file = files[side].get(path) ?? files.new.get(path) ?? files.old.get(path)
-  if (!file) return `names ${JSON.stringify(path)}, of which the diff shows nothing`
+  if (!file) return `names ${JSON.stringify(path)}, of which the diff${repository && ` of ${repository}`} shows nothing`
   if (file.isBinary) return `names ${JSON.stringify(path)}, which is binary`
   const lines = file[side]
   if (lines.size < line - first + 1) return notShown(path, side, first, line)

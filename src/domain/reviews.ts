@@ -10,11 +10,13 @@ import {
   deleteReviewDraft,
   insertReview,
   insertReviewComment,
+  insertReviewRepository,
   listReviewComments,
   listReviews,
   readReview,
   readReviewComment,
   readReviewDraft,
+  readReviewRepository,
   readReviewsLength,
   updateReviewComment,
   writeReviewDraft,
@@ -22,10 +24,12 @@ import {
   type ReviewRow,
 } from '../store/reviews.ts'
 import { answeredComment, review as reviewView } from '../views/reviews.ts'
+import { recordActivity } from './activity.ts'
 import type { Caller } from './caller.ts'
 import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 import { compareWork } from './changes.ts'
+import { home, isTouched, listWork, type ProjectPlaces } from './repositoryWork.ts'
 import { placeComments, type PlacedComment } from './reviewedLines.ts'
 import { requireMayStart } from './starting.ts'
 
@@ -45,6 +49,8 @@ export interface CheckedReview {
   body: string
   comments: PlacedComment[]
   comparison: Comparison | undefined
+  /** The same in repositories beside the home that the card has touched. */
+  beside: Array<{ name: string; path: string; comparison: Comparison }>
   /** The time of the draft it was made of; undefined for one passed by the request. */
   draftedAt: string | undefined
 }
@@ -63,9 +69,13 @@ export async function findDraft(db: Reader, ref: OwnRef): Promise<Draft> {
   const { id } = await find(db, ref)
   const draft = await readReviewDraft(db, ref.caller.userId, id)
   return draft
-    ? { body: draft.body, comments: JSON.parse(draft.comments) as NewComment[], updatedAt: draft.updatedAt }
+    ? { body: draft.body, comments: commentsOf(draft), updatedAt: draft.updatedAt }
     : { body: '', comments: [], updatedAt: null }
 }
+
+/** Drafts of earlier versions name no repository. */
+const commentsOf = ({ comments }: { comments: string }): NewComment[] =>
+  (JSON.parse(comments) as NewComment[]).map(comment => ({ ...comment, repository: comment.repository ?? home }))
 
 /** Replaces the caller's own draft; an empty one is deleted. @throws Problem CARD_NOT_FOUND */
 export async function saveDraft(
@@ -88,7 +98,7 @@ export async function saveDraft(
 export async function check(
   db: Reader,
   ref: OwnRef,
-  project: Pick<ProjectRow, 'path'>,
+  project: ProjectPlaces,
   { verdict, body, comments }: { verdict: Verdict; body?: string; comments?: NewComment[] },
 ): Promise<CheckedReview> {
   const card = await find(db, ref)
@@ -103,18 +113,34 @@ export async function check(
         details: [{ path: 'body', message: 'or comments is required, and there is no draft' }],
       },
     )
-  const comparison = await compareWork(card, project, { stores: true }).catch((error: unknown) => {
-    if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
-    throw error
-  })
+  const [comparison, beside] = [await compareIn(card, project), await compareBeside(db, card, project)]
+  const diffs = new Map(beside.map(each => [each.name, each.comparison.work]))
+  if (comparison) diffs.set(home, comparison.work)
   return {
     verdict,
     body: given.body,
-    comments: placeComments(given.comments, comparison?.work),
+    comments: placeComments(given.comments, diffs),
     comparison,
+    beside,
     draftedAt: draft?.updatedAt ?? undefined,
   }
 }
+
+async function compareBeside(db: Reader, card: CardRow, project: ProjectPlaces): Promise<CheckedReview['beside']> {
+  const beside: CheckedReview['beside'] = []
+  for (const work of (await listWork(db, card, project)).filter(({ repository }) => repository !== home)) {
+    const comparison = await compareIn(work.card, work.project)
+    if (comparison && isTouched(comparison)) beside.push({ name: work.repository, path: work.project.path, comparison })
+  }
+  return beside
+}
+
+/** Undefined where there is no repository. */
+const compareIn = (card: CardRow, project: Pick<ProjectRow, 'path'>): Promise<Comparison | undefined> =>
+  compareWork(card, project, { stores: true }).catch((error: unknown) => {
+    if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
+    throw error
+  })
 
 /**
  * Adds a validated review, and deletes its draft.
@@ -139,8 +165,13 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
     snapshot: comparison?.snapshot ?? null,
   })
   for (const comment of checked.comments) await insertReviewComment(tx, { ...comment, reviewId })
+  for (const { name, path, comparison: there } of checked.beside) {
+    const { baseCommit, headCommit, snapshot } = there
+    await insertReviewRepository(tx, { reviewId, name, path, baseCommit, headCommit, snapshot })
+  }
   const review = await findReview(tx, card.id, reviewId)
   await append(tx, 'review.submitted', ref.projectId, reviewView(review))
+  recordActivity(tx, card.id, 'review.submitted', [{ field: 'verdict', from: null, to: verdict }])
   await changeCard(tx, card, stateAfter(card, verdict))
   return review
 }
@@ -157,21 +188,30 @@ async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promi
   deleteReviewDraft(tx, ref.caller.userId, ref.cardId)
 }
 
-/** Keeps the snapshot of a review until its card is purged. */
+/** Keeps the snapshots of a review until its card is purged. */
 export async function keepReviewed(
   project: Pick<ProjectRow, 'path'>,
   { cardId, snapshot }: Pick<ReviewRow, 'cardId' | 'snapshot'>,
+  { beside }: Pick<CheckedReview, 'beside'>,
 ): Promise<void> {
   if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
+  for (const { path, comparison } of beside) await keepSnapshot(path, cardId, comparison.snapshot)
 }
 
 /**
- * The snapshot of a review, the base for a diff since then; undefined where nothing was changed. @throws Problem
+ * The snapshot of a review in a repository, the base for a diff since then; undefined where nothing was changed. @throws Problem
  * REVIEW_NOT_FOUND, CARD_NOT_FOUND
  */
-export async function startOf(db: Reader, ref: CardRef, reviewId: number): Promise<string | undefined> {
+export async function startOf(
+  db: Reader,
+  ref: CardRef,
+  reviewId: number,
+  repository: string,
+): Promise<string | undefined> {
   const { id } = await find(db, ref)
-  const { snapshot, headCommit } = (await readReview(db, id, reviewId)) ?? refuse('REVIEW_NOT_FOUND')
+  const review = (await readReview(db, id, reviewId)) ?? refuse('REVIEW_NOT_FOUND')
+  const { snapshot = null, headCommit = null } =
+    repository === home ? review : ((await readReviewRepository(db, reviewId, repository)) ?? {})
   return snapshot ?? headCommit ?? undefined
 }
 

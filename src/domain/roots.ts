@@ -6,6 +6,7 @@ import type { ServerConfig } from '../config/server.ts'
 import { foreignRoots, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader } from '../store/database.ts'
+import { repositoriesOf } from '../store/projects.ts'
 import type { Caller } from './caller.ts'
 import * as projects from './projects.ts'
 
@@ -25,9 +26,12 @@ export type Hidden = ReadonlyArray<Pick<Stats, 'dev' | 'ino'>>
 
 const maxLinks = 40
 
-/** The folders of the projects that the caller may see, and a super_admin's browse root. Missing ones are left out. */
+/** The repositories of the projects that the caller may see, and a super_admin's browse root. Missing ones are left out. */
 export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Reader, caller: Caller): Promise<Root[]> {
-  const named = (await projects.list(db, caller)).map(({ path }) => path)
+  const named = (await projects.list(db, caller)).flatMap(project => [
+    project.path,
+    ...repositoriesOf(project).map(({ path }) => path),
+  ])
   const paths = [...new Set([...(caller.role === 'super_admin' ? [config.browseRoot] : []), ...named])]
   const roots = await Promise.all(
     paths.map(async path => ({ path: resolve(path), real: await realpath(path).catch(() => undefined) })),

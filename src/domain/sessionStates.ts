@@ -24,13 +24,15 @@ import type { CardStatus } from '../contract/fields.ts'
  * - cancelled: by a person, or by the agent itself.
  * - interrupted: the server stopped.
  *
- * waiting: for a person's answer, or, with the reason silent, because the agent shows no sign of life.
+ * waiting: for a person's answer, or, with the reason silent, because the agent shows no sign of life, or, with the reason budget, until
+ * a budget allows it to go on. A session that waits for a budget has no run; also a queued one may come to wait so, instead of running.
  *
- * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end.
+ * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end; or a budget allows
+ * the session to go on.
  *
  * A relaunch begins a new session. A handoff (relay) completes a session and begins a new one with its summary.
  *
- * A session that is running or waiting has one run: the process of the agent and what the server does with it.
+ * A session that is running, or waiting for anything but a budget, has one run: the process of the agent and what the server does with it.
  *
  *   ┌───────────┐   ┌─────────┐   ┌───────┐  prompt   ┌──────┐
  *   │ preparing │──▶│ opening │──▶│ ready │──────────▶│ turn │
@@ -54,7 +56,7 @@ const ended: readonly EndedStatus[] = ['completed', 'failed', 'cancelled', 'inte
 
 /** A retried write may find its own status: running and waiting may be entered again. */
 const statusTransitions: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
-  queued: ['running', ...ended],
+  queued: ['running', 'waiting', ...ended],
   running: ['running', 'waiting', 'queued', ...ended],
   waiting: ['waiting', 'running', 'queued', ...ended],
   completed: ['queued', 'idle', 'cancelled'],

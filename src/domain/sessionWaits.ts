@@ -1,6 +1,6 @@
 import type { Transaction } from '../store/database.ts'
 import { updateSession, type NewSession, type SessionRow } from '../store/sessions.ts'
-import { announce, changeStatus, noLimit, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
+import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
 
 /**
  * Replaces a session at its usage limit by a queued one of another agent. It fails without a notification, because its
@@ -25,7 +25,12 @@ export async function supersede(
   agents.terminate(tx, session.id)
   const card = { id: session.cardId, projectId: session.projectId }
   const statusReason = next.notBefore ? 'usage_limit' : null
-  const begun = await queue(tx, agents, card, choice, { ...next, statusReason, purpose: session.purpose })
+  const begun = await queue(tx, agents, card, choice, {
+    ...next,
+    statusReason,
+    purpose: session.purpose,
+    starterId: session.starterId,
+  })
   await announce(tx, session.id, {}, { type: 'failed', detail: null })
   return begun
 }
@@ -40,11 +45,33 @@ export async function requeueUntil(
   session: SessionRow,
   { detail, ...wait }: { detail: string; notBefore: string; limitEndsAt: string | null; limitWaits: number },
 ): Promise<SessionRow | undefined> {
-  const queued = { status: 'queued', statusReason: 'usage_limit', detail: null, waitingFor: null, ...noWait } as const
+  const queued = {
+    status: 'queued',
+    statusReason: 'usage_limit',
+    detail: null,
+    waitingFor: null,
+    ...noWait,
+    ...noSlot,
+  } as const
   if (session.endedAt !== null || !(await changeStatus(tx, session, { ...queued, ...wait }))) return undefined
   await agents.revokeTokens(tx, { sessionId: session.id })
   agents.terminate(tx, session.id)
   return announce(tx, session.id, {}, { type: 'queued', detail })
+}
+
+/** Records for which slot a queued session waits that others have; null when it waits for none of them any more. */
+export async function noteSlotWait(
+  tx: Transaction,
+  { id, agent, slotAwaitedAt, statusReason }: Pick<SessionRow, 'id' | 'agent' | 'slotAwaitedAt' | 'statusReason'>,
+  slotWait: string | null,
+): Promise<void> {
+  await updateSession(tx, id, {
+    // Another reason says that its work had begun.
+    ...((statusReason === null || statusReason === 'slots') && { statusReason: slotWait === null ? null : 'slots' }),
+    slotAwaitedAt: slotWait === null ? null : (slotAwaitedAt ?? tx.now),
+    slotWait,
+  })
+  await announce(tx, id, {}, { type: 'queued', detail: slotWait ?? agent })
 }
 
 /** Starts a session now that waits for the end of a usage limit. Undefined when it does not wait. */

@@ -17,7 +17,10 @@ import {
 } from '../store/sessions.ts'
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
+import { recordRunEnd, recordRunStart } from './activity.ts'
+import { asProblem, findExhausted, requireBudget } from './budgetState.ts'
 import { changeCardIfThere } from './cardChanges.ts'
+import { noAccount } from './caller.ts'
 import { mayBecome, type EndedStatus } from './sessionStates.ts'
 import { refusal, requireMayStart, type Starter } from './starting.ts'
 import { firstPrompt } from './steps.ts'
@@ -40,6 +43,8 @@ export interface Agents {
   choose(db: Reader, card: CardRow): Promise<ChosenAgent | { missing: string }>
   /** Why an agent does not support a provider's credentials; undefined when it does, or for an unknown agent. */
   credentialProblem(agent: string, provider: CredentialProvider): Promise<string | undefined>
+  /** What people call an agent. */
+  nameOf(agent: string): Promise<string>
   /** Ends the agent tokens of a card or a session; their sockets are closed after the commit. */
   revokeTokens(tx: Transaction, of: { cardId: number } | { sessionId: number }): Promise<void>
   /** After the commit: starts queued sessions that have a slot, and ends processes whose sessions are gone. */
@@ -63,8 +68,9 @@ export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow |
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
 /**
- * Queues a new session. Where no agent can run it, stores what is missing as the card's last action instead.
- * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING
+ * Queues a new session. Where no agent can run it, stores what is missing as the card's last action instead. What the board begins by
+ * itself waits while a budget is used up.
+ * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED
  */
 export async function begin(
   tx: Transaction,
@@ -82,7 +88,15 @@ export async function begin(
     await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
     return undefined
   }
-  return queue(tx, agents, card, choice, { purpose, prompt })
+  if (by !== 'board' && purpose !== 'terminal')
+    await requireBudget(tx, { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId })
+  return queue(tx, agents, card, choice, { purpose, prompt, starterId: await starterOf(tx, card, by) })
+}
+
+/** The account on whose behalf a session begins: the caller's, or, where the board goes on by itself, that of the work before it. */
+async function starterOf(tx: Transaction, card: CardRow, by: Starter): Promise<number | null> {
+  if (by !== 'board') return by.userId === noAccount ? null : by.userId
+  return (await readLatestSession(tx, card.id))?.starterId ?? card.creatorId
 }
 
 const shell: ChosenAgent = { agent: 'terminal', profile: null, credentialId: null, isAsked: false, remark: null }
@@ -93,7 +107,7 @@ export async function queue(
   agents: Agents,
   card: Pick<CardRow, 'id' | 'projectId'>,
   { agent, profile, credentialId, isAsked, remark }: ChosenAgent,
-  session: Pick<NewSession, 'purpose' | 'prompt' | 'notBefore' | 'limitWaits' | 'statusReason'>,
+  session: Pick<NewSession, 'purpose' | 'prompt' | 'notBefore' | 'limitWaits' | 'statusReason' | 'starterId'>,
 ): Promise<SessionRow> {
   const id = await insertSession(tx, {
     ...session,
@@ -107,30 +121,43 @@ export async function queue(
     status: 'queued',
   })
   agents.reconcile(tx)
-  return announce(tx, id, { deferred: false }, { type: 'queued', detail: remark ?? agent })
+  recordRunStart(tx, { cardId: card.id, purpose: session.purpose ?? 'work', agent })
+  return announce(tx, id, begun, { type: 'queued', detail: remark ?? agent })
 }
 
+/** A card whose work is asked for waits for nobody to start it, for no time, nor for room in another column. */
+const begun = { deferred: false, startHeld: false, nextColumnId: null } as const
+
+/** Neither a slot nor a wait for one. */
+export const noSlot = { slotTakenAt: null, slotAwaitedAt: null, slotWait: null } as const
 /** No wait for a usage limit. */
 export const noLimit = { notBefore: null, limitEndsAt: null, limitWaits: 0 } as const
 /** No wait for the model. */
 export const noWait = { silentSince: null, retrying: null } as const
 
-/** Why a card cannot be started: the caller's key lacks the permission, or no agent is available. Undefined when it can. */
+/**
+ * Why a card cannot be started: the caller's key lacks the permission, no agent is available, or a budget is used up. Undefined when it
+ * can.
+ */
 export async function findStartProblem(
-  db: Reader,
+  tx: Transaction,
   agents: Agents,
   card: CardRow,
   by: Starter | undefined,
 ): Promise<Problem | undefined> {
   const refused = refusal(by, card.kind)
   if (refused || card.kind === 'terminal') return refused
-  const choice = await agents.choose(db, card)
-  return 'missing' in choice ? new Problem('AGENT_UNAVAILABLE', choice.missing) : undefined
+  const choice = await agents.choose(tx, card)
+  if ('missing' in choice) return new Problem('AGENT_UNAVAILABLE', choice.missing)
+  if (by === 'board') return undefined
+  const spender = { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId }
+  const exhausted = await findExhausted(tx, spender, tx.now)
+  return exhausted && asProblem(exhausted)
 }
 
-/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing */
-export async function requireStartable(db: Reader, agents: Agents, card: CardRow, by: Starter): Promise<void> {
-  const problem = await findStartProblem(db, agents, card, by)
+/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing, BUDGET_EXHAUSTED */
+export async function requireStartable(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<void> {
+  const problem = await findStartProblem(tx, agents, card, by)
   if (problem) throw problem
 }
 
@@ -147,12 +174,13 @@ export const start = async (
 ): Promise<SessionRow | undefined> =>
   begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
 
-/** Queues an ended session again, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING */
+/** Queues an ended session again, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
   const open = await listOpenSessions(tx, session.cardId)
   if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
+  if (session.purpose !== 'terminal') await requireBudget(tx, session)
   const queued = {
     status: 'queued',
     statusReason: null,
@@ -160,10 +188,13 @@ export async function reopen(tx: Transaction, agents: Agents, session: SessionRo
     endedAt: null,
     waitingFor: null,
     ...noLimit,
+    ...noSlot,
+    ...(by !== 'board' && by.userId !== noAccount && { starterId: by.userId }),
   } as const
   if (!(await changeStatus(tx, session, queued))) throw new Problem('CONFLICT', 'The session is over.')
   agents.reconcile(tx)
-  return announce(tx, session.id, { deferred: false }, { type: 'queued', detail: session.agent })
+  recordRunStart(tx, session)
+  return announce(tx, session.id, begun, { type: 'queued', detail: session.agent })
 }
 
 /** Marks an open session as running. Undefined when it has ended meanwhile. */
@@ -211,12 +242,12 @@ export async function end(
 ): Promise<SessionRow | undefined> {
   const session = await readSession(tx, id)
   if (!session || session.endedAt !== null) return undefined
-  const cleared = { statusReason: null, detail: null }
-  if (!(await changeStatus(tx, session, { ...cleared, ...noWait, ...ending, waitingFor: null, endedAt: tx.now })))
-    return undefined
+  const ended = { statusReason: null, detail: null, ...noWait, ...ending, waitingFor: null, endedAt: tx.now }
+  if (!(await changeStatus(tx, session, ended))) return undefined
   if (ending.status === 'cancelled') await deleteWaitingMessages(tx, id)
   await agents.revokeTokens(tx, { sessionId: id })
   agents.terminate(tx, id)
+  recordRunEnd(tx, session, ending.status, await agents.nameOf(session.agent))
   const change = { ...(unread && { unread }), ...(await reviewAfter(tx, session, ending)) }
   return announce(tx, id, change, { type: ending.status, detail: ending.detail ?? null })
 }

@@ -10,7 +10,7 @@ export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>
     .map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
 
 /** The pipeline step of a card's present column. */
-const stepOf = (card: CardRow): StoredStep | undefined =>
+export const stepOf = (card: Pick<CardRow, 'pipeline' | 'columnId'>): StoredStep | undefined =>
   (JSON.parse(card.pipeline) as StoredStep[]).find(({ columnId }) => columnId === card.columnId)
 
 /** The first prompt of a card's agent: the prompt of its step or column, then the card's own or its title. For a terminal card, its command. */

@@ -1,5 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import { isAdmin, type Caller } from './caller.ts'
+import { requireSoundLimit } from './columnLimits.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   deleteTemplate,
@@ -31,13 +32,14 @@ export async function templateForBoard(
   return { columns: JSON.parse(template.columns) as TemplateColumn[] }
 }
 
-/** Creates a template that belongs to the caller; administrators may share theirs with everybody. @throws Problem FORBIDDEN */
+/** Creates a template that belongs to the caller; administrators may share theirs with everybody. @throws Problem FORBIDDEN, VALIDATION_FAILED */
 export async function create(
   tx: Transaction,
   caller: Caller,
   { name, columns, shared }: { name: string; columns: readonly TemplateColumn[]; shared: boolean },
 ): Promise<TemplateRow> {
   requireSharer(caller, shared)
+  requireSoundLimits(columns)
   const template = { userId: caller.userId, name, columns: JSON.stringify(columns), shared }
   return find(tx, caller, await insertTemplate(tx, template))
 }
@@ -51,6 +53,7 @@ export async function update(
 ): Promise<TemplateRow> {
   const template = await findOwn(tx, caller, id)
   requireSharer(caller, change.shared === true && template.shared === 0)
+  requireSoundLimits(change.columns ?? [])
   await updateTemplate(tx, id, {
     name: change.name ?? template.name,
     columns: change.columns ? JSON.stringify(change.columns) : template.columns,
@@ -70,6 +73,10 @@ async function findOwn(tx: Transaction, caller: Caller, id: number): Promise<Tem
   if (template.builtin === 1) refuse('FORBIDDEN', 'Built-in templates cannot be changed.')
   if (template.userId !== caller.userId) refuse('FORBIDDEN', 'Only its owner may change a template.')
   return template
+}
+
+const requireSoundLimits = (columns: readonly TemplateColumn[]): void => {
+  for (const [at, column] of columns.entries()) requireSoundLimit(column, `columns.${at}.wipLimit`)
 }
 
 function requireSharer(caller: Caller, shared: boolean): void {

@@ -1,8 +1,8 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from './caller.ts'
 import { requireEventAccess } from './eventAudience.ts'
+import { makerFor } from './makers.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { ownerFor } from '../store/users.ts'
 import { deleteDeliveries, failDeliveries, readDelivery, type DeliveryRow } from '../store/deliveries.ts'
 import {
   countWebhooks,
@@ -11,7 +11,6 @@ import {
   listWebhooks,
   readWebhook,
   updateWebhook,
-  type Maker,
   type WebhookRow,
 } from '../store/webhooks.ts'
 
@@ -111,11 +110,6 @@ export async function update(
   if (!enabled) await giveUpSome(tx, webhook.id)
   return find(tx, ref)
 }
-
-const makerFor = async (tx: Transaction, { userId, key }: Caller): Promise<Maker> => ({
-  makerUserId: await ownerFor(tx, userId),
-  makerKeyId: key?.id ?? null,
-})
 
 /**
  * Disables a webhook on the server's own initiative; `disabledReason` says why. Its pending deliveries fail, the first

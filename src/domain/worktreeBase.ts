@@ -1,6 +1,13 @@
-import { isAncestor, type CheckoutState } from '../git/cardWorktrees.ts'
+import { Problem } from '../contract/errors.ts'
+import { commitOf, isAncestor, resolveCommits, type CheckoutState } from '../git/cardWorktrees.ts'
+import { commitWorktree } from '../git/commitWork.ts'
 import { fetchUpstream, upstreamOf } from '../git/fetchUpstream.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
+import { syncedWorktree } from '../git/worktrees.ts'
+import { readCardRepository } from '../store/cardRepositories.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import type { Reader } from '../store/database.ts'
+import { hasActiveAgent } from '../views/cards.ts'
 
 /** The commit that a card's work starts at, null before the first one, and what there is to be told of it. */
 export interface Base {
@@ -9,10 +16,77 @@ export interface Base {
 }
 
 /**
+ * The commit that a card's new work starts at in a repository: where the card names a branch, tag, commit or other card, that; else what the project's
+ * folder has checked out. A branch's upstream is fetched. What the card names can be missing in repositories beside the home.
+ * @throws Problem CONFLICT where the repository lacks what the card names, or the other card's work cannot be committed
+ */
+export async function findCardBase(
+  db: Reader,
+  card: CardRow,
+  projectPath: string,
+  checkout: CheckoutState,
+  reach: RemoteReach,
+  repository = '',
+): Promise<Base> {
+  if (card.base !== null) return findNamedBase(card.base, checkout, reach, repository)
+  if (card.baseCardId === null) return findBase(checkout, reach)
+  const other = await readCard(db, card.projectId, card.baseCardId)
+  const commit = other && (await tipOfCard(db, other, projectPath, checkout, repository))
+  if (commit !== undefined) return { commit, remark: `The base is the branch of card ${card.baseCardId}.` }
+  const base = await findBase(checkout, reach)
+  const remarks = [`Card ${card.baseCardId} has no branch, so the base is that of the project.`, base.remark]
+  return { ...base, remark: remarks.filter(Boolean).join('\n') }
+}
+
+/** The newest commit of a card's branch; what is uncommitted is committed first, unless an agent is at work there. */
+async function tipOfCard(
+  db: Reader,
+  card: CardRow,
+  projectPath: string,
+  { repository }: CheckoutState,
+  name: string,
+): Promise<string | undefined> {
+  const beside = name === '' ? undefined : await readCardRepository(db, card.id, name)
+  const { worktreePath, gitBranch, worktreeManaged } =
+    name === '' ? card : { worktreePath: null, ...beside, gitBranch: beside?.branch, worktreeManaged: 1 }
+  if (!gitBranch) return undefined
+  const place = await syncedWorktree(repository, worktreePath)
+  if (place && worktreeManaged === 1 && !hasActiveAgent(card)) await commitWorktree(projectPath, place, card.title)
+  return commitOf(projectPath, `refs/heads/${gitBranch}`)
+}
+
+async function findNamedBase(
+  name: string,
+  checkout: CheckoutState,
+  reach: RemoteReach,
+  repository: string,
+): Promise<Base> {
+  const { topLevel } = checkout.repository
+  const commits = await resolveCommits(topLevel, [
+    `refs/heads/${name}`,
+    `refs/tags/${name}`,
+    `refs/remotes/${name}`,
+    ...(/^[0-9a-f]{7,64}$/.test(name) ? [name] : []),
+  ])
+  if (commits[0] !== undefined) return findBase({ ...checkout, branch: name, commit: commits[0] }, reach)
+  const commit = commits.find(each => each !== undefined)
+  if (commit === undefined && repository !== '') {
+    const base = await findBase(checkout, reach)
+    return {
+      ...base,
+      remark: [`There is no ${name}, so the base is that of the project.`, base.remark].filter(Boolean).join('\n'),
+    }
+  }
+  if (commit === undefined)
+    throw new Problem('CONFLICT', `The repository has no branch, tag or commit ${name}, at which the card is to start.`)
+  return { commit }
+}
+
+/**
  * The commit that new work starts at: that of the upstream of the checked-out branch, which is fetched, where the branch has nothing
  * that the upstream lacks; else the branch's own. The branch and its files stay as they are.
  */
-export async function findBase({ repository, branch, commit }: CheckoutState, reach: RemoteReach): Promise<Base> {
+async function findBase({ repository, branch, commit }: CheckoutState, reach: RemoteReach): Promise<Base> {
   const upstream = branch === null || commit === null ? undefined : await upstreamOf(repository, branch)
   if (branch === null || commit === null || !upstream) return { commit }
   const fetched = await fetchUpstream(repository, upstream, reach)

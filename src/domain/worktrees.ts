@@ -2,7 +2,7 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
-import { Problem } from '../contract/errors.ts'
+import { errors, Problem } from '../contract/errors.ts'
 import {
   makeWorktree,
   mergeBase,
@@ -18,8 +18,8 @@ import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../git/worktrees.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import type { ProjectRow } from '../store/projects.ts'
-import { findBase } from './worktreeBase.ts'
+import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
+import { findCardBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
 
@@ -34,8 +34,18 @@ export interface Workplace {
   baseCommit: string | null
   /** What people are to be told of how it was made. */
   remark?: string
+  /** The project's other repositories. */
+  repositories?: readonly WorkplaceRepository[]
 }
-type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles'>
+/** A further repository of a project as an agent has it: `worktreePath` is null where it can only be read. */
+export interface WorkplaceRepository {
+  name: string
+  /** The repository's own folder. */
+  path: string
+  worktreePath: string | null
+  branch: string | null
+}
+type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles' | 'repositories'>
 
 /**
  * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; else, if the card
@@ -62,7 +72,7 @@ export async function ensureWorktree(
   if (card.worktreePath !== null && card.worktreeManaged === 0)
     return settle(db, card, await attachedPlace(card, project, checkout))
   const path = await folderFor(card, project, places)
-  const { plan, remark } = await planFor(card, project, checkout, path, reach)
+  const { plan, remark } = await planFor(db, card, project, checkout, path, reach)
   await keepPlan(db, card, plan)
   const made = await makeWorktree(
     project.path,
@@ -79,6 +89,7 @@ export async function ensureWorktree(
 
 /** A worktree that was planned before keeps its branch and base; the base of a new one is fetched. */
 async function planFor(
+  db: Database,
   card: CardRow,
   project: Project,
   checkout: CheckoutState,
@@ -87,8 +98,9 @@ async function planFor(
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (card.worktreeManaged === 1 && card.gitBranch !== null)
     return { plan: { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' } }
-  const { commit, remark } = await findBase(checkout, reach)
-  const plan = await planWorktree(project.path, { ...checkout, commit }, path, card.id, card.title)
+  const { commit, remark } = await findCardBase(db, card, project.path, checkout, reach)
+  const others = repositoriesOf(project).map(each => each.path)
+  const plan = await planWorktree({ ...checkout, commit }, path, card, others)
   return { plan, remark }
 }
 
@@ -180,14 +192,23 @@ export async function requireNothingLost(
   card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
   force: boolean,
   dataDir: string,
+  repository?: string,
 ): Promise<void> {
   const path = card.worktreePath
   if (path === null || (await stat(path).catch(() => undefined)) === undefined || (await isClean(path, card.gitBranch)))
     return
-  if (!force) throw new Problem('WORKTREE_DIRTY')
+  if (!force)
+    throw new Problem(
+      'WORKTREE_DIRTY',
+      repository && `${errors.WORKTREE_DIRTY[1]} It is in the repository ${repository}.`,
+    )
   const patches = join(dataDir, 'patches')
   await mkdir(patches, { recursive: true, mode: 0o700 })
-  await savePatch(path, card.gitBranch, join(patches, `card-${card.id}-${Date.now()}.patch`))
+  await savePatch(
+    path,
+    card.gitBranch,
+    join(patches, `card-${[card.id, repository, Date.now()].filter(Boolean).join('-')}.patch`),
+  )
 }
 
 /**
@@ -208,7 +229,8 @@ export async function requireWorktree(path: string, projectPath: string): Promis
 /** Attaches a person's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has one already */
 export async function attach(tx: Transaction, ref: CardRef, path: string, branch: string | null): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (card.worktreeManaged === 1) throw new Problem('CONFLICT', "The card has a worktree of the board's already.")
+  if (card.worktreeManaged === 1)
+    throw new Problem('CONFLICT', "The card has a worktree of the board's already. Remove it first.")
   if (card.worktreePath !== null && card.worktreePath !== path)
     throw new Problem('CONFLICT', 'The card has a worktree already; detach it first.')
   return changeCard(tx, card, { worktreePath: path, worktreeManaged: false, gitBranch: branch, baseCommit: null })
@@ -217,7 +239,8 @@ export async function attach(tx: Transaction, ref: CardRef, path: string, branch
 /** Detaches a card's attached worktree; the folder stays as it is. @throws Problem CARD_NOT_FOUND, CONFLICT when it has none */
 export async function detach(tx: Transaction, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
-  if (card.worktreePath === null || card.worktreeManaged === 1)
-    throw new Problem('CONFLICT', 'The card has no attached worktree.')
+  if (card.worktreePath === null) throw new Problem('CONFLICT', 'The card has no worktree to detach. Attach one first.')
+  if (card.worktreeManaged === 1)
+    throw new Problem('CONFLICT', 'The board made the worktree of the card. Remove it instead.')
   return changeCard(tx, card, { worktreePath: null, worktreeManaged: false, gitBranch: null, baseCommit: null })
 }

@@ -1,19 +1,26 @@
 import type { Dispatcher } from 'undici'
 import { version } from '../config/version.ts'
+import { createTail } from '../process/output.ts'
 
 const timeLimitMs = 10_000
 const maxBytes = 256 * 1024
+/** What is read of a body of which only the end is kept. */
+const maxReadBytes = 256 * 1024 * 1024
 
 export interface OutboundRequest {
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Uint8Array
   signal?: AbortSignal
 }
-/** How far an answer is waited for and read, whether one whose body breaks off is an answer, and who makes the connection. */
+/**
+ * How far an answer is waited for and read, whether its end is kept instead of its start, whether one whose body breaks off is an
+ * answer, and who makes the connection.
+ */
 export interface OutboundLimits {
   timeLimitMs?: number
   maxBytes?: number
+  keepsEnd?: boolean
   takesPart?: boolean
   dispatcher?: Dispatcher
 }
@@ -42,25 +49,28 @@ export async function sendOutbound(
     signal: AbortSignal.any(ends),
     ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
   })
-  return { status: answer.statusCode, headers: plain(answer.headers), text: await readStart(answer.body, limits) }
+  return { status: answer.statusCode, headers: plain(answer.headers), text: await readBody(answer.body, limits) }
 }
 
-async function readStart(
+async function readBody(
   body: AsyncIterable<Buffer>,
-  { maxBytes: most = maxBytes, takesPart = false }: OutboundLimits,
+  { maxBytes: most = maxBytes, keepsEnd = false, takesPart = false }: OutboundLimits,
 ): Promise<string> {
-  const chunks: Buffer[] = []
+  const kept: Buffer[] = []
+  const tail = createTail(most)
+  const enough = keepsEnd ? maxReadBytes : most
   let size = 0
   try {
     for await (const chunk of body) {
-      chunks.push(chunk)
+      if (keepsEnd) tail.add(chunk)
+      else kept.push(chunk)
       size += chunk.length
-      if (size >= most) break
+      if (size >= enough) break
     }
   } catch (error) {
     if (!takesPart) throw error
   }
-  return Buffer.concat(chunks).subarray(0, most).toString('utf8')
+  return keepsEnd ? tail.text() : Buffer.concat(kept).subarray(0, most).toString('utf8')
 }
 
 const plain = (headers: Record<string, string | string[] | undefined>) =>

@@ -1,8 +1,21 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** What a token is for: API key, sign-in, agent, the local token of a running server, an invitation. */
-export const tokenPrefixes = ['svc_ak_', 'svc_st_', 'svc_at_', 'svc_lt_', 'svc_in_', 'svc_bt_'] as const
+/**
+ * What a token is for: API key, sign-in, agent, the local token of a running server, an invitation, a browser's ticket; of a
+ * connected app its code, its access tokens and its refresh tokens.
+ */
+export const tokenPrefixes = [
+  'svc_ak_',
+  'svc_st_',
+  'svc_at_',
+  'svc_lt_',
+  'svc_in_',
+  'svc_bt_',
+  'svc_oc_',
+  'svc_ot_',
+  'svc_or_',
+] as const
 export type TokenPrefix = (typeof tokenPrefixes)[number]
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

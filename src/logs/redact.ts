@@ -8,7 +8,7 @@ const secretName =
   /pass(word|wd|phrase)?$|secret|token$|api-?_?key|private-?_?key|authorization|cookie|credential$|^pwd$|^headers?$|^body$|^query$|verifier|setup-?_?code/i
 /** What a secret begins with: the board's own tokens, webhook secrets, and what providers give out. */
 const tokens =
-  /\b(svc_(?:ak|st|at|lt|in|bt)_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
+  /\b(svc_[a-z]{2}_|whsec_|sk-|ghp_|gho_|ghs_|ghu_|github_pat_|xox[abprs]-|AKIA|ya29\.|eyJ[\w-]{8,}\.)[\w./+=-]{3,}/g
 const schemes = /\b(authorization["']?\s*[:=]\s*["']?)?(bearer|basic)\s+[\w.~+/=-]{4,}/gi
 /** `password=...`, `"apiKey": "..."` in running text. */
 const assigned =

@@ -66,7 +66,7 @@ async function start(
 ): Promise<Child | string> {
   const [card, project] = [await readCard(db, projectId, cardId), await readProject(db, projectId)]
   if (!card || !project) return 'The card is gone.'
-  const folder = await requireCardFolder(cwd, card, project)
+  const folder = await requireCardFolder(db, cwd, card, project)
   if (stopped.aborted) return 'Stopped.'
   return processTrees.spawn({
     command: shellCommand(command),

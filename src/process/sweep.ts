@@ -31,9 +31,9 @@ export const decodeTrees = (line: string): Tree[] =>
   }))
 
 /**
- * Finds the live processes of each tree: those with its marker (also in sessions of their own), those seen before,
- * those of the leader's session, and all their descendants, whatever their environment. Never this process or its
- * ancestors.
+ * Finds the live processes of each tree: those with its marker (also in sessions of their own; not looked for in a
+ * namespace, where all descend from the leader), those seen before, those of the leader's session, and all their
+ * descendants, whatever their environment. Never this process or its ancestors.
  */
 export type FindMembers = (trees: readonly Tree[]) => Promise<ProcessEntry[][]>
 
@@ -64,7 +64,7 @@ async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => Proce
   const entries = await listProcesses()
   const own = ancestry(entries)
   const others = entries.filter(({ pid }) => !own.has(pid))
-  const runs = await readRuns(others, trees)
+  const runs = await readRuns(others, trees.filter(isFoundByMarker))
   return tree => membersOf(tree, others, runs)
 }
 
@@ -85,6 +85,9 @@ function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyM
   if (![...members].some(({ sessionId }) => sessionId === tree.leader)) tree.leader = undefined
   return [...members]
 }
+
+/** Whether processes may have left the tree for other parents. In a namespace all stay descendants of its leader. */
+const isFoundByMarker = ({ hasNamespace, leader }: Tree): boolean => !hasNamespace || leader === undefined
 
 /** Whether the leader's pid was reused. */
 const isReused = ({ leader, since }: Tree, entries: readonly ProcessEntry[]): boolean =>

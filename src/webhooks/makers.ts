@@ -1,11 +1,10 @@
 import { projectRole } from '../domain/access.ts'
-import type { Caller } from '../domain/caller.ts'
 import { missingEventAccess } from '../domain/eventAudience.ts'
 import { disable } from '../domain/webhooks.ts'
-import { callerOfAccount, callerOfKey } from '../identity/authenticate.ts'
+import { presentMaker } from '../identity/makers.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { readKeyHolder } from '../store/keys.ts'
-import { readWebhook, type Maker } from '../store/webhooks.ts'
+import type { Maker } from '../store/makers.ts'
+import { readWebhook } from '../store/webhooks.ts'
 
 const whatNext = 'Enable it again to make it yours.'
 
@@ -21,7 +20,7 @@ export async function whyNotSent(
   now: string,
 ): Promise<string | undefined> {
   if (projectId === null || maker.makerUserId === null) return undefined
-  const { caller, name, gone } = await present(db, { ...maker, makerUserId: maker.makerUserId }, projectId, now)
+  const { caller, name, gone } = await presentMaker(db, { ...maker, makerUserId: maker.makerUserId }, projectId, now)
   if (!caller) return `${gone} ${whatNext}`
   if (!(await projectRole(db, caller, projectId))) return `${name} may not read this project any more. ${whatNext}`
   const why = missingEventAccess(caller, types)
@@ -34,24 +33,4 @@ export async function disableForMaker(tx: Transaction, webhookId: number, types?
   if (!webhook) return
   const why = await whyNotSent(tx, webhook, types ?? (JSON.parse(webhook.events) as string[]), tx.now)
   if (why !== undefined) await disable(tx, webhookId, why)
-}
-
-/** A maker as the caller that it would be now, and how people are told of it; without a caller, what became of it. */
-async function present(
-  db: Reader,
-  { makerUserId, makerKeyId }: Maker & { makerUserId: number },
-  projectId: number,
-  now: string,
-): Promise<{ caller?: Caller; name?: string; gone?: string }> {
-  if (makerKeyId === null) {
-    const caller = await callerOfAccount(db, makerUserId)
-    return caller
-      ? { caller, name: `${caller.displayName}, who made it,` }
-      : { gone: 'The account that made it is deleted.' }
-  }
-  const key = await readKeyHolder(db, makerKeyId, projectId)
-  const caller = key && callerOfKey(key, '', projectId)
-  if (!caller) return { gone: 'The API key that made it was revoked.' }
-  const name = `The API key "${key.name}" that made it`
-  return key.expiresAt <= now ? { gone: `${name} has expired.` } : { caller, name }
 }

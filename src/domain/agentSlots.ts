@@ -1,0 +1,56 @@
+import type { AgentSlots, ChangedAgentSlots } from '../contract/agentSlots.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { SlotSession } from '../store/slots.ts'
+
+const unbounded: AgentSlots = { server: null, agents: {} }
+
+/** How many agents work at once on all machines, and of each agent. */
+export const readAgentSlots = async (db: Reader): Promise<AgentSlots> => ({
+  ...unbounded,
+  ...(JSON.parse((await readServerSetting(db, 'agentSlots')) ?? '{}') as Partial<AgentSlots>),
+})
+
+export async function changeAgentSlots(
+  tx: Transaction,
+  { server, agents = {} }: ChangedAgentSlots,
+): Promise<AgentSlots> {
+  const before = await readAgentSlots(tx)
+  const merged = Object.entries({ ...before.agents, ...agents })
+  const after: AgentSlots = {
+    server: server === undefined ? before.server : server,
+    agents: Object.fromEntries(merged.filter((entry): entry is [string, number] => entry[1] !== null)),
+  }
+  await writeServerSetting(tx, 'agentSlots', JSON.stringify(after))
+  return after
+}
+
+/** The slots that are taken, of everything that has a bound. */
+export interface SlotCount {
+  /** Takes a slot for a session of everything that bounds it. @returns undefined, or, where none was taken, what has none */
+  take(session: SlotSession): string | undefined
+}
+
+/** Counts the slots of sessions that have them. */
+export function countSlots({ server, agents }: AgentSlots, taken: readonly SlotSession[]): SlotCount {
+  const counts = new Map<string, number>()
+  const boundsOf = ({ projectId, agent, credentialId, projectSlots, credentialSlots }: SlotSession) =>
+    [
+      { key: 'server', name: 'the server', slots: server },
+      { key: `project ${projectId}`, name: 'the project', slots: projectSlots },
+      { key: `agent ${agent}`, name: `the agent ${agent}`, slots: agents[agent] ?? null },
+      { key: `credential ${credentialId}`, name: 'the credential', slots: credentialSlots },
+    ].filter((bound): bound is typeof bound & { slots: number } => bound.slots !== null)
+  const count = (session: SlotSession) => {
+    for (const { key } of boundsOf(session)) counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  for (const session of taken) count(session)
+  return {
+    take: session => {
+      const full = boundsOf(session).find(({ key, slots }) => (counts.get(key) ?? 0) >= slots)
+      if (full) return `Waits for a slot: ${full.name} has ${full.slots === 1 ? 'one' : full.slots}.`
+      count(session)
+      return undefined
+    },
+  }
+}

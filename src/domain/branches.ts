@@ -1,0 +1,149 @@
+import { Problem } from '../contract/errors.ts'
+import { commitOf } from '../git/cardWorktrees.ts'
+import { commitWorktree } from '../git/commitWork.ts'
+import { git } from '../git/git.ts'
+import { findRemote, pushBranch } from '../git/pushBranch.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
+import { currentBranch, type Repository } from '../git/repository.ts'
+import { syncBranch } from '../git/syncBranch.ts'
+import { updateBranch } from '../git/updateBranch.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import type { Database } from '../store/database.ts'
+import { forgeOf, type ProjectRow } from '../store/projects.ts'
+import { inOneLine, requireIdleWork, type IdleWork } from './changes.ts'
+import { findLanded, landedWords, noteLanded } from './landedWork.ts'
+import { findCardBase, type Base } from './worktreeBase.ts'
+import { home, keepBase } from './repositoryWork.ts'
+
+const maxTitles = 20
+
+type Project = Pick<ProjectRow, 'path' | 'forge' | 'forgeCredentialId'>
+
+/** `pushed` is false where the branch was there already. */
+export interface PushedBranch {
+  remote: string
+  branch: string
+  commit: string
+  pushed: boolean
+}
+
+/**
+ * Pushes a card's branch to the remote of the repository as which `workIn` shows the project; what is uncommitted in its worktree is
+ * committed first. With `force` what was last seen there, or what is `expected` there, may be replaced.
+ * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, PUSH_REJECTED, CONFLICT
+ */
+export async function push(
+  card: CardRow,
+  project: Project,
+  { force, expected }: { force: boolean; expected?: string },
+  reach: RemoteReach,
+): Promise<PushedBranch> {
+  const { checkout, place } = await requireIdleWork(card, project)
+  const branch = await branchOf(card, place)
+  const remote = await findRemote(checkout.repository, forgeOf(project).remote)
+  const commit = place
+    ? await commitWorktree(project.path, place, inOneLine(card.title))
+    : await commitOf(project.path, `refs/heads/${branch}`)
+  if (commit === undefined) throw gone(branch)
+  const result = await pushBranch(checkout.repository, { remote, branch, commit, force, expected }, reach)
+  if (result.state === 'rejected')
+    throw new Problem(
+      'PUSH_REJECTED',
+      `The branch ${branch} on ${remote.name} has commits that the card's lacks. Look at them first; force replaces what was last seen there.`,
+    )
+  if (result.state === 'failed')
+    throw new Problem(
+      'CONFLICT',
+      `${branch} could not be pushed to ${remote.name}: ${result.reason} (its remote and credential are set with board projects forge)`,
+    )
+  return { remote: remote.name, branch, commit, pushed: result.state === 'pushed' }
+}
+
+export interface UpdatedBranch {
+  branch: string
+  /** The branch's commit, and the newest of its base. */
+  commit: string
+  baseCommit: string
+  updated: boolean
+  remark: string | null
+}
+/** Why the base could not be brought in, and the titles of its commits that changed the same files, newest first. */
+export interface UpdateConflict {
+  /** Empty for the home. */
+  repository: string
+  problem: Problem
+  baseCommit: string
+  titles: string[]
+}
+
+/**
+ * Brings the newest of a card's base into its branch in the named repository, as which `workIn` shows card and project; what is
+ * uncommitted is committed first. From then on the base is what the card's changes are told from. A conflict changes nothing.
+ * @param known its base's newest commit and name, where that was fetched already
+ * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY, CONFLICT
+ */
+export async function update(
+  db: Database,
+  card: CardRow,
+  project: Pick<ProjectRow, 'path'>,
+  strategy: 'merge' | 'rebase',
+  reach: RemoteReach,
+  name = home,
+  known?: { commit: string; name: string },
+): Promise<UpdatedBranch | UpdateConflict> {
+  const { checkout, place } = await requireIdleWork(card, project)
+  const branch = await branchOf(card, place)
+  const based = await withOpenBase(db, card)
+  const base: Base = known ?? (await findCardBase(db, based, project.path, checkout, reach, name))
+  const onto = base.commit
+  if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")
+  const landed = place && (await findLanded(place, branch, onto))
+  if (landed !== undefined) {
+    const where = { base: known?.name ?? nameOfBase(based, checkout), repository: name }
+    await noteLanded(db, card, where)
+    return { branch, commit: landed, baseCommit: onto, updated: false, remark: landedWords(where) }
+  }
+  const title = inOneLine(card.title)
+  const message = `Merge: the newest of its base into "${title}"`
+  const { repository } = checkout
+  try {
+    const request = { projectPath: project.path, repository, place, branch, onto, strategy, title, message }
+    const { updated, commit } = await updateBranch(request)
+    if (place) await syncBranch(place.topLevel)
+    await keepBase(db, { repository: name, card }, onto)
+    return { branch, commit, baseCommit: onto, updated, remark: base.remark ?? null }
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') throw error
+    const files = (error.details ?? []).map(({ path }) => path)
+    const titles = await titlesOf(repository.topLevel, { from: card.baseCommit, to: onto, files })
+    return { repository: name, problem: error, baseCommit: onto, titles }
+  }
+}
+
+async function titlesOf(
+  path: string,
+  { from, to, files }: { from: string | null; to: string; files: readonly string[] },
+): Promise<string[]> {
+  const range = from === null ? to : `${from}..${to}`
+  const { stdout } = await git(path, ['log', '--format=%s', `--max-count=${maxTitles}`, range, '--', ...files])
+  return stdout.toString().split('\n').filter(Boolean)
+}
+
+/** The base of a card is the branch of another one until that is done: then its work is in the project's branch, or not wanted. */
+async function withOpenBase(db: Database, card: CardRow): Promise<CardRow> {
+  const other = card.baseCardId === null ? undefined : await readCard(db, card.projectId, card.baseCardId)
+  return other && other.doneAt === null ? card : { ...card, baseCardId: null }
+}
+
+/** What people call what a card's work is brought up to. */
+const nameOfBase = ({ base, baseCardId }: CardRow, { branch }: IdleWork['checkout']): string =>
+  base ?? (baseCardId === null ? (branch ?? 'its base') : `the branch of card ${baseCardId}`)
+
+/** A worktree of a person's own may be on another branch by now. */
+async function branchOf(card: CardRow, place: Repository | undefined): Promise<string> {
+  const branch = place ? (place.branch ?? (await currentBranch(place.topLevel))) : card.gitBranch
+  if (branch === null) throw new Problem('CONFLICT', "The card's worktree is on no branch.")
+  return branch
+}
+
+const gone = (branch: string) => new Problem('CONFLICT', `The branch ${branch} is not there any more.`)

@@ -1,0 +1,138 @@
+import { append } from '../events/outbox.ts'
+import { bySystem, insertAuditRow } from '../store/audit.ts'
+import { listBudgetsOf, listSessionsUnder, noteSpent, type BudgetRow, type Spender } from '../store/budgets.ts'
+import type { Database, Transaction } from '../store/database.ts'
+import { readSession, type OpenSession, type SessionRow } from '../store/sessions.ts'
+import type { UsageDelta } from '../store/usage.ts'
+import { reachedBudget } from '../views/budgets.ts'
+import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
+import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.ts'
+
+/** Resuming hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
+const maxResumedPerCommit = 20
+
+/** Whether a session waits for a budget. It has no process. */
+export const isPaused = ({ status, statusReason }: Pick<OpenSession, 'status' | 'statusReason'>): boolean =>
+  status === 'waiting' && statusReason === 'budget'
+
+/** Whether a session's run is counted already: it is at work, or goes on after it has waited by itself. */
+export const hasBegun = ({
+  status,
+  statusReason,
+  startedAt,
+}: Pick<SessionRow, 'status' | 'statusReason' | 'startedAt'>) => ({
+  hasRun: startedAt !== null && (status !== 'queued' || statusReason === 'budget' || statusReason === 'usage_limit'),
+})
+
+/** Makes an open session wait until a budget allows it to go on; its processes end. */
+async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
+  if (isPaused(session) || session.purpose === 'terminal') return
+  const detail = describeExhausted(budget)
+  const waiting = { status: 'waiting', statusReason: 'budget', detail, waitingFor: null, ...noWait, ...noSlot } as const
+  if (!(await changeStatus(tx, session, waiting))) return
+  await agents.revokeTokens(tx, { sessionId: session.id })
+  agents.terminate(tx, session.id)
+  await announce(tx, session.id, {}, { type: 'waiting', detail })
+}
+
+/**
+ * Counts what an agent has used on its budgets. One that comes to 80 % or to its end is told of once a period; at its end everything
+ * at work under it pauses. A bound in runs pauses nothing: the last run that it allows may end its work.
+ */
+export async function charge(
+  tx: Transaction,
+  agents: Agents,
+  spender: Spender,
+  delta: UsageDelta,
+  sessionId: number,
+): Promise<{ hasHours: boolean }> {
+  const rows = await listBudgetsOf(tx, spender)
+  for (const row of rows)
+    await chargeOne(tx, agents, row, delta, { cardId: spender.cardId, projectId: spender.projectId, sessionId })
+  return { hasHours: rows.some(({ unit }) => unit === 'hours') }
+}
+
+async function chargeOne(
+  tx: Transaction,
+  agents: Agents,
+  row: BudgetRow,
+  delta: UsageDelta,
+  by: { cardId: number; projectId: number; sessionId: number },
+): Promise<void> {
+  const before = await measure(tx, row, tx.now)
+  const added = amountOf[row.unit](delta)
+  // What was counted anew holds the report already.
+  const present = before.periodStart === row.periodStart
+  const spent = present ? before.spent + added.spent : before.spent
+  const unknownRuns = Math.max(0, present ? before.unknownRuns + added.unknownRuns : before.unknownRuns)
+  const state = stateOf(spent, row.amount)
+  const now: MeasuredBudget = { ...before, spent, unknownRuns, state }
+  const news = isMore(state, before.told)
+  noteSpent(tx, { ...now, told: news ? state : before.told })
+  if (news)
+    await append(
+      tx,
+      state === 'exhausted' ? 'budget.exhausted' : 'budget.warned',
+      by.projectId,
+      reachedBudget(now, by.cardId),
+    )
+  if (state === 'exhausted') await pauseUnder(tx, agents, now, news ? undefined : by.sessionId)
+}
+
+const order = ['ok', 'warned', 'exhausted']
+const isMore = (state: string, told: string): boolean => order.indexOf(state) > order.indexOf(told)
+
+/** Pauses what is at work under a budget that is used up, or only one session of it. */
+export async function pauseUnder(
+  tx: Transaction,
+  agents: Agents,
+  budget: MeasuredBudget,
+  only?: number,
+): Promise<void> {
+  if (budget.unit === 'runs') return
+  for (const id of only === undefined ? await listSessionsUnder(tx, budget) : [only]) {
+    const session = await readSession(tx, id)
+    if (session && (session.status === 'running' || session.status === 'waiting'))
+      await pause(tx, agents, session, budget)
+  }
+}
+
+/** Keeps a session from its work while a budget is used up. Returns whether it does. */
+export async function holdBack(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  spender: Spender = session,
+): Promise<boolean> {
+  if (session.purpose === 'terminal') return false
+  const exhausted = await findExhausted(tx, spender, tx.now, hasBegun(session))
+  if (exhausted) await pause(tx, agents, session, exhausted)
+  return exhausted !== undefined
+}
+
+/** Queues those of the paused sessions again that budgets allow to go on, in their order. */
+export async function resumePaused(
+  db: Database,
+  agents: Agents,
+  paused: readonly Pick<OpenSession, 'id'>[],
+  now: string,
+): Promise<void> {
+  const allowed: number[] = []
+  for (const { id } of paused) {
+    const session = await readSession(db, id)
+    if (session && !(await findExhausted(db, session, now, hasBegun(session)))) allowed.push(id)
+  }
+  for (let from = 0; from < allowed.length; from += maxResumedPerCommit)
+    await db.transaction(async tx => {
+      for (const id of allowed.slice(from, from + maxResumedPerCommit)) await resume(tx, agents, id)
+    })
+}
+
+async function resume(tx: Transaction, agents: Agents, id: number): Promise<void> {
+  const session = await readSession(tx, id)
+  if (!session || !isPaused(session) || (await findExhausted(tx, session, tx.now, hasBegun(session)))) return
+  if (!(await changeStatus(tx, session, { status: 'queued', statusReason: 'budget', detail: null }))) return
+  agents.reconcile(tx)
+  await announce(tx, id, {}, { type: 'queued', detail: session.agent })
+  insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: session.cardId }, 'budget'))
+}

@@ -1,0 +1,52 @@
+import { invalid, Problem } from '../contract/errors.ts'
+import type { ColumnRow } from '../store/columns.ts'
+import type { Reader } from '../store/database.ts'
+import { countOrdered } from '../store/order.ts'
+import type { CardKind, ColumnType } from '../contract/fields.ts'
+
+type Limited = Pick<ColumnRow, 'id' | 'name' | 'wipLimit'>
+
+/** How many cards a full column has; undefined for one that has room. */
+async function countOfFull(db: Reader, { id, wipLimit }: Limited): Promise<number | undefined> {
+  if (wipLimit === null) return undefined
+  const count = await countOrdered(db, id)
+  return count >= wipLimit ? count : undefined
+}
+
+/** Whether a column takes another card. Inside a transaction that stays true until its end. */
+export const hasRoom = async (db: Reader, column: Limited): Promise<boolean> =>
+  (await countOfFull(db, column)) === undefined
+
+/** @throws Problem COLUMN_FULL */
+export async function requireRoom(db: Reader, column: Limited): Promise<void> {
+  const count = await countOfFull(db, column)
+  if (count === undefined) return
+  const { name, wipLimit } = column
+  throw new Problem(
+    'COLUMN_FULL',
+    `The column ${name} is full: its limit is ${wipLimit}, and it has ${count}. Take a card out of it, raise its limit, or force.`,
+  )
+}
+
+const waiting = 'Waits for room in the column'
+/** Whether the last that a card tells of itself is such a wait. */
+export const tellsOfWait = (lastAgentAction: string | null): boolean => lastAgentAction?.includes(waiting) === true
+
+/** What a card that goes on by itself waits for. */
+export const waitsForRoom = ({ name, wipLimit }: Limited): { message: string } => ({
+  message: `${waiting} ${name}, which takes ${wipLimit === 1 ? 'one card' : `${wipLimit} cards`}.`,
+})
+
+/** Only kanban cards have a place in their column, and count. */
+export const isOrdered = ({ kind = 'kanban' }: { kind?: CardKind }): boolean => kind === 'kanban'
+
+/** @throws Problem VALIDATION_FAILED for a limit that could not hold, and for a column that pulls without one */
+export function requireSoundLimit(
+  { columnType, wipLimit, pull }: { columnType: ColumnType; wipLimit: number | null; pull: boolean },
+  path = 'wipLimit',
+): void {
+  if (columnType === 'archive' && wipLimit !== null)
+    throw invalid(path, 'must be null for an archive column: archived cards do not count')
+  // It would start everything that is ready at once.
+  if (pull && wipLimit === null) throw invalid(path, 'is required for a column that pulls')
+}

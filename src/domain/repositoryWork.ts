@@ -1,0 +1,184 @@
+import type { InferOutput } from 'valibot'
+import { invalid, Problem } from '../contract/errors.ts'
+import { homeName, type CardRepository } from '../contract/repositories.ts'
+import { kindOf } from '../git/changes.ts'
+import type { Comparison } from '../git/diff.ts'
+import {
+  listCardRepositories,
+  putCardRepository,
+  readCardRepository,
+  type CardRepositoryRow,
+} from '../store/cardRepositories.ts'
+import type { CardRow } from '../store/cards.ts'
+import type { Database, Reader } from '../store/database.ts'
+import { forgeOf, repositoriesOf, type ProjectRow } from '../store/projects.ts'
+import { compareWork, diffOf } from './changes.ts'
+import { keep } from './worktrees.ts'
+
+/** What is needed of a project to find its repositories. */
+export type ProjectPlaces = Pick<ProjectRow, 'id' | 'path' | 'repositories' | 'forge' | 'forgeCredentialId'>
+
+/** The name of a project's home repository. */
+export const home = ''
+
+/**
+ * A card and its project as one of the project's repositories has them: with the worktree, branch and base commit there, and its
+ * folder. What works on a card's branch takes these two, so it works in each repository alike.
+ */
+export interface RepositoryWork {
+  /** Empty for the home. */
+  repository: string
+  card: CardRow
+  project: ProjectPlaces
+}
+
+/** A card's work in one of its project's repositories. @throws Problem VALIDATION_FAILED for a name that the project has not */
+export async function workIn(
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+  repository: string = home,
+): Promise<RepositoryWork> {
+  if (repository === home) return { repository, card, project }
+  return workOf(card, project, repository, await readCardRepository(db, card.id, repository))
+}
+
+/** The folder of one of a project's repositories. @throws Problem VALIDATION_FAILED for a name that the project has not */
+export const folderIn = (project: ProjectPlaces, repository: string): string =>
+  repository === home ? project.path : requireRepository(project, repository).path
+
+function requireRepository(project: ProjectPlaces, name: string) {
+  const all = repositoriesOf(project)
+  const names = [homeName, ...all.map(each => each.name)]
+  return (
+    all.find(each => each.name === name) ??
+    refuse(`must be one of the project's repositories: ${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''}`)
+  )
+}
+
+/** A card's work in all of its project's repositories in which it has a branch, the home first. */
+export async function listWork(db: Reader, card: CardRow, project: ProjectPlaces): Promise<RepositoryWork[]> {
+  const all = repositoriesOf(project)
+  const rows = all.length === 0 ? [] : await listCardRepositories(db, card.id)
+  return [
+    { repository: home, card, project },
+    ...all.flatMap(each => {
+      const row = rows.find(({ name }) => name === each.name)
+      return row ? [workOf(card, project, each.name, row)] : []
+    }),
+  ]
+}
+
+/** A project as one of its repositories has it. What the forge's settings name is in the home. @throws Problem VALIDATION_FAILED */
+export const projectIn = <P extends ProjectPlaces>(project: P, repository: string): P =>
+  repository === home
+    ? project
+    : {
+        ...project,
+        path: folderIn(project, repository),
+        forge: JSON.stringify({ ...forgeOf(project), remote: null, base: null }),
+      }
+
+const workOf = (
+  card: CardRow,
+  project: ProjectPlaces,
+  name: string,
+  row: CardRepositoryRow | undefined,
+): RepositoryWork => ({
+  repository: name,
+  card: {
+    ...card,
+    useWorktree: 1,
+    worktreeManaged: 1,
+    worktreePath: row?.worktreePath ?? null,
+    gitBranch: row?.branch ?? null,
+    baseCommit: row?.baseCommit ?? null,
+  },
+  project: projectIn(project, name),
+})
+
+/** Those in which a card has commits or changes. A repository that is not there any more has none. */
+export async function listTouched(db: Reader, card: CardRow, project: ProjectPlaces): Promise<RepositoryWork[]> {
+  const touched: RepositoryWork[] = []
+  for (const work of await listWork(db, card, project)) if ((await measure(work)).touched) touched.push(work)
+  return touched
+}
+
+/** How many files a card has changed in all of its project's repositories. @throws Problem as `diffOf` does */
+export async function countChangedFiles(db: Reader, card: CardRow, project: ProjectPlaces): Promise<number> {
+  let count = 0
+  for (const work of await listWork(db, card, project))
+    count += (await diffOf(work.card, work.project, { numbersOnly: true })).stats.filesChanged
+  return count
+}
+
+/** What a card has in each of its project's repositories, the home first. @throws Problem CONFLICT when Git fails or takes too long */
+export async function list(
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<Array<InferOutput<typeof CardRepository>>> {
+  const works = await listWork(db, card, project)
+  const all = [{ name: home, path: project.path }, ...repositoriesOf(project)]
+  const listed: Array<InferOutput<typeof CardRepository>> = []
+  for (const { name, path } of all) {
+    const work = works.find(({ repository }) => repository === name)
+    const { worktreePath = null, gitBranch = null, baseCommit = null } = work?.card ?? {}
+    listed.push({
+      name,
+      path,
+      worktree: worktreePath !== null && (await kindOf(worktreePath)) === 'folder',
+      branch: gitBranch,
+      baseCommit,
+      ...(work ? await measure(work) : untouched),
+    })
+  }
+  return listed
+}
+
+const untouched = { touched: false, additions: 0, deletions: 0 }
+
+async function measure({ card, project }: RepositoryWork): Promise<typeof untouched> {
+  const comparison = await compareWork(card, project, { numbersOnly: true }).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'NOT_A_GIT_REPOSITORY') return undefined
+    throw error
+  })
+  if (!comparison) return untouched
+  const { insertions: additions, deletions } = comparison.work.stats
+  return { touched: isTouched(comparison), additions, deletions }
+}
+
+/** Whether there are commits since the base, or changes. */
+export const isTouched = ({ work, baseCommit, headCommit }: Comparison): boolean =>
+  work.stats.filesChanged > 0 || (baseCommit !== null && headCommit !== null && headCommit !== baseCommit)
+
+/** Stores the commit that a card's changes in a repository are told from. */
+export async function keepBase(
+  db: Database,
+  { repository, card }: Pick<RepositoryWork, 'repository' | 'card'>,
+  baseCommit: string,
+): Promise<void> {
+  if (repository === home) return keep(db, card, { baseCommit })
+  await db.transaction(async tx => {
+    const row = await readCardRepository(tx, card.id, repository)
+    if (row) await putCardRepository(tx, { ...row, baseCommit })
+  })
+}
+
+/** A branch as a card's activity names it, with its repository where that is not the home. */
+export const branchWords = (repository: string, branch: string): string =>
+  repository === home ? branch : `${branch} in ${repository}`
+
+/** Says in the message of a problem in which of several repositories it is. */
+export function inRepository(repository: string, error: unknown): unknown {
+  if (!(error instanceof Problem) || repository === home) return error
+  const details = error.details?.map(({ path, message }) => ({ path, message: `${message} in ${repository}` }))
+  return new Problem(error.code, `In the repository ${repository}: ${error.message}`, {
+    cause: error,
+    ...(details && { details }),
+  })
+}
+
+function refuse(rule: string): never {
+  throw invalid('repository', rule)
+}

@@ -1,0 +1,220 @@
+import { rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isBelowRoot, newWorktreePath, repositoriesFolder, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { Problem } from '../contract/errors.ts'
+import {
+  dropWorktree,
+  makeWorktree,
+  planWorktree,
+  planWorktreeOn,
+  readCheckoutState,
+  type CheckoutState,
+  type WorktreePlan,
+} from '../git/cardWorktrees.ts'
+import { kindOf } from '../git/changes.ts'
+import type { RemoteReach } from '../git/remoteGit.ts'
+import {
+  deleteCardRepository,
+  listCardRepositories,
+  putCardRepository,
+  type CardRepositoryRow,
+} from '../store/cardRepositories.ts'
+import type { CardRow } from '../store/cards.ts'
+import type { Database, Reader } from '../store/database.ts'
+import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
+import { findCardBase } from './worktreeBase.ts'
+import { requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
+
+type Project = Pick<ProjectRow, 'id' | 'path' | 'repositories' | 'copiedFiles'>
+
+/** The project's other repositories as a card's agent has them, and what people are to be told of that. */
+interface PreparedRepositories {
+  repositories: WorkplaceRepository[]
+  remarks: string[]
+}
+
+/**
+ * Ensures that a card which works in worktrees has one in each of its project's other repositories, on a branch of the same name where
+ * that is unused. Each is stored before it is made, so that an interrupted start can be resumed. At most one call at a time per card.
+ * @throws Problem CONFLICT (a repository is gone, a branch is in use), CARD_NOT_FOUND, DISK_FULL
+ */
+export async function ensureRepositories(
+  db: Database,
+  card: CardRow,
+  project: Project,
+  place: Workplace,
+  places: WorktreePlaces,
+  reach: RemoteReach,
+): Promise<PreparedRepositories> {
+  const prepared: PreparedRepositories = { repositories: [], remarks: [] }
+  const all = repositoriesOf(project)
+  if (all.length === 0) return prepared
+  const rows = card.useWorktree === 0 ? [] : await listCardRepositories(db, card.id)
+  const folder = await folderFor(card, project, rows, place, places)
+  const isManaged = place.worktreePath !== null && (card.worktreePath === null || card.worktreeManaged === 1)
+  let branch = isManaged ? place.branch : null
+  for (const { name, path } of all) {
+    const checkout = await readCheckoutState(path)
+    if (!checkout) throw inRepository(name, `${path} is not there any more, or no Git repository.`)
+    const row = rows.find(each => each.name === name)
+    if (card.useWorktree === 0 || (checkout.commit === null && !row)) {
+      prepared.repositories.push({ name, path, worktreePath: null, branch: null })
+      if (card.useWorktree === 1)
+        prepared.remarks.push(`The repository ${name} has no commit yet, so the agent can only read it.`)
+      continue
+    }
+    const site = { name, path, checkout, place: join(folder, name) }
+    const { plan, remark } = await planFor(db, card, row, site, branch, reach)
+    await keep(db, card, { name, path }, plan)
+    const copied = JSON.parse(project.copiedFiles) as string[]
+    const made = await makeWorktree(path, checkout, plan, copied, row?.worktreePath ?? null)
+    if (made.baseCommit !== plan.baseCommit) await keep(db, card, { name, path }, made)
+    prepared.repositories.push({ name, path, worktreePath: made.path, branch: made.branch })
+    if (remark) prepared.remarks.push(`${name}: ${remark}`)
+    branch ??= made.branch
+  }
+  return prepared
+}
+
+interface Site {
+  name: string
+  path: string
+  checkout: CheckoutState
+  place: string
+}
+
+async function planFor(
+  db: Database,
+  card: CardRow,
+  row: CardRepositoryRow | undefined,
+  { name, path, checkout, place }: Site,
+  branch: string | null,
+  reach: RemoteReach,
+): Promise<{ plan: WorktreePlan; remark?: string }> {
+  if (row) return { plan: { path: place, branch: row.branch, baseCommit: row.baseCommit } }
+  const { commit, remark } = await findCardBase(db, card, path, checkout, reach, name)
+  const begin = { ...checkout, commit }
+  const plan =
+    branch === null ? await planWorktree(begin, place, card) : await planWorktreeOn(branch, path, begin, place, card)
+  return { plan, remark }
+}
+
+async function keep(
+  db: Database,
+  { id }: CardRow,
+  { name, path }: { name: string; path: string },
+  { path: worktreePath, branch, baseCommit }: WorktreePlan,
+): Promise<void> {
+  const isThere = await db.transaction(tx =>
+    putCardRepository(tx, { cardId: id, name, path, branch, baseCommit, worktreePath }),
+  )
+  if (!isThere) throw new Problem('CARD_NOT_FOUND')
+}
+
+/** One folder for all worktrees of a card beside its home: where one is already, else beside the card's own. */
+async function folderFor(
+  { id }: CardRow,
+  project: Project,
+  rows: readonly CardRepositoryRow[],
+  { worktreePath }: Workplace,
+  places: WorktreePlaces,
+): Promise<string> {
+  for (const { worktreePath: path } of rows)
+    if (path !== null && isBelowRoot(places, path) && (await isThere(path))) return dirname(path)
+  const isOwn = worktreePath !== null && isBelowRoot(places, worktreePath)
+  return repositoriesFolder(isOwn ? worktreePath : newWorktreePath(places, project.id, id))
+}
+
+const isThere = async (path: string): Promise<boolean> =>
+  (await kindOf(path)) !== 'nothing' || (await kindOf(`${path}.unfinished`)) !== 'nothing'
+
+/** The project's other repositories as a card has them now; none is made. */
+export async function findRepositories(
+  db: Reader,
+  card: Pick<CardRow, 'id' | 'useWorktree'>,
+  project: Pick<ProjectRow, 'repositories'>,
+): Promise<WorkplaceRepository[]> {
+  const all = repositoriesOf(project)
+  if (all.length === 0) return []
+  const rows = card.useWorktree === 0 ? [] : await listCardRepositories(db, card.id)
+  return Promise.all(
+    all.map(async ({ name, path }) => {
+      const { worktreePath = null, branch = null } = rows.find(each => each.name === name) ?? {}
+      const isMade =
+        worktreePath !== null &&
+        (await kindOf(worktreePath)) === 'folder' &&
+        (await kindOf(`${worktreePath}.unfinished`)) === 'nothing'
+      return { name, path, worktreePath: isMade ? worktreePath : null, branch: isMade ? branch : null }
+    }),
+  )
+}
+
+/** The folders of a card's worktrees in its project's other repositories. */
+export async function worktreesBeside(
+  db: Reader,
+  cardId: number,
+  project: Pick<ProjectRow, 'repositories'>,
+): Promise<string[]> {
+  const found = await findRepositories(db, { id: cardId, useWorktree: 1 }, project)
+  return found.flatMap(({ worktreePath }) => worktreePath ?? [])
+}
+
+/**
+ * Ensures for a card's worktrees beside its home what `requireNothingLost` ensures for that.
+ * @throws Problem WORKTREE_DIRTY
+ */
+export async function requireNothingLostBeside(
+  db: Reader,
+  { id }: Pick<CardRow, 'id'>,
+  force: boolean,
+  dataDir: string,
+): Promise<void> {
+  await requireAllKept(id, await listCardRepositories(db, id), force, dataDir)
+}
+
+/** What a card leaves in a repository. */
+export type LeftWorktree = Pick<CardRepositoryRow, 'name' | 'path' | 'branch' | 'worktreePath'>
+
+/** @throws Problem WORKTREE_DIRTY */
+export async function requireAllKept(
+  cardId: number,
+  left: readonly LeftWorktree[],
+  force: boolean,
+  dataDir: string,
+): Promise<void> {
+  for (const { name, worktreePath, branch } of left)
+    await requireNothingLost({ id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
+}
+
+/**
+ * Removes what a card left in a repository; the caller has ensured that nothing is lost.
+ * @returns whether its branch is still there: it is deleted only when others hold all its commits
+ * @throws Problem CONFLICT
+ */
+export async function dropLeft({ path, branch, worktreePath }: LeftWorktree): Promise<boolean> {
+  if (worktreePath === null) return true
+  const hasBranch = await dropWorktree(path, worktreePath, branch)
+  await rmdir(dirname(worktreePath)).catch(() => {
+    /* The card has other worktrees in it, or it is gone. */
+  })
+  return hasBranch
+}
+
+/** Removes a card's worktrees beside its home; the caller has ensured that nothing is lost. @throws Problem CONFLICT */
+export async function removeBeside(
+  db: Database,
+  { id }: Pick<CardRow, 'id'>,
+  project: Pick<ProjectRow, 'repositories'>,
+): Promise<void> {
+  for (const row of await listCardRepositories(db, id)) {
+    if (row.worktreePath === null) continue
+    const path = repositoriesOf(project).find(({ name }) => name === row.name)?.path ?? row.path
+    const hasBranch = await dropLeft({ ...row, path })
+    await db.transaction(async tx => {
+      if (hasBranch) await putCardRepository(tx, { ...row, worktreePath: null })
+      else await deleteCardRepository(tx, id, row.name)
+    })
+  }
+}
+
+const inRepository = (name: string, message: string) => new Problem('CONFLICT', `The repository ${name}: ${message}`)

@@ -1,0 +1,23 @@
+import type { CardChange } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import { noAccount, type Caller } from './caller.ts'
+import type { CardOrder } from './dependencies.ts'
+import { makerFor } from './makers.ts'
+
+/** What a card keeps of the time at which it starts, with the rights of who sets it; an agent has none. */
+export async function startFor(
+  tx: Transaction,
+  { startAt }: Pick<CardOrder, 'startAt'>,
+  caller: Caller | undefined,
+): Promise<Pick<CardChange, 'startAt' | 'startHeld' | 'starterUserId' | 'starterKeyId'>> {
+  if (startAt === undefined) return {}
+  const startHeld = startAt !== null && startAt > tx.now
+  const starter =
+    startHeld && caller !== undefined && caller.userId !== noAccount ? await makerFor(tx, caller) : undefined
+  return {
+    startAt,
+    startHeld,
+    starterUserId: starter?.makerUserId ?? null,
+    starterKeyId: starter?.makerKeyId ?? null,
+  }
+}
