@@ -88,6 +88,7 @@ function configOf({ database, machine = hostname(), advertise, cert, key, ...opt
     ...given,
     dataDir: resolve(given.dataDir ?? dataFolder()),
     worktreeRoot: given.worktreeRoot === undefined ? undefined : resolve(given.worktreeRoot),
+    pricesFile: given.pricesFile === undefined ? undefined : resolve(given.pricesFile),
     watchdogProgram,
     webRoot,
     projectRoots: (given.projectRoots ?? []).map(root => resolve(root)),

@@ -24,7 +24,7 @@ function makeDocument(): OpenApiDocument {
     tags: Object.keys(contract).map(name => ({ name })),
     paths,
     components: {
-      schemas: { ...recordSchemas(), Failure: failure },
+      schemas: { ...recordSchemas(), Failure: failure, OAuthFailure: oauthFailure },
       securitySchemes,
     },
   }
@@ -42,8 +42,18 @@ const securitySchemes = {
     scheme: 'bearer',
     description: 'The token of POST /api/auth/login (svc_st_...), or the local token of a running server.',
   },
-  apiKey: { type: 'http', scheme: 'bearer', description: 'An API key (svc_ak_...) with the named permission.' },
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (svc_ak_...), or the token of a connected app (svc_ot_...), with the named permission.',
+  },
   agentToken: { type: 'http', scheme: 'bearer', description: 'An agent token (svc_at_...) of one card.' },
+}
+
+const oauthFailure: Schema = {
+  type: 'object',
+  required: ['error', 'error_description'],
+  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
 }
 
 const failure: Schema = {

@@ -1,6 +1,7 @@
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { failuresOf } from '../../src/contract/failures.ts'
-import { paramsOf, rateLimits, textParams, type Route, type Who } from '../../src/contract/route.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import { keyPermissionsOf, rateLimits, textParams, type Route, type Who } from '../../src/contract/route.ts'
 import { inputSchema, outputSchema } from './openapiSchemas.ts'
 import type { DocumentedAnswer, Operation, Parameter, Schema } from './openapiTypes.ts'
 
@@ -40,7 +41,6 @@ const whoTexts = {
   local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
   key: 'Needs an API key with one of the permissions.',
   agent: 'Needs an agent token of the card.',
-  agentOrUser: 'Needs an agent token or a sign-in.',
   token: 'Needs any token.',
 }
 
@@ -48,13 +48,9 @@ function security(who: Who): Operation['security'] {
   if (who.kind === 'public') return []
   if (who.kind === 'key') return who.permissions.map(permission => ({ apiKey: [permission] }))
   if (who.kind === 'agent') return [{ agentToken: [] }]
-  if (who.kind === 'agentOrUser') return [{ agentToken: [] }, { signIn: [] }]
   if (who.kind === 'token') return [{ signIn: [] }, { apiKey: [] }, { agentToken: [] }]
   if (who.kind === 'local') return [{}, { signIn: [] }]
-  return [
-    { signIn: [] },
-    ...((who.kind === 'member' || who.kind === 'super') && who.permission ? [{ apiKey: [who.permission] }] : []),
-  ]
+  return [{ signIn: [] }, ...keyPermissionsOf(who).map(permission => ({ apiKey: [permission] }))]
 }
 
 const ifMatch: Parameter = {
@@ -82,13 +78,16 @@ function parameters(route: Route): Parameter[] {
   }))
   return [
     ...path,
-    ...(route.body === 'json' || !route.input ? [] : queryParameters(inputSchema(route.input))),
+    ...(route.body === 'json' || route.body === 'form' || !route.input
+      ? []
+      : queryParameters(inputSchema(route.input))),
     ...(route.ifMatch ? [ifMatch] : []),
     ...(route.idempotent ? [idempotencyKey] : []),
   ]
 }
 
-function paramSchema({ integerIds }: Route, name: string): Schema {
+/** What a parameter of the path looks like. */
+export function paramSchema({ integerIds }: Route, name: string): Schema {
   if ((textParams as readonly string[]).includes(name)) return { type: 'string' }
   return integerIds ? { type: 'integer', minimum: 1 } : { type: 'string', pattern: '^[1-9]\\d{0,15}$' }
 }
@@ -102,7 +101,7 @@ const queryParameters = ({ properties = {}, required = [] }: Schema): Parameter[
   }))
 
 /** A query string holds texts: a number or a boolean that also comes as text is described as what it means. */
-function plainInQuery({ anyOf, ...schema }: Schema): Schema {
+export function plainInQuery({ anyOf, ...schema }: Schema): Schema {
   const types = (anyOf ?? []).map(each => (each as Schema).type)
   if (types.includes('boolean')) return { ...schema, type: 'boolean' }
   return types.includes('number') ? { ...schema, type: 'integer' } : { ...(anyOf && { anyOf }), ...schema }
@@ -110,9 +109,11 @@ function plainInQuery({ anyOf, ...schema }: Schema): Schema {
 
 function requestBody({ body, input }: Route): Operation['requestBody'] {
   if (body === 'multipart') return { required: true, content: { 'multipart/form-data': { schema: fileForm } } }
+  if (body === 'bytes') return { required: true, content: { 'application/json': { schema: { type: 'object' } } } }
   if (body === 'none' || !input) return undefined
   const schema = inputSchema(input)
-  return { required: (schema.required ?? []).length > 0, content: { 'application/json': { schema } } }
+  const type = body === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+  return { required: (schema.required ?? []).length > 0, content: { [type]: { schema } } }
 }
 
 const fileForm: Schema = {
@@ -135,7 +136,7 @@ function successes(route: Route): Operation['responses'] {
   return {
     [status]: {
       description: status === 201 ? 'Created' : 'Success',
-      content: { 'application/json': { schema } },
+      content: { 'application/json': { schema }, ...(route.csv && { 'text/csv': { schema: rawSchema('text/csv') } }) },
     },
   }
 }
@@ -157,7 +158,9 @@ function failures(route: Route): Operation['responses'] {
       status,
       {
         description: names.join(', '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+        content: {
+          'application/json': { schema: { $ref: `#/components/schemas/${route.oauth ? 'OAuthFailure' : 'Failure'}` } },
+        },
       },
     ]),
   )

@@ -3,5 +3,5 @@ import { reachable, schemeOf } from '../../src/config/server.ts'
 import type { Call } from '../http/handlers.ts'
 
 /** The server's address as browsers know it, without a slash at its end. */
-export const serverUrl = ({ config }: App, { request }: Pick<Call, 'request'>): string =>
+export const serverUrl = ({ config }: Pick<App, 'config'>, { request }: Pick<Call, 'request'>): string =>
   config.publicUrl?.replace(/\/$/, '') ?? `${schemeOf(config)}://${reachable(config.host)}:${request.socket.localPort}`

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../src/config/html.ts'
+import { html } from '../../src/config/html.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { page } from './htmlPage.ts'
 
@@ -14,18 +14,36 @@ export const signedInPage = (email: string, origin: string): Response =>
   )
 
 /** Answers with a page, and a failure with a page that shows it; a client that wants no page gets the failure as such. */
-export async function answerPage(accept: string | undefined, work: () => Promise<Response>): Promise<Response> {
+export async function answerPage(
+  accept: string | undefined,
+  work: () => Promise<Response>,
+  pageOf: (message: string) => Response = notSignedInPage,
+): Promise<Response> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof Problem) || !/\btext\/html\b/.test(accept ?? '')) throw error
-    return withStatus(error.status, page('Not signed in', failure(error.message)))
+    return withStatus(error.status, pageOf(error.message))
   }
 }
 
-const failure = (message: string): Html => html`
+const notSignedInPage = (message: string) =>
+  page(
+    'Not signed in',
+    html`
 <h1>You are not signed in</h1>
 <p>${message}</p>
-<p>Go back to the board, or to the terminal, and start again (<code>board auth login --oidc</code>).</p>`
+<p>Go back to the board, or to the terminal, and start again (<code>board auth login --oidc</code>).</p>`,
+  )
+
+/** What a browser sees that an app has sent here with a request that is not answered. */
+export const askedWronglyPage = (message: string): Response =>
+  page(
+    'Not connected',
+    html`
+<h1>The app is not connected</h1>
+<p>${message}</p>
+<p>Nothing was allowed. Go back to the app and start again there.</p>`,
+  )
 
 const withStatus = (status: number, { body, headers }: Response) => new Response(body, { status, headers })

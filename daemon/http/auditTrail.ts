@@ -1,7 +1,8 @@
 import type { App } from '../../src/app.ts'
 import { localOperator } from '../../src/store/users.ts'
 import type { Problem } from '../../src/contract/errors.ts'
-import { paramsOf, type Audited, type Route } from '../../src/contract/route.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import type { Audited, Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { insertAuditRow, type NewAuditRow } from '../../src/store/audit.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
@@ -70,7 +71,7 @@ export class AuditTrail {
   /** The database for a change that does not go through `call.write`. */
   get db(): Database {
     const { db } = this.#app
-    return { ...db, transaction: work => db.transaction(this.wrap(work)) }
+    return { ...db, transaction: (work, actor) => db.transaction(this.wrap(work), actor) }
   }
 
   /** Writes the entry if no change has written it. */

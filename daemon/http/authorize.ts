@@ -21,11 +21,11 @@ export async function authorize(db: Reader, route: Route, caller: Caller, input:
   const { who } = route
   if (who.kind === 'token') return 'viewer'
   if (who.kind === 'agent') return requireAgent(caller, input)
-  if (caller.kind === 'agent' && who.kind !== 'agentOrUser')
-    throw new Problem('FORBIDDEN', 'This route is not open to agent tokens.')
+  if (caller.kind === 'agent') throw new Problem('FORBIDDEN', 'This route is not open to agent tokens.')
   if (who.kind === 'key') return requireKey(db, who, caller, input)
   if (who.kind === 'member') return requireMember(db, who, caller, input)
   if (who.kind === 'super' && who.permission && caller.key) return requireServerKey(who.permission, caller)
+  if (who.kind === 'user' && who.permission && caller.key) return requirePermission(who.permission, caller)
   if (caller.kind === 'key') throw new Problem('INSUFFICIENT_PERMISSIONS', 'This route is not open to API keys.')
   if (who.kind === 'organization') return requireOrganizationRole(db, who, caller, input)
   if ((who.kind === 'super' || who.kind === 'local') && caller.role !== 'super_admin') throw new Problem('FORBIDDEN')
@@ -52,10 +52,16 @@ function requireKey(db: Reader, who: Who & { kind: 'key' }, caller: Caller, inpu
   )
 }
 
-/** Server administration that a key may do: one of server scope, of somebody who is a super_admin now. */
-function requireServerKey(permission: Permission, { key, role }: Caller): ProjectRole {
+function requirePermission(permission: Permission, { key }: Caller): ProjectRole {
   if (!key!.permissions.includes(permission))
     throw new Problem('INSUFFICIENT_PERMISSIONS', `The API key lacks the permission ${permission}.`)
+  return 'viewer'
+}
+
+/** Server administration that a key may do: one of server scope, of somebody who is a super_admin now. */
+function requireServerKey(permission: Permission, caller: Caller): ProjectRole {
+  requirePermission(permission, caller)
+  const { key, role } = caller
   if (key!.scope !== 'server' || role !== 'super_admin')
     throw new Problem(
       'INSUFFICIENT_PERMISSIONS',

@@ -4,7 +4,9 @@ import type { Problem } from '../../src/contract/errors.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { AuditTrail } from './auditTrail.ts'
+import { oauthChallenge } from '../documents/oauthMetadata.ts'
 import { nextRequestId } from './requestId.ts'
+import { oauthFailure } from './oauthFailure.ts'
 import type { Answered } from './requestLog.ts'
 import { commonHeaders, presentFailure, send, toProblem, type Answer, type Headers } from './response.ts'
 
@@ -71,6 +73,9 @@ export function finish(
 
 /** Sends the error in its envelope, and notes it. */
 export function fail(server: { app: App; note: Note }, exchange: Exchange, error: unknown): Response {
-  const problem = toProblem(error, exchange.requestId)
-  return finish(server, exchange, presentFailure(problem, exchange.requestId, exchange.headers), problem)
+  const { requestId, headers, route, req } = exchange
+  const problem = toProblem(error, requestId)
+  if (problem.status === 401 && route?.challenges) headers['www-authenticate'] = oauthChallenge(server.app, req)
+  const answer = presentFailure(problem, requestId, headers, route?.oauth && oauthFailure)
+  return finish(server, exchange, answer, problem)
 }

@@ -19,6 +19,8 @@ export interface Call {
   /** The header, on a row that honours it. */
   idempotencyKey: string | undefined
   request: IncomingMessage
+  /** The body, on a row that leaves it as it came. */
+  bytes: Buffer | undefined
   response: ServerResponse
   /** Aborted when the client goes away. */
   signal: AbortSignal

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { App } from '../../src/app.ts'
+import { actorOf } from '../../src/domain/activity.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { UniqueViolation } from '../../src/store/database.ts'
 import { readAnswer, recordAnswer } from '../../src/store/idempotentAnswers.ts'
@@ -51,7 +52,7 @@ export async function claimOf(app: App, route: Route, caller: Caller, key: strin
           throw error instanceof UniqueViolation ? new SameKeyAtOnce() : error
         }
         return output
-      })
+      }, actorOf(caller))
     } catch (error) {
       const before = error instanceof SameKeyAtOnce ? await replay() : undefined
       if (before) return before as never

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../../src/contract/errors.ts'
+import { fieldsOnce } from './validate.ts'
 
 /** A body may take so long, and from then on as long as so much of it comes in each second. */
 const [graceMs, minBytesPerSec] = [10_000, 16_384]
@@ -33,6 +34,25 @@ export interface BodyLimits {
 }
 
 /**
+ * Reads a body as it comes.
+ * @throws Problem BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, INVALID_JSON where it breaks off
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<Buffer> {
+  const declared = declaredOf(request)
+  if (declared === 0) return Buffer.alloc(0)
+  if (declared > limits.maxBytes) throw tooLarge(limits)
+  return readBytes(request, new BodyBuffer(response, limits, declared))
+}
+
+/** NaN where it is not said. */
+const declaredOf = ({ headers }: IncomingMessage): number =>
+  Number(headers['content-length'] ?? (headers['transfer-encoding'] ? Number.NaN : 0))
+
+/**
  * Reads a JSON body. No body is an empty object.
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, INVALID_JSON
  */
@@ -41,17 +61,30 @@ export async function readJson(
   response: ServerResponse,
   limits: BodyLimits,
 ): Promise<unknown> {
-  const declared = Number(request.headers['content-length'] ?? (request.headers['transfer-encoding'] ? Number.NaN : 0))
-  if (declared === 0) return {}
+  if (declaredOf(request) === 0) return {}
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Problem('UNSUPPORTED_MEDIA_TYPE')
-  if (declared > limits.maxBytes) throw tooLarge(limits)
-  const bytes = await readBytes(request, new BodyBuffer(response, limits, declared))
+  const bytes = await readBody(request, response, limits)
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (error) {
     throw new Problem('INVALID_JSON', undefined, { cause: error })
   }
+}
+
+/**
+ * Reads a form as a standard has it. Each field may occur once.
+ * @throws Problem UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, REQUEST_TIMEOUT, RATE_LIMITED, VALIDATION_FAILED
+ */
+export async function readForm(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<Record<string, string>> {
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/x-www-form-urlencoded.')
+  const bytes = await readBody(request, response, limits)
+  return fieldsOnce(bytes.toString('utf8'), 'A field stands more than once.')
 }
 
 const tooLarge = ({ maxBytes }: BodyLimits) =>

@@ -1,5 +1,6 @@
 import { Problem, type ErrorCode } from '../../src/contract/errors.ts'
-import { paramsOf, textParams, type Route } from '../../src/contract/route.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import { textParams, type Route } from '../../src/contract/route.ts'
 
 /** Makes the function that takes a path's raw parameters: ids become integers, the rest decoded text. */
 export function paramReader({

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Peer } from '../../src/config/peer.ts'
 import type { ProjectRole, Route } from '../../src/contract/route.ts'
+import { actorOf } from '../../src/domain/activity.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
@@ -21,6 +22,7 @@ export class RequestCall implements Call {
   readonly idempotencyKey: string | undefined
   /** An own property: a handler may take it by itself. */
   write: Call['write']
+  bytes: Buffer | undefined
   db: Database
   audit: AuditTrail | undefined
   #aborted: AbortController | undefined
@@ -42,7 +44,7 @@ export class RequestCall implements Call {
     this.ifMatch = ifMatch && request.headers['if-match']
     this.idempotencyKey = idempotent ? (request.headers['idempotency-key'] as string | undefined) : undefined
     this.db = db
-    this.write = async (work, present) => present(await db.transaction(work))
+    this.write = async (work, present) => present(await db.transaction(work, actorOf(caller)))
   }
 
   /** Has what the call changes go along with its entry in the audit log. */

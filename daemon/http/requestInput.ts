@@ -1,19 +1,24 @@
+import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
 import { AnyObject } from '../../src/contract/fields.ts'
 import { maxBodyBytes, type Route } from '../../src/contract/route.ts'
 import type { Call } from './handlers.ts'
 import { claimOf, type Claim } from './idempotency.ts'
-import { readJson, type BodyMemory } from './jsonBody.ts'
+import { readBody, readForm, readJson, type BodyMemory } from './jsonBody.ts'
 import { readQuery, validate } from './validate.ts'
 
 type Fields = Record<string, unknown>
+
+const Nothing = v.strictObject({})
 
 /** What the bodies of callers hold in memory together, and what those of strangers do. */
 export interface BodyBudgets {
   known: BodyMemory
   strangers: BodyMemory
 }
+
+const readers: { readonly [Body in Route['body']]?: typeof readJson } = { json: readJson, form: readForm }
 
 /**
  * Reads and validates what a handler gets: the path's parameters with the query's or the body's fields. The body of an upload is
@@ -28,18 +33,30 @@ export async function readInput(
   { params, isStranger }: { params: Fields; isStranger: boolean },
 ): Promise<{ input: Fields; claim?: Claim }> {
   const memory = isStranger ? bodies.strangers : bodies.known
-  const body =
-    route.body === 'json'
-      ? await readJson(call.request, call.response, { maxBytes: maxBodyBytes(route), memory })
-      : undefined
+  if (route.body === 'bytes') {
+    call.bytes = await readBody(call.request, call.response, { maxBytes: maxBodyBytes(route), memory })
+    return { input: params }
+  }
+  const body = await (readers[route.body]?.(call.request, call.response, { maxBytes: maxBodyBytes(route), memory }) ??
+    undefined)
   const query = readQuery(call.request.url ?? '')
-  if (!route.input) return { input: params }
-  const schema = route.checkedBy === 'rules' ? AnyObject : route.input
-  const fields = validate(schema, route.body === 'json' ? body : query) as Fields
-  const twice = Object.keys(params).find(name => Object.hasOwn(fields, name))
-  if (twice) throw invalid(twice, 'stands in the path already')
-  const input = Object.assign(fields, params)
+  if (!route.input) {
+    if (readers[route.body]) validate(Nothing, body)
+    return { input: params }
+  }
+  const input = takeFields(route, readers[route.body] ? body : query, params)
   // The key of an upload goes with its file's hash: the handler looks it up.
   if (call.idempotencyKey === undefined || route.body === 'multipart') return { input }
   return { input, claim: await claimOf(app, route, call.caller, call.idempotencyKey, input) }
+}
+
+/**
+ * Validates the fields of the query or body, and adds the path's parameters.
+ * @throws Problem VALIDATION_FAILED
+ */
+export function takeFields(route: Route, given: unknown, params: Fields): Fields {
+  const fields = validate(route.checkedBy === 'rules' ? AnyObject : (route.input ?? Nothing), given) as Fields
+  const twice = Object.keys(params).find(name => Object.hasOwn(fields, name))
+  if (twice) throw invalid(twice, 'stands in the path already')
+  return Object.assign(fields, params)
 }

@@ -29,16 +29,26 @@ export function present(result: unknown, status: number, headers: Headers): Answ
   return { status, headers, text: `{"data":${result instanceof Json ? result.text : JSON.stringify(result)}}` }
 }
 
-/** A failure in its envelope (specification "Errors"). What is no Problem is a 500 with nothing but the request's id. */
-export function presentFailure(error: unknown, requestId: string, headers: Headers): Answer {
+/**
+ * A failure in its envelope (specification "Errors"), or in the words of the standard that a row follows. What is no Problem is a
+ * 500 with nothing but the request's id.
+ */
+export function presentFailure(
+  error: unknown,
+  requestId: string,
+  headers: Headers,
+  inWords: (problem: Problem) => object = enveloped,
+): Answer {
   const problem = toProblem(error, requestId)
   headers['content-type'] = 'application/json; charset=utf-8'
   if (problem.retryAfterSecs !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSecs)))
-  if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
+  if (problem.status === 401) headers['www-authenticate'] ??= 'Bearer'
   if (problem.status === 413 || problem.status === 408) headers.connection = 'close'
-  return { status: errors[problem.code][0], headers, text: JSON.stringify({ error: problem }) }
+  return { status: errors[problem.code][0], headers, text: JSON.stringify(inWords(problem)) }
 }
+
+const enveloped = (problem: Problem) => ({ error: problem })
 
 /** The framework ends what has been written: it does so in any case, and a second end makes an error each time. */
 const written = new FastResponse(null)

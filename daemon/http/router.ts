@@ -8,7 +8,8 @@ import { createKeyRateLimit } from '../limits/keyRateLimit.ts'
 import { handlers } from '../routes/index.ts'
 import { describeAudited } from './auditTrail.ts'
 import { begin, fail, type Note } from './exchange.ts'
-import { endpointOf, requestHandler, type Server } from './handleRequest.ts'
+import { endpointOf, type Endpoint } from './callEndpoint.ts'
+import { requestHandler, type Server } from './handleRequest.ts'
 import type { AnyHandler } from './handlers.ts'
 import { hostOriginGuard } from './hostOriginGuard.ts'
 import { BodyMemory } from './jsonBody.ts'
@@ -27,11 +28,13 @@ export function createRouter(app: App): H3 {
     keyLimit: createKeyRateLimit(app.config.externalRequestsPerMinute, app.db),
     bodies: { known: new BodyMemory(maxKnownBodyBytes), strangers: new BodyMemory(maxStrangersBodyBytes) },
   }
-  const all = handlers(app) as unknown as Record<string, Record<string, AnyHandler>>
+  const endpoints: Endpoint[] = []
+  const all = handlers(app, endpoints) as unknown as Record<string, Record<string, AnyHandler>>
   const methods = new Map<string, string[]>()
   for (const [resource, rows] of Object.entries(contract)) {
     for (const [name, row] of Object.entries(rows) as Array<[string, Route]>) {
       const endpoint = endpointOf(row, all[resource]![name]!, describeAudited(resource, name, row))
+      endpoints.push(endpoint)
       const handle = requestHandler(server, endpoint)
       h3.on(row.method, toPattern(row.path), handle)
       if (row.method === 'GET') h3.on('HEAD', toPattern(row.path), handle)

@@ -8,12 +8,15 @@ import { issueText } from '../../src/contract/issueText.ts'
  */
 export function readQuery(url: string): Record<string, string> {
   const at = url.indexOf('?')
-  if (at < 0) return {}
-  const entries = [...new URLSearchParams(url.slice(at + 1))]
-  const query = Object.fromEntries(entries)
-  if (Object.keys(query).length !== entries.length)
-    throw new Problem('VALIDATION_FAILED', 'A query parameter stands more than once.')
-  return query
+  return at < 0 ? {} : fieldsOnce(url.slice(at + 1), 'A query parameter stands more than once.')
+}
+
+/** @throws Problem VALIDATION_FAILED with the message where a name occurs more than once */
+export function fieldsOnce(text: string, message: string): Record<string, string> {
+  const entries = [...new URLSearchParams(text)]
+  const fields = Object.fromEntries(entries)
+  if (Object.keys(fields).length !== entries.length) throw new Problem('VALIDATION_FAILED', message)
+  return fields
 }
 
 /**

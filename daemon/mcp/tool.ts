@@ -1,15 +1,17 @@
-import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import { traitsOf, type BoardToolName } from '../../src/contract/boardTools.ts'
-import { Problem } from '../../src/contract/errors.ts'
 import { refTo } from '../../src/contract/fields.ts'
-import type { Route } from '../../src/contract/route.ts'
-import { requireRole } from '../../src/domain/access.ts'
+import type { Route, Who } from '../../src/contract/route.ts'
+import type { ToolGroup } from '../../src/contract/tool.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { AuditTrail, Described } from '../http/auditTrail.ts'
+import { authorize } from '../http/authorize.ts'
 import { validate } from '../http/validate.ts'
+import { objectOf } from './inputSchema.ts'
+import type { Description } from './rowTools.ts'
+import { visibleJson } from './visible.ts'
 
 /** What a tool answers, in the protocol's terms. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
@@ -18,14 +20,6 @@ export interface Place {
   projectId: number
   cardId: number
 }
-interface Description {
-  name: string
-  title: string
-  description: string
-  inputSchema: { type: 'object'; [more: string]: unknown }
-  annotations: { readOnlyHint: boolean; destructiveHint: boolean; openWorldHint: boolean }
-}
-
 interface Spec<Entries extends v.ObjectEntries> {
   audited?: Described
   name: BoardToolName
@@ -34,6 +28,8 @@ interface Spec<Entries extends v.ObjectEntries> {
   at?: Route['at']
   /** Whether it is about a card. `own`: an agent has only its own. `any`: another one of its project too. */
   card?: 'own' | 'any'
+  /** The row whose right it needs where it is also a tool of people and keys; agents have it in any case. */
+  forPeople?: { row: Route; group: ToolGroup }
   entries: Entries
   run(
     app: App,
@@ -43,9 +39,13 @@ interface Spec<Entries extends v.ObjectEntries> {
   ): Promise<Content[]>
 }
 export interface Tool {
+  /** For people and keys: whose right it needs, and its group. */
+  forPeople: { who: Who; group: ToolGroup } | undefined
   /** What the audit log says of a call. */
   audited: Described | undefined
   at: Route['at']
+  /** It changes nothing. */
+  readOnly: boolean
   /** Checks a call. Returns the project and card it is about. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
@@ -72,8 +72,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
   const schemaFor = (caller: Caller): v.GenericSchema => (caller.agent ? forAgents : forPeople)
   const check = async (caller: Caller, input: unknown, db: Reader): Promise<{ place: Place; rest: unknown }> => {
     const { projectId = 0, cardId = 0, ...rest } = validate(schemaFor(caller), input) as Partial<Place>
-    if (!caller.agent)
-      await requireRole(db, caller, projectId, readOnly ? 'viewer' : 'member', () => new Problem('PROJECT_NOT_FOUND'))
+    if (!caller.agent) await authorize(db, rowOf(spec), caller, { projectId, cardId })
     return {
       rest,
       place: caller.agent
@@ -82,14 +81,16 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
     }
   }
   return {
+    forPeople: spec.forPeople && { who: spec.forPeople.row.who, group: spec.forPeople.group },
     at: spec.at,
+    readOnly,
     audited: spec.audited,
     place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({
       name: spec.name,
       title,
       description: spec.description,
-      inputSchema: jsonSchema(schemaFor(caller)),
+      inputSchema: { type: 'object', ...objectOf(schemaFor(caller)), additionalProperties: false },
       annotations: {
         readOnlyHint: readOnly,
         destructiveHint: destructive || runsCommands,
@@ -105,19 +106,10 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
 }
 
 /** A result as JSON text, which every client can read. */
-export const json = (value: unknown): Content[] => [{ type: 'text', text: JSON.stringify(value) }]
+export const json = (value: unknown): Content[] => [{ type: 'text', text: visibleJson(value) }]
 
-/** Ids are described to models as text only, though numbers are accepted. */
-function jsonSchema(schema: v.GenericSchema): Description['inputSchema'] {
-  const {
-    $schema: _,
-    properties = {},
-    ...rest
-  } = toJsonSchema(schema, { target: 'draft-2020-12', errorMode: 'ignore', typeMode: 'input' })
-  const plain = Object.entries(properties).map(([name, property]) => {
-    const { anyOf, description } = property as { anyOf?: Array<{ type?: string }>; description?: string }
-    const text = anyOf?.find(({ type }) => type === 'string')
-    return [name, text ? { ...text, ...(description && { description }) } : property]
-  })
-  return { ...rest, type: 'object', properties: Object.fromEntries(plain) as object }
+/** The row whose right a tool needs, in the project that the call names. */
+const rowOf = ({ forPeople }: { forPeople?: { row: Route } }): Route => {
+  const row = forPeople!.row
+  return row.who.kind === 'member' ? { ...row, who: { ...row.who, through: 'projectId' } } : row
 }

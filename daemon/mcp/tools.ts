@@ -4,6 +4,8 @@ import * as v from 'valibot'
 import type { App } from '../../src/app.ts'
 import type { BoardToolName } from '../../src/contract/boardTools.ts'
 import { CardOrder } from '../../src/contract/cardOrder.ts'
+import { CardPlan, PlanFilter, type Assignee } from '../../src/contract/cardPlan.ts'
+import { contract } from '../../src/contract/index.ts'
 import { invalid, Problem } from '../../src/contract/errors.ts'
 import { CardStatus, integer, Labels, Prompt, queryInteger, refTo, text, Title } from '../../src/contract/fields.ts'
 import { noteAction } from '../../src/domain/agentActions.ts'
@@ -11,11 +13,15 @@ import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import * as attachments from '../../src/domain/attachments.ts'
 import * as cards from '../../src/domain/cards.ts'
 import * as reviews from '../../src/domain/reviews.ts'
-import { listCards, type CardRow } from '../../src/store/cards.ts'
+import * as schedules from '../../src/domain/schedules.ts'
+import { listCards, listSorted, type CardRow } from '../../src/store/cards.ts'
 import { listProjectColumns } from '../../src/store/columns.ts'
 import { attachment } from '../../src/views/attachments.ts'
 import { cardDetail } from '../../src/views/cards.ts'
 import { answeredComment } from '../../src/views/reviews.ts'
+import { schedule } from '../../src/views/schedules.ts'
+import { budgetTools } from './budgetTools.ts'
+import { commentTools } from './commentTools.ts'
 import { monitorTools } from './monitorTools.ts'
 import { defineTool, json, type Content, type Place, type Tool } from './tool.ts'
 
@@ -26,7 +32,8 @@ const getCard = defineTool({
   name: 'get_card',
   card: 'any',
   entries: {},
-  description: 'Read a card: title, prompt, labels, status, column, and the list of its attachments.',
+  description:
+    'Read a card: title, prompt, labels, status, column, and the list of its attachments. What was said on it: list_comments.',
   run: async (app, ref) => {
     const { locks: _, sessions: _sessions, ...card } = cardDetail(await cards.find(app.db, ref))
     return json({ ...card, attachments: (await attachments.list(app.db, ref)).map(attachment) })
@@ -36,7 +43,7 @@ const getCard = defineTool({
 const listCardsTool = defineTool({
   name: 'list_cards',
   description:
-    "List the project's cards by id, without their prompts. nextCursor, if any, is the cursor of the next page.",
+    "List the project's cards by id, without their prompts; with ready in the order in which they should start. nextCursor, if any, is the cursor of the next page.",
   entries: {
     columnId: v.optional(refTo('COLUMN_NOT_FOUND')),
     status: v.optional(CardStatus),
@@ -44,32 +51,48 @@ const listCardsTool = defineTool({
     search: v.optional(v.pipe(text(1, 200), v.description('Part of the title.'))),
     ready: v.optional(v.pipe(v.boolean(), v.description('Only what could start now.')), false),
     blocked: v.optional(v.pipe(v.boolean(), v.description('Only what waits for other cards.')), false),
+    ...PlanFilter,
     limit: v.optional(integer(1, 100), 50),
     cursor: v.optional(queryInteger(1)),
   },
   run: async (app, { projectId }, filter) => {
-    const found = await listCards(app.db, { ...filter, projectId })
-    return json({
-      cards: found.map(brief),
-      nextCursor: found.length === filter.limit ? String(found.at(-1)!.id) : null,
-    })
+    const isById = filter.sort === undefined && !filter.ready
+    const { cursor = 0, ...others } = filter
+    const found = isById
+      ? await listCards(app.db, { ...filter, projectId })
+      : await listSorted(app.db, { ...others, projectId, offset: cursor })
+    const next = isById ? found.at(-1)?.id : cursor + found.length
+    return json({ cards: found.map(brief), nextCursor: found.length === filter.limit ? String(next) : null })
   },
 })
 
 const listColumns = defineTool({
   name: 'list_columns',
   entries: {},
-  description: "List the columns of the project's boards in order. The first board is the default board.",
+  description:
+    "List the columns of the project's boards in order. The first board is the default board. A column with a wipLimit refuses a card beyond it.",
   run: async (app, { projectId }) =>
     json(
-      (await listProjectColumns(app.db, projectId)).map(({ id, boardId, name, columnType, cardCount }) => ({
-        id: String(id),
-        boardId: String(boardId),
-        name,
-        columnType,
-        cardCount,
-      })),
+      (await listProjectColumns(app.db, projectId)).map(
+        ({ id, boardId, name, columnType, cardCount, wipLimit, pull }) => ({
+          id: String(id),
+          boardId: String(boardId),
+          name,
+          columnType,
+          cardCount,
+          wipLimit,
+          pull: pull === 1,
+        }),
+      ),
     ),
+})
+
+const listSchedules = defineTool({
+  name: 'list_schedules',
+  entries: {},
+  description:
+    'List what makes cards of the project at set times: when it ran last and runs next, and what its cards are made from.',
+  run: async (app, { projectId }) => json((await schedules.list(app.db, projectId)).map(schedule)),
 })
 
 const reportProgress = defineTool({
@@ -98,7 +121,7 @@ const answerComment = defineTool({
 const createCard = defineTool({
   name: 'create_card',
   description:
-    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of. It says by itself that it was found on your card.',
+    'Create a card for other work, at the end of a column of the default board: the first one without columnId. No agent starts on it until a person starts it. blockedBy: the cards that it waits for; parentId: the card that it is a part of; startAt: a time before which it does not start. It says by itself that it was found on your card.',
   entries: {
     title: Title,
     prompt: v.optional(Prompt, ''),
@@ -106,6 +129,9 @@ const createCard = defineTool({
     labels: v.optional(Labels, []),
     useWorktree: v.optional(v.boolean(), true),
     ...CardOrder,
+    priority: CardPlan.priority,
+    dueAt: CardPlan.dueAt,
+    estimate: CardPlan.estimate,
   },
   run: async (app, { projectId }, input, caller) =>
     json(
@@ -115,6 +141,7 @@ const createCard = defineTool({
 
 const attachFile = defineTool({
   name: 'attach_file',
+  forPeople: { row: contract.attachments.create, group: 'change' },
   card: 'own',
   at: 'machine',
   description:
@@ -125,6 +152,7 @@ const attachFile = defineTool({
 
 const readAttachment = defineTool({
   name: 'read_attachment',
+  forPeople: { row: contract.attachments.download, group: 'find' },
   at: 'machine',
   entries: { attachmentId: refTo('ATTACHMENT_NOT_FOUND') },
   description: 'Read an attachment of a card of the project, of at most 512 KiB: an image, text, or base64.',
@@ -142,18 +170,21 @@ const readAttachment = defineTool({
   },
 })
 
-/** Every tool, by its name. */
+/** Every tool of an agent on its card, by its name. People and keys have those of the contract's rows, and some of these. */
 export const tools = new Map<string, Tool>(
   Object.entries({
     get_card: getCard,
     list_cards: listCardsTool,
     list_columns: listColumns,
+    list_schedules: listSchedules,
     report_progress: reportProgress,
     answer_comment: answerComment,
+    ...commentTools,
     create_card: createCard,
     attach_file: attachFile,
     read_attachment: readAttachment,
     ...monitorTools,
+    ...budgetTools,
   } satisfies Record<BoardToolName, Tool>),
 )
 
@@ -166,6 +197,9 @@ const brief = (card: CardRow) => ({
   status: card.status,
   labels: JSON.parse(card.labels) as string[],
   deferred: card.deferred === 1,
+  priority: card.priority,
+  dueAt: card.dueAt,
+  assignees: JSON.parse(card.assignees) as Assignee[],
 })
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 

@@ -42,7 +42,8 @@ const writeMs = 2500
 /**
  * Forwards a request to the daemon of the machine that has the project's folder, if the route needs that machine and
  * it is not this one. Undefined where the request is answered here.
- * @param body the part of the body that has been read already
+ * @param body the fields of the body, if they have been read already
+ * @param message what is sent in place of them: the message that the call came in
  * @throws Problem MACHINE_UNAVAILABLE when no daemon runs there at present
  */
 export async function forward(
@@ -50,7 +51,7 @@ export async function forward(
   route: Route,
   call: Call,
   input: Record<string, unknown>,
-  body?: unknown,
+  { body, message = body }: { body?: unknown; message?: unknown } = {},
 ): Promise<Response | undefined> {
   if (route.at === undefined || !app.db.isShared) return undefined
   // Any daemon can make a card that starts no agent, which saves the forwarding.
@@ -79,7 +80,7 @@ export async function forward(
       daemonId: worker.daemonId!,
       timeoutMs: route.at === 'machine' ? forwardTimeoutMs : writeMs,
     },
-    body,
+    message,
   )
 }
 

@@ -104,6 +104,8 @@ export class BoardHost implements Host {
 
   async #replace<T>(request: IncomingMessage, keep: () => Promise<T>, swap: (kept: T) => Promise<void>): Promise<T> {
     const { app, socket, timetable } = this.#now
+    // A tool that waits for an agent comes as a POST, and would be waited for until it is cut off.
+    await app.cardWaits.stop()
     await this.#gate.drain('reading', request, drainMs)
     await Promise.all([timetable?.stop(), app.stopWork()])
     const kept = await settle(keep)

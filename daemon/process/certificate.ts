@@ -31,7 +31,10 @@ export async function readCertificate({ cert, key, passphrase }: CertificateFile
     own = new X509Certificate(chain)
     createSecureContext(options)
   } catch (error) {
-    throw new Problem('BAD_REQUEST', `The certificate ${cert} with the key ${key} cannot be used: ${reasonOf(error)}.`)
+    throw new Problem(
+      'BAD_REQUEST',
+      `The certificate ${cert} with the key ${key} cannot be used: ${reasonOf(error, /ENCRYPTED/.test(privateKey) && !passphrase)}.`,
+    )
   }
   return {
     options,
@@ -45,11 +48,12 @@ const readPem = (what: string, path: string): Promise<string> =>
     throw new Problem('BAD_REQUEST', `The ${what} ${path} cannot be read (${error.code}).`)
   })
 
-function reasonOf(error: unknown): string {
+/** @param isClosed whether the key wants a passphrase and has none: now and then what it is decrypted to without one looks right at first */
+function reasonOf(error: unknown, isClosed: boolean): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'they do not belong together'
   if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'one of them is no PEM file'
-  if (code === 'ERR_OSSL_BAD_DECRYPT' || /passphrase|password/i.test(message))
+  if (isClosed || code === 'ERR_OSSL_BAD_DECRYPT' || /passphrase|password/i.test(message))
     return 'the key wants its passphrase in BOARD_TLS_PASSPHRASE'
   return message
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
 import { version } from '../../src/config/version.ts'
 import { MonitorStatus } from '../../src/contract/monitors.ts'
+import { countByState } from '../../src/domain/budgets.ts'
 import { isThere, listDaemons, sizeOfDatabase } from '../../src/store/daemons.ts'
 import { countDeliveries } from '../../src/store/deliveries.ts'
 import { countMonitorsByStatus } from '../../src/store/monitors.ts'
@@ -21,12 +22,6 @@ export function registerGauges(app: App, sockets: () => number): void {
   })
   metrics.gauge({ name: 'board_sockets', help: 'Clients that listen for live events.', read: sockets })
   metrics.gauge({
-    name: 'board_agent_sessions',
-    help: 'Agent sessions that have not ended, by status.',
-    label: 'status',
-    read: async () => byKind(sessionStatuses, await countOpenSessions(db)),
-  })
-  metrics.gauge({
     name: 'board_monitors',
     help: 'Monitors, by status.',
     label: 'status',
@@ -38,7 +33,6 @@ export function registerGauges(app: App, sockets: () => number): void {
     label: 'status',
     read: async () => byKind(['pending', 'succeeded', 'failed'], await countDeliveries(db)),
   })
-  metrics.gauge({ name: 'board_agent_slots', help: 'How many agents may work at once.', read: () => config.agentSlots })
   metrics.gauge({
     name: 'board_events_total',
     help: 'Events since the database was made.',
@@ -67,7 +61,25 @@ export function registerGauges(app: App, sockets: () => number): void {
             wal: await sizeOf(join(config.dataDir, 'board.db-wal')),
           },
   })
+  registerAgentGauges(app)
   if (db.isShared) registerDaemonGauges(app)
+}
+
+/** What agents do, and what bounds them. */
+function registerAgentGauges({ metrics, config, db }: App): void {
+  metrics.gauge({
+    name: 'board_agent_sessions',
+    help: 'Agent sessions that have not ended, by status.',
+    label: 'status',
+    read: async () => byKind(sessionStatuses, await countOpenSessions(db)),
+  })
+  metrics.gauge({
+    name: 'board_budgets',
+    help: 'Budgets, by state: ok, warned (80 % is spent), exhausted.',
+    label: 'state',
+    read: async () => ({ ...(await countByState(db, config.clock().toISOString())) }),
+  })
+  metrics.gauge({ name: 'board_agent_slots', help: 'How many agents may work at once.', read: () => config.agentSlots })
 }
 
 /** What is known of the daemons that share the database. */

@@ -14,8 +14,11 @@ import type { Agents } from '../../src/domain/sessions.ts'
 import { findDamage } from '../../src/store/copies.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { forgetDeliveries } from '../../src/store/deliveries.ts'
+import { forgetForgeDeliveries } from '../../src/store/forgeWebhooks.ts'
+import { giveBackPages } from '../../src/store/givingBack.ts'
 import { forgetAnswers } from '../../src/store/idempotentAnswers.ts'
 import { forgetProjectDays, noteProjectDays } from '../../src/store/projectDays.ts'
+import { forgetOauth } from '../../src/store/oauthServer.ts'
 import { forgetSignInTokens } from '../../src/store/signInTokens.ts'
 import { purgeMessages } from '../../src/store/transcripts.ts'
 import { removeUnfinished } from '../../src/transfers/import.ts'
@@ -89,6 +92,12 @@ const expiryJobs = (board: Database, agents: Agents): Job[] => [
     run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))),
   },
   {
+    name: 'forget what forges have delivered after a week',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: signal => repeat(signal, () => board.transaction(tx => forgetForgeDeliveries(tx, ago(tx, 7 * daySecs), 500))),
+  },
+  {
     name: 'forget idempotent answers after a day',
     everySecs: hourSecs,
     duty: 'board',
@@ -105,6 +114,19 @@ const expiryJobs = (board: Database, agents: Agents): Job[] => [
     everySecs: hourSecs,
     duty: 'board',
     run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
+  },
+  {
+    name: 'forget what apps were allowed a day after its end, and apps that nobody allowed within a day',
+    everySecs: hourSecs,
+    duty: 'board',
+    run: () =>
+      board.transaction(tx =>
+        forgetOauth(tx, {
+          ended: ago(tx, daySecs),
+          unusedSince: ago(tx, daySecs),
+          idleSince: ago(tx, 90 * daySecs),
+        }),
+      ),
   },
   {
     name: 'remove cards that were deleted over 30 days ago and have no worktree any more',
@@ -161,6 +183,12 @@ const ownJobs = (app: App): Job[] => [
           everySecs: daySecs,
           firstAfterSecs: 60,
           run: (signal: AbortSignal) => lookForDamage(app, signal),
+        },
+        {
+          name: 'give back to the disk what deletions have freed',
+          everySecs: rareSecs,
+          firstAfterSecs: 60,
+          run: (signal: AbortSignal) => repeat(signal, () => app.db.transaction(tx => giveBackPages(tx, 200))),
         },
       ]),
   {

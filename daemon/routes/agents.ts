@@ -8,6 +8,7 @@ import { isAdmin } from '../../src/domain/caller.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { diffOf } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { workIn } from '../../src/domain/repositoryWork.ts'
 import { startOf } from '../../src/domain/reviews.ts'
 import { mintForPerson } from '../../src/identity/agentTokens.ts'
 import { listOffers, type OffersRow } from '../../src/store/agentOffers.ts'
@@ -27,6 +28,7 @@ import {
   sessionSummary,
 } from '../../src/views/agents.ts'
 import { provider } from '../../src/views/agentCatalogue.ts'
+import type { Reader } from '../../src/store/database.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 type Reads =
@@ -34,6 +36,7 @@ type Reads =
   | 'sandbox'
   | 'check'
   | 'get'
+  | 'wait'
   | 'sessions'
   | 'history'
   | 'messages'
@@ -48,6 +51,7 @@ export const agentReads = ({
   catalogue,
   sandbox,
   agentChecks,
+  cardWaits,
 }: App): Handlers<Pick<Contract['agents'], Reads>> => ({
   providers: async (_, { caller }) => {
     const [entries, offers] = [await catalogue.list().catch(unavailable), await listOffers(db, db.host ?? '')]
@@ -56,10 +60,10 @@ export const agentReads = ({
   sandbox: () => sandbox.status(),
   check: async ({ agent, ...request }, { caller }) =>
     agentChecks.start(caller, { agent, ...request }).catch(unavailable),
-  get: async ref => {
-    const { id } = await cards.find(db, ref)
-    const session = await readLatestSession(db, id)
-    return session ? agentState(session) : { ...noSession(id), questions: [] }
+  get: async ref => stateOf(db, (await cards.find(db, ref)).id),
+  wait: async ({ timeoutSecs, ...ref }, { caller, signal }) => {
+    const outcome = await cardWaits.until(caller, ref, timeoutSecs * 1000, signal)
+    return { outcome, ...(await stateOf(db, (await cards.find(db, ref)).id)) }
   },
   sessions: async ref => (await listSessions(db, (await cards.find(db, ref)).id)).map(agentSession),
   history: async ref => (await listSessions(db, (await cards.find(db, ref)).id)).map(sessionSummary),
@@ -75,11 +79,19 @@ export const agentReads = ({
     return merge([...announced.flatMap(announcedCommands), ...(await commandFiles(project.path))])
   },
   token: ({ ttlSecs, ...ref }, { caller, db }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
-  diff: async ({ since, ...ref }) => {
-    const start = since === undefined ? undefined : await startOf(db, ref, since)
-    return diffOf(await cards.find(db, ref), await projects.find(db, ref.projectId), { since: start })
+  diff: async ({ since, repository, ...ref }) => {
+    const [found, inProject] = [await cards.find(db, ref), await projects.find(db, ref.projectId)]
+    const { card, project } = await workIn(db, found, inProject, repository)
+    const start = since === undefined ? undefined : await startOf(db, ref, since, repository)
+    return diffOf(card, project, { since: start })
   },
 })
+
+/** A card's latest session, and what its agent asks. */
+async function stateOf(db: Reader, cardId: number) {
+  const session = await readLatestSession(db, cardId)
+  return session ? agentState(session) : { ...noSession(cardId), questions: [] }
+}
 
 const offersOf = (offers: readonly OffersRow[], { provider: { id } }: { provider: { id: string } }) =>
   offers.find(({ agent, profile }) => agent === id && profile === '')

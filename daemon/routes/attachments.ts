@@ -6,7 +6,8 @@ import { saveFile, type SavedFile } from '../../src/domain/attachmentFiles.ts'
 import * as attachments from '../../src/domain/attachments.ts'
 import type { CardRef } from '../../src/domain/cards.ts'
 import { listProjectAttachments, type AttachmentRow } from '../../src/store/attachments.ts'
-import { attachment, attachmentPage } from '../../src/views/attachments.ts'
+import { attachment } from '../../src/views/attachments.ts'
+import { page } from '../../src/views/page.ts'
 import { sendFile } from '../files/download.ts'
 import { Json, type Call, type Handlers } from '../http/handlers.ts'
 import { claimOf } from '../http/idempotency.ts'
@@ -16,7 +17,7 @@ const stallTimeoutMs = 60_000
 
 export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> => ({
   listProject: async ({ projectId, limit, cursor }) =>
-    attachmentPage(await listProjectAttachments(app.db, projectId, { before: cursor, limit })),
+    page(await listProjectAttachments(app.db, projectId, { before: cursor, limit }), attachment),
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
   create: async (ref, call) => {
     await attachments.requireRoom(app.db, ref)

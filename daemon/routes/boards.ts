@@ -6,7 +6,7 @@ import { board } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
-  list: async ({ projectId }) => (await listBoards(app.db, projectId)).map(board),
+  list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),
   create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, call.caller, projectId, input), board),
   reorder: ({ projectId, ids }, call) =>
     call.write(

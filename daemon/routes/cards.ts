@@ -1,65 +1,59 @@
 import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
+import type { Sort } from '../../src/contract/cardPlan.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { edit } from '../../src/domain/cardEdits.ts'
-import * as cardMoves from '../../src/domain/cardMoves.ts'
 import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { requireTakenOnCard } from '../../src/domain/credentials.ts'
-import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { removeUnneeded } from '../../src/domain/deletedWorktrees.ts'
+import { requireNothingLostBeside } from '../../src/domain/repositoryWorktrees.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { currentBranch } from '../../src/git/repository.ts'
-import { listItemsJson, listReadyJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
-import type { Transaction } from '../../src/store/database.ts'
+import { listItemsJson, listSortedJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
 import { orderedIds } from '../../src/store/order.ts'
-import { cardDetail, hasActiveAgent, pipeline } from '../../src/views/cards.ts'
+import { cardFor, hasActiveAgent } from '../../src/views/cards.ts'
 import { Json, type Call, type Handlers } from '../http/handlers.ts'
+import { cardFlowRoutes } from './cardFlow.ts'
+import { startingWrite } from './startingWrite.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
-  list: async input =>
-    new Json(
-      input.ready
-        ? await listReadyJson(app.db, input)
-        : input.offset === undefined
-          ? await listItemsJson(app.db, input)
-          : await listColumnJson(app, input, input.offset),
-    ),
-  get: async ref => cardDetail(await cards.find(app.db, ref)),
+  list: async input => new Json(await list(app, input)),
+  get: async (ref, call) => cardFor(call.caller)(await cards.find(app.reads, ref)),
   update: ({ projectId, cardId, ...change }, call) =>
     call.write(async tx => {
       const card = await edit(tx, app.supervisor, { projectId, cardId, ...seen(call) }, change)
       if (change.agent || change.profile)
         await requireTakenOnCard(tx, app.supervisor, card, change.agent ? 'agent' : 'profile')
       return card
-    }, cardDetail),
+    }, cardFor(call.caller)),
   delete: async ({ force, ...ref }, call) => {
-    await worktrees.requireNothingLost(await cards.find(app.db, ref), force, app.config.dataDir)
+    const card = await cards.find(app.db, ref)
+    await worktrees.requireNothingLost(card, force, app.config.dataDir)
+    await requireNothingLostBeside(app.db, card, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref, force), nothing)
   },
-  restore: (ref, call) => call.write(tx => cardRemoval.restore(tx, app.supervisor, ref), cardDetail),
+  restore: ({ force, ...ref }, call) =>
+    startingWrite(
+      app,
+      call,
+      tx => cardRemoval.restore(tx, app.supervisor, { ...ref, caller: call.caller }, force),
+      cardFor(call.caller),
+    ),
   view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
-  move: ({ projectId, cardId, ...to }, call) =>
-    write(app, call, tx => cardMoves.move(tx, app.supervisor, { projectId, cardId, ...seen(call) }, to), cardDetail),
-  archive: (ref, call) => call.write(tx => cardMoves.archive(tx, app.supervisor, ref), cardDetail),
-  unarchive: (ref, call) => call.write(tx => cardMoves.unarchive(tx, app.supervisor, ref), cardDetail),
-  complete: (ref, call) => call.write(tx => cardMoves.complete(tx, app.supervisor, ref), nothing),
-  activate: ({ force, ...ref }, call) =>
-    write(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing),
-  setAutoMode: ({ enabled, ...ref }, call) =>
-    call.write(tx => cards.update(tx, { ...ref, caller: call.caller }, { autoMode: enabled }), cardDetail),
-  getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
-  setPipeline: ({ steps, ...ref }, call) =>
-    call.write(tx => setPipeline(tx, { ...ref, caller: call.caller }, steps), pipeline),
-  attachWorktree: async ({ path, ...ref }, call) => {
-    const real = await worktrees.requireWorktree(path, (await projects.find(app.db, ref.projectId)).path)
-    const branch = await currentBranch(real)
-    return call.write(tx => worktrees.attach(tx, ref, real, branch), cardDetail)
-  },
-  detachWorktree: (ref, call) => call.write(tx => worktrees.detach(tx, ref), nothing),
+  setWatching: ({ watching, ...ref }, call) =>
+    call.write(tx => cards.setWatching(tx, { ...ref, caller: call.caller }, watching), cardFor(call.caller)),
+  ...cardFlowRoutes(app),
+  ...worktreeRoutes(app),
   create: (input, call) =>
-    write(app, call, tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }), cardDetail),
-  getFlat: async ({ id }) => cardDetail(await findFlat(app, id)),
+    startingWrite(
+      app,
+      call,
+      tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }),
+      cardFor(call.caller),
+    ),
+  getFlat: async ({ id }, call) => cardFor(call.caller)(await findFlat(app, id)),
   status: async ({ id }) => {
     const card = await findFlat(app, id)
     return {
@@ -73,21 +67,62 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
   },
 })
 
+const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
+  attachWorktree: async ({ path, ...ref }, call) => {
+    const real = await worktrees.requireWorktree(path, (await projects.find(app.db, ref.projectId)).path)
+    const branch = await currentBranch(real)
+    return call.write(tx => worktrees.attach(tx, ref, real, branch), cardFor(call.caller))
+  },
+  detachWorktree: async ({ remove, ...ref }, call) => {
+    if (!remove) return call.write(tx => worktrees.detach(tx, ref), nothing)
+    const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
+    await removeUnneeded(call.db, card, project, {
+      dataDir: app.config.dataDir,
+      runCleanup: app.cleanup.run,
+      isAtWork: id => app.supervisor.isAtWork(id) || app.previews.isAtWork(id),
+    })
+  },
+})
+
 const nothing = () => undefined
 const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
+/** A page as JSON text. */
+async function list(app: App, input: ListInput): Promise<string> {
+  if ((input.sort === undefined && !input.ready) || isColumnInOrder(input))
+    return input.offset === undefined && input.sort === undefined
+      ? listItemsJson(app.reads, input)
+      : listColumnJson(app, { ...input, sort: undefined }, input.offset ?? 0)
+  if (input.cursor !== undefined) throw invalid('cursor', 'goes with the order by id only: give offset')
+  return listSortedJson(app.reads, input)
+}
+
+type ListInput = CardFilter & { sort?: Sort; offset?: number }
+
+/** Whether a list is one column as it stands, of which the order is known without sorting. */
+const isColumnInOrder = (input: ListInput): boolean =>
+  input.sort === 'position' && input.columnId !== undefined && filteredBy(input) === undefined
+
+/** What a list is narrowed by beside a column. */
+const filteredBy = ({
+  projectId: _,
+  columnId: _column,
+  limit: _limit,
+  sort: _sort,
+  offset: _offset,
+  ...others
+}: ListInput) => Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0]
+
 /** A page of one column, in order, as JSON text. */
-async function listColumnJson(app: App, filter: CardFilter, offset: number): Promise<string> {
-  const { projectId, columnId, limit, ...others } = filter
-  const beside = Object.entries(others).find(
-    ([name, value]) => name !== 'offset' && value !== undefined && value !== false,
-  )
+async function listColumnJson(app: App, filter: ListInput, offset: number): Promise<string> {
+  const { projectId, columnId, limit } = filter
+  const beside = filteredBy(filter)
   if (columnId === undefined || beside)
-    throw invalid('offset', `goes with columnId and limit only${beside ? `, not with ${beside[0]}` : ''}`)
-  const { id } = await cards.columnOfProject(app.db, { projectId }, columnId)
+    throw invalid('offset', `goes with sort, or with columnId and limit only${beside ? `, not with ${beside}` : ''}`)
+  const { id } = await cards.columnOfProject(app.reads, { projectId }, columnId)
   for (let reading = 1; ; reading++) {
-    const ids = await orderedIds(app.db, id, offset, limit)
-    const page = await readItemsJson(app.db, ids)
+    const ids = await orderedIds(app.reads, id, offset, limit)
+    const page = await readItemsJson(app.reads, ids)
     const isOneState = page.length === ids.length && page.every(({ position }, place) => position === offset + place)
     if (isOneState || reading === maxReads)
       return `[${page.flatMap(card => (card.columnId === id ? card.json : [])).join(',')}]`
@@ -99,14 +134,3 @@ const maxReads = 5
 
 const findFlat = async (app: App, cardId: number) =>
   cards.find(app.db, { projectId: (await projectOfCard(app.db, cardId)) ?? 0, cardId })
-
-/** A write that may start an agent, for which the catalogue is refreshed first. */
-async function write<T, O>(
-  { supervisor }: App,
-  call: Call,
-  work: (tx: Transaction) => Promise<T>,
-  present: (result: T) => O,
-): Promise<O> {
-  await supervisor.refresh()
-  return call.write(work, present)
-}

@@ -1,27 +1,32 @@
 import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { actorOf } from '../../src/domain/activity.ts'
 import * as cardRemoval from '../../src/domain/cardRemoval.ts'
 import * as columns from '../../src/domain/columns.ts'
+import type { Transaction } from '../../src/store/database.ts'
 import { column } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
-  list: async ({ projectId, boardId }) => (await columns.list(app.db, projectId, boardId)).map(column),
-  create: ({ projectId, ...input }, call) => call.write(tx => columns.create(tx, projectId, input), column),
+  list: async ({ projectId, boardId }) => (await columns.list(app.reads, projectId, boardId)).map(column),
+  create: ({ projectId, ...input }, call) =>
+    call.write(tx => columns.create(tx, call.caller, projectId, input), column),
   reorder: ({ projectId, ids }, call) =>
     call.write(
-      tx => columns.reorder(tx, projectId, ids),
+      tx => columns.reorder(tx, call.caller, projectId, ids),
       rows => rows.map(column),
     ),
   update: ({ projectId, columnId, ...change }, call) =>
-    call.write(tx => columns.update(tx, projectId, columnId, change), column),
+    call.write(tx => columns.update(tx, call.caller, projectId, columnId, change), column),
   delete: ({ projectId, columnId }, call) =>
     call.write(
       tx => columns.remove(tx, projectId, columnId),
       () => undefined,
     ),
-  clear: async ({ projectId, columnId }) => {
-    while (await app.db.transaction(tx => cardRemoval.removeSome(tx, app.supervisor, projectId, columnId))) {
+  clear: async ({ projectId, columnId }, { caller }) => {
+    const actor = actorOf(caller)
+    const clearSome = (tx: Transaction) => cardRemoval.removeSome(tx, app.supervisor, projectId, columnId)
+    while (await app.db.transaction(clearSome, actor)) {
       /* the next batch */
     }
   },

@@ -12,11 +12,23 @@ export const credentialsRoutes = ({
   deviceGrants,
   outboundDispatcher,
   supervisor,
+  requestLoop,
+  issues,
 }: App): Handlers<Contract['credentials']> => ({
   list: async (_, { caller }) => (await credentials.list(db, caller)).map(credential),
   create: (input, { caller, write }) => write(tx => create(seal, tx, caller, input), credential),
   get: async ({ id }, { caller }) => maskedCredential(await credentials.find(db, caller, id)),
-  update: ({ id, ...change }, { caller, write }) => write(tx => update(seal, tx, caller, id, change), credential),
+  update: ({ id, ...change }, { caller, write }) =>
+    write(async tx => {
+      const updated = await update(seal, tx, caller, id, change)
+      if (change.agentSlots !== undefined) supervisor.reconcile(tx)
+      if (change.apiKey !== undefined)
+        tx.afterCommit(() => {
+          requestLoop.wake()
+          issues.wake()
+        })
+      return updated
+    }, credential),
   delete: ({ id }, { caller, write }) =>
     write(
       tx => credentials.remove(tx, caller, id),

@@ -27,14 +27,14 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   },
   stats: async ({ projectId }) =>
     externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
-  move: ({ projectId, cardId, targetColumnId, position }, call) =>
+  move: ({ projectId, cardId, targetColumnId, position, force }, call) =>
     call.write(
       tx =>
         cardMoves.move(
           tx,
           app.supervisor,
           { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller },
-          { columnId: targetColumnId, position },
+          { columnId: targetColumnId, position, force },
           true,
         ),
       externalCard,

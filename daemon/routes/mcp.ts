@@ -1,17 +1,46 @@
 import type { App } from '../../src/app.ts'
-import { contract, type Contract } from '../../src/contract/index.ts'
+import { invalid } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { toolGroups, type ToolGroup } from '../../src/contract/tool.ts'
+import type { Endpoint } from '../http/callEndpoint.ts'
 import type { Handlers } from '../http/handlers.ts'
-import { forward } from '../peers/forward.ts'
+import { readQuery } from '../http/validate.ts'
+import type { Choice } from '../mcp/toolset.ts'
 
-/** The protocol's package is loaded on demand. */
-export const mcpRoutes = (app: App): Handlers<Contract['mcp']> => ({
-  call: async (message, call) => {
-    const { handleMcpMessage: answerMcp, projectOfMessage: placeOf } = await import('../mcp/answer.ts')
-    const { at, projectId } = await placeOf(app, call.caller, message)
-    const passed =
-      projectId === undefined
-        ? undefined
-        : await forward(app, { ...contract.mcp.call, at }, call, { projectId }, message)
-    return passed ?? answerMcp(app, call, message, call.request.headers['mcp-protocol-version'] as string | undefined)
-  },
-})
+/**
+ * The protocol's package is loaded on demand.
+ * @param endpoints all rows of the contract, once they are there
+ */
+export function mcpRoutes(app: App, endpoints: readonly Endpoint[]): Handlers<Contract['mcp']> {
+  const load = async () => {
+    const [{ handleMcpMessage: answerMcp }, { rowToolsOf: toolsIn }] = await Promise.all([
+      import('../mcp/answer.ts'),
+      import('../mcp/rowTools.ts'),
+    ])
+    return { answerMcp, rows: toolsIn(endpoints) }
+  }
+  let loaded: ReturnType<typeof load> | undefined
+  return {
+    call: async (message, call) => {
+      const choice = choiceIn(readQuery(call.request.url ?? ''))
+      const { answerMcp, rows } = await (loaded ??= load())
+      return answerMcp({ app, call, rows, choice }, message)
+    },
+  }
+}
+
+/** @throws Problem VALIDATION_FAILED */
+function choiceIn({ tools, readOnly = 'false', ...others }: Record<string, string>): Choice {
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw invalid(other.slice(0, 100), 'is not a known field')
+  if (!['true', 'false'].includes(readOnly)) throw invalid('readOnly', 'must be true or false')
+  return { groups: groupsIn(tools), readOnly: readOnly === 'true' }
+}
+
+function groupsIn(tools: string | undefined): ToolGroup[] | undefined {
+  return tools?.split(',').map(name => {
+    const group = toolGroups.find(each => each === name)
+    if (!group) throw invalid('tools', `must be some of ${toolGroups.join(', ')}, with commas between them`)
+    return group
+  })
+}

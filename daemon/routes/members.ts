@@ -2,6 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { renew, withdraw } from '../../src/domain/invitations.ts'
 import * as members from '../../src/domain/members.ts'
+import { listPeople } from '../../src/store/cardPeople.ts'
 import { member, memberOrInvitation, newInvitation } from '../../src/views/members.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { serverUrl } from '../documents/serverUrl.ts'
@@ -11,6 +12,8 @@ import { serverUrl } from '../documents/serverUrl.ts'
  * Idempotency-Key in plain text.
  */
 export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
+  people: async ({ projectId }) =>
+    (await listPeople(app.db, projectId)).map(({ userId, displayName }) => ({ userId: String(userId), displayName })),
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),
   add: async ({ id, ...invited }, call) => {
     const added = await call.db.transaction(tx => members.add(tx, id, invited))

@@ -3,7 +3,7 @@ import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import * as preSessions from '../../src/agents/preSessions.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { listPreSessions } from '../../src/store/sessions.ts'
-import { cardDetail } from '../../src/views/cards.ts'
+import { cardFor } from '../../src/views/cards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 const maxMessages = 1000
@@ -24,7 +24,7 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
       tx => preSessions.send(tx, supervisor, { ...ref, caller: call.caller }, { content, attachmentIds }),
       message => message,
     ),
-  accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardDetail),
+  accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardFor(call.caller)),
   cancel: (ref, call) =>
     call.write(
       tx => preSessions.cancel(tx, supervisor, ref),

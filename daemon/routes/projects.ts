@@ -4,12 +4,14 @@ import type { App } from '../../src/app.ts'
 import { requireRole } from '../../src/domain/access.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { requireTakenInProject } from '../../src/domain/credentials.ts'
+import { requireApart, requireRepositories } from '../../src/domain/projectRepositories.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { folderIn } from '../../src/domain/repositoryWork.ts'
 import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src/domain/worktreeSettings.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cards.ts'
-import { noteProjectOpened, type VisibleProject } from '../../src/store/projects.ts'
+import { noteProjectOpened, repositoriesOf, type VisibleProject } from '../../src/store/projects.ts'
 import { readProjectTokens } from '../../src/store/sessions.ts'
 import { project as projectView, stats } from '../../src/views/projects.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
@@ -19,8 +21,9 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const isNew = input.createFolder && (await projects.makeFolder(app.config, call.caller, input.path))
     const path = await projects.requireFolder(app.config, call.caller, input.path)
     try {
+      const repositories = await requireRepositories(app.config, call.caller, path, input.repositories)
       return await call.write(
-        tx => projects.create(tx, call.caller, { ...input, path }),
+        tx => projects.create(tx, call.caller, { ...input, path, repositories }),
         row => projectView(row, 'admin'),
       )
     } catch (error) {
@@ -32,15 +35,17 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     withRoles(app, call, await projects.list(app.db, call.caller, organizationId)),
   reorder: async ({ ids }, call) =>
     withRoles(app, call, await app.db.transaction(tx => projects.reorder(tx, call.caller, ids))),
-  get: async ({ id }, call) => projectView(await projects.findVisible(app.db, call.caller, id), call.role),
+  get: async ({ id }, call) => projectView(await projects.findVisible(app.reads, call.caller, id), call.role),
   update: async ({ id, ...change }, call) => {
     const path =
       change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
+    const repositories = await changedRepositories(app, call, id, { path, repositories: change.repositories })
     return call.write(
       async tx => {
-        const project = await projects.update(tx, call.caller, id, { ...change, path })
+        const project = await projects.update(tx, call.caller, id, { ...change, path, repositories })
         if (change.agent || change.profile)
           await requireTakenInProject(tx, app.supervisor, id, change.agent ? 'agent' : 'profile')
+        if (change.agentSlots !== undefined) app.supervisor.reconcile(tx)
         return project
       },
       row => projectView(row, call.role),
@@ -63,10 +68,26 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     return findWorktreeSettings(app.db, await projects.find(app.db, id))
   },
   withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id)), nothing),
-  files: async ({ projectId }) => trackedFiles((await projects.find(app.db, projectId)).path),
+  files: async ({ projectId, repository }) =>
+    trackedFiles(folderIn(await projects.find(app.db, projectId), repository)),
 })
 
 const nothing = () => undefined
+
+/** The other repositories that a change names, checked; undefined where it leaves them as they are. */
+async function changedRepositories(
+  app: App,
+  call: Call,
+  id: number,
+  { path, repositories }: Pick<projects.ProjectChange, 'path' | 'repositories'>,
+) {
+  if (path === undefined && repositories === undefined) return undefined
+  const project = await projects.find(app.db, id)
+  const home = path ?? project.path
+  if (repositories) return requireRepositories(app.config, call.caller, home, repositories)
+  await requireApart(app.config, home, repositoriesOf(project))
+  return undefined
+}
 
 const withRoles = (app: App, call: Call, rows: VisibleProject[]) =>
   Promise.all(

@@ -4,6 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { changedFileOf } from '../../src/domain/changes.ts'
 import * as projects from '../../src/domain/projects.ts'
+import { workIn } from '../../src/domain/repositoryWork.ts'
 import * as reviews from '../../src/domain/reviews.ts'
 import { review } from '../../src/views/reviews.ts'
 import type { Handlers } from '../http/handlers.ts'
@@ -15,9 +16,10 @@ export const reviewsRoutes = (app: App): Handlers<Contract['reviews']> => ({
       tx => reviews.saveDraft(tx, { ...ref, caller: call.caller }, { body, comments }),
       draft => draft,
     ),
-  changedFile: async ({ path, side, since, ...ref }) => {
-    const start = since === undefined ? undefined : await reviews.startOf(app.db, ref, since)
-    const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
+  changedFile: async ({ path, side, since, repository, ...ref }) => {
+    const start = since === undefined ? undefined : await reviews.startOf(app.db, ref, since, repository)
+    const [found, inProject] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
+    const { card, project } = await workIn(app.db, found, inProject, repository)
     return { content: (await changedFileOf(card, project, { path, side, since: start })).toString('base64') }
   },
   list: async ref => (await reviews.list(app.db, ref)).map(review),
@@ -32,7 +34,7 @@ export const reviewsRoutes = (app: App): Handlers<Contract['reviews']> => ({
       return added
     }, review)
     if (added)
-      await reviews.keepReviewed(project, added).catch((error: unknown) => {
+      await reviews.keepReviewed(project, added, checked).catch((error: unknown) => {
         app.logs.log('warn', 'The files that a review is about could not be kept.', { cardId, error: String(error) })
       })
     return answer

@@ -1,5 +1,7 @@
 import type { App } from '../../src/app.ts'
+import { invalid } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { changeAgentSlots, readAgentSlots } from '../../src/domain/agentSlots.ts'
 import { changeAgentSettings, readAgentSettings } from '../../src/domain/agentChoice.ts'
 import {
   changeContextRelay,
@@ -30,6 +32,18 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
       tx => changeAgentSettings(tx, change),
       settings => settings,
     ),
+  getAgentSlots: () => readAgentSlots(app.db),
+  setAgentSlots: async (change, call) => {
+    await requireKnownAgents(app, Object.keys(change.agents ?? {}))
+    return call.write(
+      async tx => {
+        const slots = await changeAgentSlots(tx, change)
+        app.supervisor.reconcile(tx)
+        return slots
+      },
+      slots => slots,
+    )
+  },
   getContextRelay: () => readContextRelay(app.db),
   setContextRelay: (change, call) =>
     call.write(
@@ -37,3 +51,11 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
       relay => relay,
     ),
 })
+
+/** @throws Problem VALIDATION_FAILED */
+async function requireKnownAgents({ catalogue }: App, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const known = (await catalogue.list()).map(({ provider }) => provider.id)
+  const unknown = ids.find(id => !known.includes(id))
+  if (unknown !== undefined) throw invalid(`agents.${unknown}`, `must be an agent: ${known.join(', ')}`)
+}

@@ -68,7 +68,7 @@ export function createReplayPages(outbox: Outbox, db: Database): ReplayPages {
   return {
     read: async ({ projectId, seq, audience }, maxEvents) => {
       const last = await outbox.lastSeq()
-      const key = `${projectId} ${seq} ${maxEvents} ${last} ${db.commits()} ${audience.name}`
+      const key = `${projectId} ${seq} ${maxEvents} ${last} ${await db.version()} ${audience.name}`
       return kept.get(key)?.page ?? keep(key, readPage(outbox, db, { projectId, seq, audience, maxEvents, last }))
     },
   }

@@ -2,12 +2,12 @@
  * Makes the page of the board in the browser: what is large and not needed for the board is loaded when it is opened, each file has
  * a name that changes with what is in it, and is packed for who takes that (`daemon/files/pageFiles.ts` serves them).
  */
-import { build as bundle } from 'esbuild'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import project from '../../package.json' with { type: 'json' }
+import { browserVariant, rowsOfContract, statusesOfErrors } from '../../src/client/contractRows.mjs'
 
 /** Returns the sources that the page is made of, and the paths of what was written. */
 export async function buildPage(outDir) {
@@ -51,24 +51,27 @@ function pack(path) {
   return [`${path}.br`, `${path}.gz`]
 }
 
-/** Where X.browser.ts is, it stands for X.ts: TypeScript does the same by its `moduleSuffixes`. */
 const forBrowsers = {
   name: 'for-browsers',
   enforce: 'pre',
   resolveId: {
     filter: { id: /^\..*\.ts$/ },
-    handler(path, importer) {
-      const other = resolve(dirname(importer), path.replace(/\.ts$/, '.browser.ts'))
-      return existsSync(other) ? other : undefined
-    },
+    handler: browserVariant,
   },
 }
 
-/** What a board asks for before it is drawn. The rows of all other resources come with the first call of one. */
-const firstResources = ['auth', 'boards', 'cards', 'columns', 'projects', 'settings']
+/** What a board asks for before it is drawn, and when a card is moved. All other rows come with the first call of one. */
+const firstRows = {
+  auth: ['me', 'status', 'redeemTicket'],
+  boards: ['list'],
+  cards: ['get', 'list', 'move'],
+  columns: ['list'],
+  projects: ['list'],
+  settings: ['getShortcuts', 'getUser'],
+}
 const otherRows = 'virtual:contract-rows'
 
-/** A client asks four things of the contract's rows, and the status of an error. Without schemas and messages a page is a third shorter. */
+/** Without schemas and messages a page is a third shorter. */
 const contractRows = {
   name: 'contract-rows',
   enforce: 'pre',
@@ -80,44 +83,24 @@ const contractRows = {
 }
 
 async function resources() {
-  const rows = Object.keys(await rowsOfContract()).map(name =>
-    firstResources.includes(name) ? `${name}:async()=>rows.${name}` : `${name}:async()=>(await other()).${name}`,
+  const all = await rowsOfContract()
+  const first = Object.fromEntries(
+    Object.entries(firstRows).map(([name, calls]) => [
+      name,
+      Object.fromEntries(calls.map(call => [call, all[name][call]])),
+    ]),
   )
-  const first = await rowsOfContract(name => firstResources.includes(name))
-  return `const rows=${JSON.stringify(first)},other=()=>import('${otherRows}');export const resources={${rows}}`
+  const loaders = Object.keys(all).map(name =>
+    name in first
+      ? `${name}:async call=>call in first.${name}?first.${name}:(await other()).${name}`
+      : `${name}:async()=>(await other()).${name}`,
+  )
+  return `const first=${JSON.stringify(first)},other=()=>import('${otherRows}');export const resources={${loaders}}`
 }
 
 async function otherResources() {
-  const rows = Object.entries(await rowsOfContract(name => !firstResources.includes(name)))
+  const rows = Object.entries(await rowsOfContract())
   return rows.map(([name, row]) => `export const ${name}=${JSON.stringify(row)};`).join('')
-}
-
-async function statusesOfErrors() {
-  const { errors } = await bundled('src/contract/errors.ts')
-  const said = Object.entries(errors).flatMap(([code, [status, text]]) =>
-    status === 401 ? [[code, [status, text]]] : [403, 429].includes(status) || status >= 500 ? [[code, [status]]] : [],
-  )
-  return `export const errors=${JSON.stringify(Object.fromEntries(said))}`
-}
-
-async function rowsOfContract(isWanted = () => true) {
-  const { contract } = await bundled('src/contract/index.ts')
-  const asked = ({ method, path, body, transfer, input }) => ({ method, path, body, transfer, input: input && true })
-  const askedOf = resource => Object.fromEntries(Object.entries(resource).map(([name, row]) => [name, asked(row)]))
-  return Object.fromEntries(
-    Object.entries(contract).flatMap(([name, resource]) => (isWanted(name) ? [[name, askedOf(resource)]] : [])),
-  )
-}
-
-async function bundled(path) {
-  const { outputFiles } = await bundle({
-    entryPoints: [path],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-  })
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
 }
 
 /** As which the page is installed. Nothing is kept by it: what it shows is for who is signed in. */

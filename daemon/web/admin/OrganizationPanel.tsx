@@ -7,6 +7,8 @@ import { projects } from '../app/projects.ts'
 import { hrefOf } from '../app/router.ts'
 import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
+import { Budgets } from '../budgets/Budgets.tsx'
+import { UsageTable } from '../budgets/UsageTable.tsx'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
@@ -52,8 +54,21 @@ export function OrganizationPanel({ organization, reload }: OrganizationProps) {
         ))}
       </p>
       {mayManage && <DefaultCredential organization={organization} reload={reload} />}
+      <OrganizationBudgets id={id} mayManage={mayManage} />
       <Members id={id} name={name} mayManage={mayManage} myId={me?.id} onLeft={reload} />
     </section>
+  )
+}
+
+/** What bounds the agents of its projects, and what they have used. */
+function OrganizationBudgets({ id, mayManage }: { id: string; mayManage: boolean }) {
+  const list = useLoad(() => client.budgets.list({ organizationId: Number(id) }), [id])
+  return (
+    <details>
+      <summary>Budgets and use</summary>
+      <Budgets of={list} scope={{ scope: 'organization', scopeId: id }} mayManage={mayManage} />
+      <UsageTable organizationId={Number(id)} />
+    </details>
   )
 }
 

@@ -7,6 +7,7 @@ import { Page } from '../ui/Page.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
 import { showError } from './messages.ts'
 import { startOverOnArrival, takeArrival } from './arrival.ts'
+import { keepFocus } from './keptFocus.ts'
 import { loadProjects } from './projects.ts'
 import { hrefOf, useRoute, type Route } from './router.ts'
 import { reloadCount, begin, session, type Me } from './session.ts'
@@ -28,9 +29,11 @@ const SignInAgain = lazyPart<object, 'SignInAgain'>(() => import('../signIn/Sign
   isDialog: true,
 })
 const OtherAccount = lazyPart(() => import('../signIn/OtherAccount.tsx'), 'OtherAccount')
+const ConnectPage = lazyPart(() => import('../connect/ConnectPage.tsx'), 'ConnectPage', opening)
 const InvitationPage = lazyPart(() => import('../signIn/InvitationPage.tsx'), 'InvitationPage', opening)
 
 applyTheme()
+keepFocus()
 startOverOnArrival()
 void begin(takeArrival)
 
@@ -99,6 +102,8 @@ function Routed({ route }: { route: Route }) {
       return <MePage {...route} />
     case 'invitation':
       return <InvitationPage {...route} />
+    case 'connect':
+      return <ConnectPage key={route.request} {...route} />
     case 'missing':
       return (
         <Page title="Nothing here">

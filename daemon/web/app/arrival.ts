@@ -1,6 +1,8 @@
 import { client, type Arrival } from './session.ts'
 
 const verifierKey = 'board verifier'
+/** Where somebody was who went to the identity provider. */
+const placeKey = 'board place'
 
 /** With what somebody comes back here: a ticket of the command line's, or the outcome of single sign-on; then where to go on. */
 const arriving = /^#\/(ticket|code|refused)\/([^/]+)(\/.*)?$/
@@ -16,10 +18,11 @@ export async function takeArrival(): Promise<Arrival | undefined> {
     history.replaceState(null, '', '#/')
     await goToProvider()
   }
-  const [, kind, text, rest = '/'] = arriving.exec(location.hash) ?? []
+  const [, kind, text, rest = sessionStorage.getItem(placeKey) ?? '/'] = arriving.exec(location.hash) ?? []
   if (kind === undefined) return undefined
   const verifier = sessionStorage.getItem(verifierKey) ?? ''
   sessionStorage.removeItem(verifierKey)
+  sessionStorage.removeItem(placeKey)
   history.replaceState(null, '', `#${rest}`)
   dispatchEvent(new HashChangeEvent('hashchange'))
   if (kind === 'ticket') return client.auth.redeemTicket({ ticket: text! })
@@ -39,6 +42,7 @@ export const startOverOnArrival = (): void =>
 export async function goToProvider(): Promise<void> {
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
   sessionStorage.setItem(verifierKey, verifier)
+  sessionStorage.setItem(placeKey, location.hash.replace(/^#/, '') || '/')
   const challenge = base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
   location.assign(`api/oidc/login?${new URLSearchParams({ page: '1', challenge })}`)
 }

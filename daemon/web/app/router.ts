@@ -11,6 +11,7 @@ export type Route =
   | { name: 'admin'; section?: string }
   | { name: 'me'; section?: string }
   | { name: 'invitation'; token: string }
+  | { name: 'connect'; request: string }
   | { name: 'missing' }
 
 const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = [
@@ -32,6 +33,7 @@ const patterns: readonly [RegExp, (parts: (string | undefined)[]) => Route][] = 
   [/^\/admin(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'admin', section })],
   [/^\/me(?:\/([a-z-]+))?$/, ([section]) => ({ name: 'me', section })],
   [/^\/invitation\/([\w-]+)$/, ([token]) => ({ name: 'invitation', token: token! })],
+  [/^\/connect\/([\w.-]+)$/, ([request]) => ({ name: 'connect', request: request! })],
 ]
 
 /** The place that a fragment (`#/projects/1`) names. */
@@ -69,6 +71,8 @@ export function hrefOf(route: Route): string {
       return `#/me${tail(route.section)}`
     case 'invitation':
       return `#/invitation/${route.token}`
+    case 'connect':
+      return `#/connect/${route.request}`
   }
 }
 

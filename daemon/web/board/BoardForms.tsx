@@ -3,6 +3,7 @@ import { navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { ColumnLimit } from './ColumnLimit.tsx'
 import type { BoardSession } from './boardSession.ts'
 
 const types = [
@@ -17,6 +18,7 @@ interface FormProps {
   onClose: () => void
 }
 
+const columnOrNull = (id: string): number | null => (id === '' ? null : Number(id))
 const choicesOf = (of: readonly { id: string; name: string }[] = []) => of.map(({ id, name }) => [id, name] as const)
 
 /** Makes a column, or changes one. Its type is chosen once. */
@@ -28,12 +30,23 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
     name: column?.name ?? '',
     columnType: column?.columnType ?? 'backlog',
     prompt: column?.prompt ?? '',
+    wipLimit: column?.wipLimit ?? null,
+    pull: column?.pull ?? false,
     agent: column?.agent ?? '',
+    mergedColumnId: column?.mergedColumnId ?? '',
+    closedColumnId: column?.closedColumnId ?? '',
   })
   const providers = useLoad(() => client.agents.providers(), [])
   const save = async () => {
     const { columnType, ...rest } = values
-    const changed = { projectId, ...rest, agent: rest.agent || null }
+    const changed = {
+      projectId,
+      ...rest,
+      pull: rest.pull && rest.wipLimit !== null,
+      agent: rest.agent || null,
+      mergedColumnId: columnOrNull(rest.mergedColumnId),
+      closedColumnId: columnOrNull(rest.closedColumnId),
+    }
     if (column) await client.columns.update({ ...changed, columnId: column.id })
     else await client.columns.create({ ...changed, columnType, boardId: Number(boardId) })
     onClose()
@@ -54,8 +67,31 @@ export function ColumnForm({ session, columnId, onClose }: FormProps & { columnI
         {...bind('columnType')}
       />
       <TextArea label="Prompt" hint="What each agent that works here is told, too." rows={4} {...bind('prompt')} />
+      {values.columnType !== 'archive' && <ColumnLimit wipLimit={bind('wipLimit')} pull={bind('pull')} />}
       <Choice label="Agent" options={[['', "The project's agent"], ...choicesOf(providers.value)]} {...bind('agent')} />
+      <AfterRequests columns={columns.filter(({ id }) => id !== columnId)} bind={bind} />
     </FormDialog>
+  )
+}
+
+/** Where cards go when their pull requests are merged or closed. */
+function AfterRequests({
+  columns,
+  bind,
+}: {
+  columns: ReadonlyArray<{ id: string; name: string; columnType: string }>
+  bind: ReturnType<typeof useFields<{ mergedColumnId: string; closedColumnId: string }>>['bind']
+}) {
+  const others = choicesOf(columns.filter(({ columnType }) => columnType !== 'active'))
+  return (
+    <>
+      <Choice
+        label="When its request is merged"
+        options={[['', 'To the first done column'], ...others]}
+        {...bind('mergedColumnId')}
+      />
+      <Choice label="When its request is closed" options={[['', 'It stays'], ...others]} {...bind('closedColumnId')} />
+    </>
   )
 }
 

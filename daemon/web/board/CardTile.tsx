@@ -1,13 +1,16 @@
-import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent, type ReactNode } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
+import { Fact } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Labels, Status } from '../ui/Status.tsx'
 import { openCard, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
-import { drag, dragLibrary, dragSource } from './dragging.ts'
+import { drag, dragging } from './drag.ts'
+import { TilePeople, TilePlan } from './TilePlan.tsx'
 
 interface TileProps {
   session: BoardSession
@@ -29,10 +32,10 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   const tile = useRef<HTMLDivElement>(null)
   const link = useRef<HTMLAnchorElement>(null)
   const isThere = card !== undefined
-  const library = useStore(dragLibrary)
+  const loaded = useStore(dragging)
   useEffect(
-    () => (isThere && library ? dragSource(library, tile.current!, session, cardId) : undefined),
-    [session, cardId, isThere, library],
+    () => (isThere && loaded ? loaded.dragSource(tile.current!, session, cardId) : undefined),
+    [session, cardId, isThere, loaded],
   )
   useLayoutEffect(() => {
     if (!isWanted || !link.current) return
@@ -70,21 +73,39 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
         </a>
         <CardMenu session={session} card={card} isCurrent={isCurrent} />
       </div>
-      <About card={card} isSelected={isSelected} />
+      <About session={session} card={card} isSelected={isSelected} />
       <Doing session={session} cardId={cardId} />
     </div>
   )
 })
 
 /** How a card stands, in short. */
-function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
-  const { id, labels, status, statusReason, unread, reviewState, reviewRound, autoMode, deferred, blocked, kind } = card
+function About({ session, card, isSelected }: { session: BoardSession; card: Card; isSelected: boolean }) {
+  const columnType = useStore(
+    session.state,
+    ({ cache }) => cache.columns.find(({ id }) => id === card.columnId)?.columnType,
+  )
+  const {
+    id,
+    labels,
+    status,
+    statusReason,
+    unread,
+    reviewState,
+    reviewRound,
+    autoMode,
+    deferred,
+    blocked,
+    kind,
+    pullRequest,
+  } = card
   return (
     <div className="card-about" id={`about-${id}`}>
       <span className="dim">#{id}</span>
       {isSelected && <span className="mark">selected</span>}
       {unread && <span className="mark">new</span>}
       {status !== 'idle' && <Status status={status} reason={statusReason} />}
+      <TilePlan card={card} columnType={columnType} />
       {kind === 'terminal' && <span className="dim">terminal</span>}
       {autoMode && <span className="dim">auto</span>}
       {blocked && (
@@ -100,14 +121,20 @@ function About({ card, isSelected }: { card: Card; isSelected: boolean }) {
           {`review ${reviewRound}: ${reviewState.replaceAll('_', ' ')}`}
         </span>
       )}
+      {pullRequest && (
+        <Fact name={pullRequestWords(pullRequest)} kind={`pull pull-${pullRequestSign(pullRequest)}`}>
+          <Icon name="branch" />#{pullRequest.number ?? '…'} {pullRequest.draft ? 'draft' : pullRequest.state}
+        </Fact>
+      )}
       <Labels labels={labels} />
       <More card={card} />
     </div>
   )
 }
 
-/** Its own agent, its parts, its attachments, and who made it. */
-function More({ card: { agent, attachmentCount, children, creatorName } }: { card: Card }) {
+/** Its own agent, its parts, its comments and attachments, and who is to do it or made it. */
+function More({ card }: { card: Card }) {
+  const { agent, attachmentCount, children, commentCount } = card
   return (
     <>
       {agent && (
@@ -122,34 +149,21 @@ function More({ card: { agent, attachmentCount, children, creatorName } }: { car
           {children.done}/{children.total}
         </Fact>
       )}
+      {commentCount > 0 && (
+        <Fact name={`${commentCount} comment${commentCount === 1 ? '' : 's'}`}>
+          <Icon name="message" />
+          {commentCount}
+        </Fact>
+      )}
       {attachmentCount > 0 && (
         <Fact name={`${attachmentCount} attachment${attachmentCount === 1 ? '' : 's'}`}>
           <Icon name="attach" />
           {attachmentCount}
         </Fact>
       )}
-      {creatorName && (
-        <Fact name={`made by ${creatorName}`} kind="person">
-          {initialsOf(creatorName)}
-        </Fact>
-      )}
+      <TilePeople card={card} />
     </>
   )
-}
-
-/** A sign, with what it stands for. */
-const Fact = ({ name, kind = '', children }: { name: string; kind?: string; children: ReactNode }) => (
-  <span className={`fact ${kind}`} role="img" aria-label={name} title={name}>
-    {children}
-  </span>
-)
-
-const initialsOf = (name: string): string => {
-  const words = name.trim().split(/\s+/)
-  return [words[0], words.length > 1 ? words.at(-1) : '']
-    .map(word => [...word!][0] ?? '')
-    .join('')
-    .toUpperCase()
 }
 
 /** What the agent does this second. It alone is drawn anew as the agent goes on. */

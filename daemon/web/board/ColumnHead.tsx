@@ -7,18 +7,35 @@ import type { BoardSession } from './boardSession.ts'
 
 const number = new Intl.NumberFormat()
 
-/** `12`, or `3/12` with a filter. */
-export const countOf = ({ found, ids, total }: ShownColumn): string =>
-  found.length !== ids.length ? `${number.format(found.length)}/${number.format(total)}` : number.format(total)
+/** `12`, `3/5` with a limit of 5, or `3/12` with a filter. */
+export function countOf({ found, ids, total, wipLimit }: ShownColumn): string {
+  const all = wipLimit === null ? number.format(total) : `${number.format(total)}/${number.format(wipLimit)}`
+  return found.length === ids.length ? all : `${number.format(found.length)}${wipLimit === null ? '/' : ' of '}${all}`
+}
+
+const isFull = ({ total, wipLimit }: ShownColumn): boolean => wipLimit !== null && total >= wipLimit
+
+/** What the count says of a limit, in words. */
+const limitOf = (column: ShownColumn): string | undefined =>
+  column.wipLimit === null
+    ? undefined
+    : `${column.total} of at most ${column.wipLimit} cards${isFull(column) ? ': the column is full' : ''}`
 
 /** A column's name, what it does with its cards, how many there are, and what can be done with it. */
 export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
   <header className="column-head">
     <h2>{column.name}</h2>
-    <span className="count">{countOf(column)}</span>
+    <span className={isFull(column) ? 'count full' : 'count'} title={limitOf(column)}>
+      {countOf(column)}
+    </span>
     {column.columnType === 'active' && (
       <span className="hint" title="A card that is moved here starts its agent">
         starts agents
+      </span>
+    )}
+    {column.pull && (
+      <span className="hint" title="It takes the next ready card of the column before by itself when it has room">
+        pulls
       </span>
     )}
     <Menu label={`Actions of the column ${column.name}`} items={() => itemsOf(session, column)} />

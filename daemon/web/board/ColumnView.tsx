@@ -6,7 +6,7 @@ import { useStore } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardTile } from './CardTile.tsx'
 import { ColumnHead } from './ColumnHead.tsx'
-import { drag, dragLibrary, dropColumn, startsIn } from './dragging.ts'
+import { drag, dragging, startsIn } from './drag.ts'
 import { QuickAdd } from './QuickAdd.tsx'
 
 const estimatedHeight = { comfortable: 78, compact: 38 }
@@ -111,15 +111,15 @@ function useDrop(
   const length = useRef(0)
   length.current = found.length
   const isThere = root.current !== null
-  const library = useStore(dragLibrary)
+  const loaded = useStore(dragging)
   useEffect(() => {
-    if (!root.current || !library) return
-    return dropColumn(library, columnId, root.current, scroller.current!, y => {
+    if (!root.current || !loaded) return
+    return loaded.dropColumn(columnId, root.current, scroller.current!, y => {
       const at = y - list.current!.getBoundingClientRect().top
       const below = virtualizer.getVirtualItems().find(({ start, size }) => start + size / 2 > at)
       return Math.min(below?.index ?? length.current, length.current)
     })
-  }, [columnId, virtualizer, isThere, library])
+  }, [columnId, virtualizer, isThere, loaded])
 }
 
 /** Where the dragged cards would be dropped. */

@@ -157,10 +157,13 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'delete':
       return change(() => removeCards(session, 'delete', cards))
     case 'edit':
+    case 'plan':
       return change(() => openCard(session, card!.id))
     case 'approve':
     case 'send':
       return change(() => openCard(session, card!.id, 'transcript'))
+    case 'comment':
+      return each(() => openCard(session, card!.id, 'comments'))
     case 'merge':
       return change(() => openCard(session, card!.id, 'changes'))
     case 'open':
@@ -168,9 +171,8 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'browser':
       return each(() => openCard(session, card!.id))
     case 'copyId':
-      return each(() => void copy(card!.id).catch(showError))
     case 'copyTitle':
-      return each(() => void copy(card!.title).catch(showError))
+      return each(() => void copy(action === 'copyId' ? card!.id : card!.title).catch(showError))
     case 'undo':
       return mayChange ? () => undo(session) : undefined
     case 'redo':

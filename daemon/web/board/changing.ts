@@ -17,6 +17,7 @@ import {
   type Place,
 } from '../../../src/boardModel/changes.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
+import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Move, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { whyNotStarted } from '../../../src/client/agentStarts.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
@@ -146,12 +147,40 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
     void session.changes(() => send(session, type, move)).catch((error: unknown) => refused(session, move, error))
 }
 
-/** A card that could not move is where it was, and the reason is said. */
+/** A card that could not move is where it was, and the reason is said; into a full column it may be forced. */
 function refused(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
+  if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
   const text = `Card ${move.cardId} is where it was: ${reasonOf(error)}`
   showError(new Error(text))
   announce(text)
+}
+
+/** The moves that were refused for want of room while nobody was asked yet: one question is about all of them. */
+let overfull: Move[] = []
+const gatherMs = 300
+
+function offerForce(session: BoardSession, move: Move, reason: string): void {
+  overfull.push(move)
+  if (overfull.length > 1) return
+  setTimeout(() => {
+    const moves = overfull
+    overfull = []
+    const many = moves.length === 1 ? `Card ${moves[0]!.cardId} is` : `${moves.length} cards are`
+    const waits = moves.some(({ cardId }) => session.state.get().cache.cards.get(cardId)?.blocked)
+    confirm({
+      title: 'The column is full',
+      text: `${many} where ${moves.length === 1 ? 'it was' : 'they were'}. ${reason}${waits ? ' What waits for other cards would start, too.' : ''}`,
+      submit: 'Put it there anyway',
+      isDanger: false,
+      run: async () => {
+        for (const { cardId, columnId, position } of moves)
+          await session.changes(() =>
+            client.cards.move({ projectId: session.projectId, cardId, columnId: columnId!, position, force: true }),
+          )
+      },
+    })
+  }, gatherMs)
 }
 
 async function send(session: BoardSession, type: Change['type'], move: Move): Promise<void> {

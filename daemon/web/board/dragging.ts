@@ -1,49 +1,19 @@
-import { countStarts, named, placesAtTop } from '../../../src/boardModel/changes.ts'
+import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { setCustomNativeDragPreview } from '@atlaskit/pragmatic-drag-and-drop/element/set-custom-native-drag-preview'
+import { named } from '../../../src/boardModel/changes.ts'
 import { announce } from '../app/messages.ts'
-import { Store } from '../app/store.ts'
 import { canChange, chosenCards } from './actions.ts'
 import { moveBefore } from './changing.ts'
 import type { BoardSession } from './boardSession.ts'
-
-/** Cards that are dragged, and before which card of a column they would be dropped. */
-interface Drag {
-  session: BoardSession
-  cardIds: readonly string[]
-  over?: { columnId: string; at: number }
-}
-export const drag = new Store<Drag | undefined>(undefined)
-
-type Library = typeof import('./dragLibrary.ts')
-/** What knows how browsers drag, as soon as it is there: a board is drawn before. */
-export const dragLibrary = new Store<Library | undefined>(undefined)
-
-/** Loads it. */
-export async function loadDragging(): Promise<void> {
-  if (!dragLibrary.get()) dragLibrary.set(await import('./dragLibrary.ts'))
-}
+import { drag } from './drag.ts'
 
 /** Columns that cards can be dropped in, and which place in it a height on the screen means. */
 const columns = new Map<string, { element: HTMLElement; scroller: HTMLElement; placeAt: (y: number) => number }>()
 let pointer = { x: 0, y: 0 }
 
-/** How many agents start when the dragged cards are dropped in a column. */
-export function startsIn({ session, cardIds }: Drag, columnId: string): number {
-  return countStarts(
-    session.state.get(),
-    placesAtTop(
-      cardIds.map(id => ({ id })),
-      { id: columnId },
-    ),
-  )
-}
-
 /** Makes a card one that can be dragged, with a mouse or by a long press. @returns ends it */
-export function dragSource(
-  { combine, draggable, setCustomNativeDragPreview }: Library,
-  element: HTMLElement,
-  session: BoardSession,
-  cardId: string,
-): () => void {
+export function dragSource(element: HTMLElement, session: BoardSession, cardId: string): () => void {
   let isTouched = false
   const onTouch = () => (isTouched = true)
   const onMouse = ({ pointerType }: PointerEvent) => (isTouched = pointerType === 'touch')
@@ -78,7 +48,6 @@ export function dragSource(
 
 /** Makes a column one that takes cards. @returns ends it */
 export function dropColumn(
-  { combine, dropTargetForElements }: Library,
   columnId: string,
   element: HTMLElement,
   scroller: HTMLElement,

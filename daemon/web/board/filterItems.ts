@@ -1,5 +1,10 @@
+import { assigneeNames } from '../../../src/boardModel/plan.ts'
 import type { MenuItem } from '../ui/Menu.tsx'
 import type { BoardSession } from './boardSession.ts'
+
+/** As people name them; not from the contract, whose schemas would come with it. */
+const priorities = ['urgent', 'high', 'normal', 'low']
+const dueLabels: Record<string, string> = { due: 'With a due date', overdue: 'Overdue' }
 
 /** What the board's cards can be filtered by, as far as they have been read. What is chosen is put to the filter's words, or taken out again. */
 export function filterItems(session: BoardSession): MenuItem[] {
@@ -10,18 +15,20 @@ export function filterItems(session: BoardSession): MenuItem[] {
     ['Status', cards.map(({ status }) => status), ''],
     ['Label', cards.flatMap(({ labels }) => labels), ''],
     ['Agent', cards.flatMap(({ id, agent }) => [agent, doings.get(id)?.agent]), ''],
-    ['Person', cards.map(({ creatorName }) => creatorName), '@'],
+    ['Person', cards.flatMap(card => [card.creatorName, ...assigneeNames(card)]), '@'],
+    ['Priority', priorities.filter(each => cards.some(({ priority }) => priority === each)), '!'],
+    ['', cards.some(({ dueAt }) => dueAt !== null) ? ['due', 'overdue'] : [], '!'],
   ]
   const items = kinds.flatMap(([kind, names, sign]) =>
     [...new Set(names)]
       .filter(name => !!name)
-      .sort()
+      .sort(kind === 'Priority' ? () => 0 : undefined)
       .map((name, at): MenuItem => {
         const words = `${sign}${name} `
         const isOn = ` ${filter} `.includes(` ${words}`)
         const next = isOn ? `${filter} `.replace(words, '') : `${filter} ${words}`
         return {
-          label: `${kind} ${name}`,
+          label: kind === '' ? dueLabels[name!]! : `${kind} ${name}`,
           separator: at === 0 && (kind !== 'Status' || filter !== ''),
           isOn,
           run: () => session.set(state => ({ ...state, filter: next.trim() })),

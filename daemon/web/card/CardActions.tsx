@@ -1,3 +1,4 @@
+import { startsLater } from '../../../src/boardModel/plan.ts'
 import { useMemo } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { CardDetail, Column } from '../../../src/boardModel/cardCache.ts'
@@ -20,9 +21,18 @@ export function CardActions({ onGone }: { onGone: () => void }) {
   const columns = useLoad(() => client.columns.list({ projectId, boardId: card.boardId }), [projectId, card.boardId])
   const actions = useMemo(() => actionsOf(projectId, card, columns.value ?? [], onGone), [card, columns.value])
   if (!canWork) return null
-  const { main, items } = actions
+  const { main, items, isHeldBack } = actions
   return (
     <>
+      {isHeldBack && (
+        <Button
+          icon="check"
+          title="Somebody who may not start agents made or changed it: from now on a column may pull it"
+          onClick={() => client.cards.activate({ projectId, cardId: card.id })}
+        >
+          Activate
+        </Button>
+      )}
       {main && (
         <Button isMain={main.isMain} isDanger={main.isDanger} icon={main.icon} title={main.title} onClick={main.run}>
           {main.label}
@@ -56,7 +66,7 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
     icon: 'run',
     isMain: true,
     title: 'Goes on with the latest session, which uses tokens',
-    run: () => client.agents.retry({ ...place, force: card.blocked }),
+    run: () => client.agents.retry({ ...place, force: isHeld(card) }),
   }
   const main = hasActiveAgent ? cancel : brokenOff.has(status) ? retry : hasWorked ? undefined : first
   const items: MenuItem[] = []
@@ -90,13 +100,19 @@ function actionsOf(projectId: string, card: CardDetail, columns: readonly Column
   add(archivedAt === null, { label: 'Archive', separator: true, run: () => archive(place) })
   add(archivedAt !== null, { label: 'Bring back', separator: true, run: () => client.cards.unarchive(place) })
   items.push({ label: 'Delete…', isDanger: true, run: () => askToDelete(place, card, onGone) })
-  return { main, items }
+  // In an active column the main button starts it; where nothing pulls there is nothing to let it.
+  const isHeldBack =
+    !card.pullable && archivedAt === null && card.columnType === 'backlog' && columns.some(({ pull }) => pull)
+  return { main, items, isHeldBack }
 }
 
 interface Place {
   projectId: string
   cardId: string
 }
+
+/** Whether it waits for other cards, or for its time. */
+const isHeld = (card: CardDetail): boolean => card.blocked || startsLater(card, Date.now())
 
 /** A new session, for which a card outside of an active column moves into the first one; the first time after a word about what that means. */
 function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
@@ -105,21 +121,22 @@ function startOf(place: Place, card: CardDetail, columns: readonly Column[]) {
   const what = card.kind === 'terminal' ? 'its command' : 'its agent'
   const isThere = !column || column.id === card.columnId
   const where = isThere ? '' : ` The card moves to “${column.name}”.`
-  const waits = card.blocked ? ` It waits for cards that are not done.` : ''
+  const held = isHeld(card)
+  const waits = card.blocked ? ` It waits for cards that are not done.` : held ? ` It was to start later.` : ''
   const start = (): Promise<unknown> => {
-    const force = card.blocked
+    const force = held
     if (!isThere) return client.cards.move({ ...place, columnId: column.id, mustStart: true, force })
     return card.deferred ? client.cards.activate({ ...place, force }) : client.agents.relaunch({ ...place, force })
   }
   const first: MainAction = {
-    label: card.blocked ? 'Start anyway' : card.deferred && isThere ? 'Activate' : 'Start',
+    label: held ? 'Start anyway' : card.deferred && isThere ? 'Activate' : 'Start',
     icon: 'run',
-    isMain: !card.blocked,
+    isMain: !held,
     run: () =>
       confirm({
         title: `Start ${what}?`,
         text: `${waits}${where}${card.kind === 'terminal' ? ` It runs: ${card.command}` : ` ${card.agent ?? 'The agent of its column or project'} works on it${card.useWorktree ? ' in a worktree of its own' : ' in the project’s folder itself'}, which uses tokens.`}`.trim(),
-        submit: card.blocked ? 'Start anyway' : 'Start',
+        submit: held ? 'Start anyway' : 'Start',
         isDanger: false,
         run: start,
       }),

@@ -1,4 +1,5 @@
 import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from 'react'
+import { rememberFocus } from '../app/keptFocus.ts'
 import { CardView } from './CardView.tsx'
 import { changeLayout, useWidth } from './panelStates.ts'
 
@@ -17,11 +18,9 @@ export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
   const panel = useRef<HTMLElement>(null)
   const width = useWidth(cardId) ?? usualWidth
   useEffect(() => {
-    const before = document.activeElement
+    const giveBack = rememberFocus()
     panel.current!.focus({ preventScroll: true })
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
-    }
+    return giveBack
   }, [])
   const resize = (to: number) =>
     changeLayout(projectId, cardId, { width: Math.round(Math.max(minWidth, Math.min(to, innerWidth - 80))) })

@@ -2,11 +2,13 @@ import { Time } from '../ui/Time.tsx'
 import { Heading } from './Heading.tsx'
 import { AgentChoice } from './AgentChoice.tsx'
 import { Attachments } from './Attachments.tsx'
+import { CardBudgets } from './CardBudgets.tsx'
 import { Dependencies } from './Dependencies.tsx'
 import { LabelEditor } from './LabelEditor.tsx'
 import { Locks, Monitors } from './Monitors.tsx'
 import { useCard } from './openedCard.ts'
 import { PipelineEditor } from './Pipeline.tsx'
+import { Plan } from './Plan.tsx'
 import { Preview } from './Preview.tsx'
 import { PreSessionTalk } from './PreSessionTalk.tsx'
 import { Prompt } from './Prompt.tsx'
@@ -26,6 +28,7 @@ export function CardTab() {
       )}
       <Prompt />
       {card.kind === 'kanban' && <PreSessionTalk />}
+      {card.kind !== 'assistant' && <Plan />}
       <LabelEditor />
       {card.kind !== 'assistant' && <Dependencies />}
       <Attachments />
@@ -34,6 +37,7 @@ export function CardTab() {
       <Preview />
       {card.kind === 'kanban' && <PipelineEditor />}
       <Sessions />
+      {card.kind === 'kanban' && <CardBudgets />}
       <Monitors />
       <Locks />
       <p className="dim">

@@ -7,12 +7,14 @@ import { changeLayout, useLayout } from './panelStates.ts'
 
 const opening = { fallback: <p className="loading">Loading…</p> }
 const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewView', opening)
+const CommentsTab = lazyPart(() => import('./CommentsTab.tsx'), 'CommentsTab', opening)
 const CardTranscript = lazyPart(() => import('../transcript/CardTranscript.tsx'), 'CardTranscript', opening)
 
 const tabs = [
   { id: 'card', label: 'Card' },
   { id: 'transcript', label: 'Transcript' },
   { id: 'changes', label: 'Changes' },
+  { id: 'comments', label: 'Comments' },
 ] as const
 
 type TabName = (typeof tabs)[number]['id']
@@ -62,6 +64,7 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
       >
         {shown === 'card' && <CardTab />}
         {shown === 'transcript' && <CardTranscript />}
+        {shown === 'comments' && <CommentsTab />}
         {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
       </div>
     </>
@@ -98,10 +101,17 @@ function TabList({ opened, id, shown, onChoose }: TabListProps) {
         >
           {each.label}
           {each.id === 'transcript' && <Asking opened={opened} />}
+          {each.id === 'comments' && <Counted opened={opened} />}
         </button>
       ))}
     </div>
   )
+}
+
+/** How many comments there are. */
+function Counted({ opened }: { opened: OpenedCardStore }) {
+  const count = useStore(opened.state, ({ card }) => card?.commentCount ?? 0)
+  return count === 0 ? null : <span className="dim"> {count}</span>
 }
 
 /** How many questions wait. */

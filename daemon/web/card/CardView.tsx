@@ -1,6 +1,8 @@
 import { useEffect } from 'react'
+import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
+import { Away } from '../ui/Away.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Failure, useTitle } from '../ui/Page.tsx'
@@ -9,6 +11,7 @@ import { CardActions } from './CardActions.tsx'
 import { CardTabs, type CardPart } from './CardTabs.tsx'
 import { CardTitle } from './CardTitle.tsx'
 import { AsPage } from './Heading.tsx'
+import { Landed } from './Landed.tsx'
 import { OpenedProvider, useCard, useOpened, useOpenedCard } from './openedCard.ts'
 import { keepLayout, readLayouts, useIsRead } from './panelStates.ts'
 
@@ -71,6 +74,17 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
           #{cardId} · {card.columnName}
         </span>
         <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
+        {card.issue && (
+          <Away className="dim" url={card.issue.url}>
+            Issue {card.issue.number}
+            {card.issue.state === 'open' ? '' : `, ${card.issue.state}`}
+          </Away>
+        )}
+        {card.pullRequest && (
+          <Away className="dim" url={card.pullRequest.url}>
+            Pull request {pullRequestWords(card.pullRequest)}
+          </Away>
+        )}
         {card.archivedAt !== null && <span className="label">archived</span>}
         <span className="grow" />
         <CardActions onGone={onClose} />
@@ -94,6 +108,7 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
         </p>
       )}
       <CardTitle isPage={isPage} />
+      <Landed />
     </header>
   )
 }

@@ -1,21 +1,25 @@
 import { useState } from 'react'
 import { useProject } from '../app/projects.ts'
+import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
+import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 
 /** Where the card's agent works: its branch, and a worktree of a person's own that is attached. */
 export function Worktree() {
   const opened = useOpened()
-  const { gitBranch, worktreePath, kind } = useCard()
+  const { gitBranch, worktreePath, useWorktree, kind } = useCard()
   const { projectId, cardId } = opened
   const isManager = useProject(projectId)?.role === 'admin'
-  const [isAsking, setAsking] = useState(false)
-  if (gitBranch === null && worktreePath === null && (!isManager || kind !== 'kanban')) return null
+  const canWork = useCanWork(projectId)
+  const [asked, setAsked] = useState<'worktree' | 'base'>()
+  const isNew = gitBranch === null && worktreePath === null
+  if (isNew && (!canWork || kind !== 'kanban')) return null
   return (
     <section>
       <Heading>Branch</Heading>
@@ -27,12 +31,13 @@ export function Worktree() {
             in <code>{worktreePath}</code>
           </>
         )}
+        <BasePoint />
       </p>
-      {isManager && (
+      {canWork && (
         <div className="tools">
-          {worktreePath === null ? (
-            gitBranch === null && <Button onClick={() => setAsking(true)}>Attach a worktree…</Button>
-          ) : (
+          {isNew && useWorktree && <Button onClick={() => setAsked('base')}>Base…</Button>}
+          {isNew && isManager && <Button onClick={() => setAsked('worktree')}>Attach a worktree…</Button>}
+          {worktreePath !== null && isManager && (
             <Button
               onClick={() =>
                 confirm({
@@ -51,13 +56,63 @@ export function Worktree() {
           )}
         </div>
       )}
-      {isAsking && (
+      {asked === 'base' && <ChooseBase onClose={() => setAsked(undefined)} />}
+      {asked === 'worktree' && (
         <Attach
-          onClose={() => setAsking(false)}
+          onClose={() => setAsked(undefined)}
           onAttach={async path => opened.setCard(await client.cards.attachWorktree({ projectId, cardId, path }))}
         />
       )}
     </section>
+  )
+}
+
+/** What the branch starts at, where the card says so. */
+function BasePoint() {
+  const { projectId } = useOpened()
+  const { base, baseCardId } = useCard()
+  if (base === null && baseCardId === null) return null
+  return (
+    <>
+      {' Its base is '}
+      {base === null ? (
+        <a href={hrefOf({ name: 'card', projectId, cardId: baseCardId! })}>the branch of card #{baseCardId}</a>
+      ) : (
+        <code>{base}</code>
+      )}
+      .
+    </>
+  )
+}
+
+/** Asks for a branch, tag or commit, or a card by its number. */
+function ChooseBase({ onClose }: { onClose: () => void }) {
+  const { projectId, cardId, setCard } = useOpened()
+  const { base, baseCardId } = useCard()
+  const [text, setText] = useState(base ?? (baseCardId === null ? '' : `#${baseCardId}`))
+  const save = async () => {
+    const wanted = text.trim()
+    const isCard = wanted.startsWith('#')
+    setCard(
+      await client.cards.update({
+        projectId,
+        cardId,
+        base: isCard || wanted === '' ? null : wanted,
+        baseCardId: isCard ? wanted.slice(1) : null,
+      }),
+    )
+    onClose()
+  }
+  return (
+    <FormDialog title="Base of the branch" onClose={onClose} submit="Save" onSubmit={save}>
+      <Field
+        label="Branch, tag or commit, or a card"
+        hint="#12 is the branch of card 12. Empty: what the project’s folder has checked out."
+        field={text.trim().startsWith('#') ? 'baseCardId' : 'base'}
+      >
+        {props => <input {...props} spellCheck={false} value={text} onChange={({ target }) => setText(target.value)} />}
+      </Field>
+    </FormDialog>
   )
 }
 

@@ -170,6 +170,10 @@ function withOthers(state: OpenedState, events: readonly LiveMessage[]): OpenedS
     const { id } = data as { id: string }
     if (type === 'card.deleted') return { ...now, isDeleted: true }
     if (type === 'card.restored') return { ...now, isDeleted: false }
+    if (type.startsWith('comment.'))
+      return now.card
+        ? { ...now, card: { ...now.card, commentCount: (data as { commentCount: number }).commentCount } }
+        : now
     if (type === 'attachment.created' && now.attachments)
       return { ...now, attachments: [...without(now.attachments, id), data as Attachment] }
     if (type === 'attachment.deleted') return { ...now, attachments: now.attachments && without(now.attachments, id) }

@@ -58,7 +58,10 @@ const show: Parameters<typeof followMine>[0] = events => {
     if (type !== 'notification') continue
     const news = data as unknown as Parameters<typeof notify>[0]
     const { projectId, cardId, cardTitle, message } = news
-    const open = () => navigate({ name: 'card', projectId, cardId })
+    const open = () =>
+      navigate(
+        cardId === null ? { name: 'project', projectId, section: 'schedules' } : { name: 'card', projectId, cardId },
+      )
     if (document.hidden) notify(news, open)
     else if (
       !location.hash.includes(`/${cardId}`) &&

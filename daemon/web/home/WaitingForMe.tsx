@@ -32,13 +32,20 @@ function collect<T>(
 }
 
 const longestFirst = (a: Asking, b: Asking): number => (a.startedAt ?? '').localeCompare(b.startedAt ?? '')
+const isPaused = ({ statusReason }: Asking): boolean => statusReason === 'budget'
 const isSilent = ({ statusReason }: Asking): boolean => statusReason === 'silent'
 const newestFirst = (a: Card, b: Card): number => b.updatedAt.localeCompare(a.updatedAt)
 
 /** Questions and plans first, the one that has waited longest at the top; then who says nothing, what failed, then what nobody has looked at. */
 export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead: boolean }) {
   const known = useStore(attention)
-  const asking = collect(all, known, ({ asking }) => asking.filter(each => !isSilent(each)), longestFirst)
+  const asking = collect(
+    all,
+    known,
+    ({ asking }) => asking.filter(each => !isSilent(each) && !isPaused(each)),
+    longestFirst,
+  )
+  const paused = collect(all, known, ({ asking }) => asking.filter(isPaused), longestFirst)
   const silent = collect(all, known, ({ asking }) => asking.filter(isSilent), longestFirst)
   const failed = collect(all, known, ({ failed }) => failed, newestFirst)
   const finished = collect(all, known, ({ finished }) => finished, newestFirst)
@@ -52,6 +59,9 @@ export function WaitingForMe({ all, isRead }: { all: readonly Project[]; isRead:
       </Group>
       <Group name="Silent" all={silent}>
         {({ project, item }) => <SilentItem key={item.cardId} project={project} silent={item} />}
+      </Group>
+      <Group name="Paused by a budget" all={paused}>
+        {({ project, item }) => <PausedItem key={item.cardId} project={project} paused={item} />}
       </Group>
       <Group name="Failed" all={failed}>
         {({ project, item }) => <FailedItem key={item.id} project={project} card={item} />}
@@ -122,6 +132,18 @@ function AskingItem({ project, asking }: { project: Project; asking: Asking }) {
         mayAnswer={mayWork(project)}
         onAnswered={() => readProject(project.id)}
       />
+    </Item>
+  )
+}
+
+/** An agent that waits for a budget: whoever manages it may raise it. */
+function PausedItem({ project, paused: { cardId, title, startedAt } }: { project: Project; paused: Asking }) {
+  return (
+    <Item project={project} cardId={cardId} title={title} status="waiting" reason="budget" at={startedAt}>
+      <p>
+        A budget is used up.{' '}
+        <a href={hrefOf({ name: 'project', projectId: project.id, section: 'budgets' })}>See the budgets</a>
+      </p>
     </Item>
   )
 }

@@ -1,7 +1,8 @@
 /** News for the person, as the server tells it. */
 export interface News {
   projectId: string
-  cardId: string
+  /** Null where it is about a schedule. */
+  cardId: string | null
   cardTitle: string
   message: string
   desktop: boolean
@@ -13,11 +14,14 @@ export const permission = (): NotificationPermission | 'unsupported' =>
   'Notification' in window && window.isSecureContext ? Notification.permission : 'unsupported'
 
 /** Shows it by the browser's own means where the person has allowed that and wants it, and rings where they want that. */
-export function notify({ cardId, cardTitle, message, desktop, sound }: News, open: () => void): void {
+export function notify({ projectId, cardId, cardTitle, message, desktop, sound }: News, open: () => void): void {
   if (sound) ring()
   if (!desktop || permission() !== 'granted') return
   // Several tabs tell of the same: with a tag the browser shows it once.
-  const shown = new Notification(cardTitle, { body: message, tag: `card ${cardId}` })
+  const shown = new Notification(cardTitle, {
+    body: message,
+    tag: cardId === null ? `schedule ${projectId} ${cardTitle}` : `card ${cardId}`,
+  })
   shown.addEventListener('click', () => {
     window.focus()
     open()

@@ -23,10 +23,12 @@ export function Keys() {
         ]}
         // Permissions about the server go with its scope, and are a super administrator's to give.
         offered={place => (isSuper && place === 'server' ? permissions : projectPermissions)}
-        placeOf={({ projectId, scope }) =>
-          projectId === null
-            ? `the whole ${scope}`
-            : (all.find(({ id }) => id === projectId)?.name ?? `project ${projectId}`)
+        placeOf={({ organizationId, projectId, scope }) =>
+          scope === 'server'
+            ? 'all that you may see'
+            : scope === 'organization'
+              ? `the organization ${organizations.value?.find(({ id }) => id === organizationId)?.name ?? organizationId}`
+              : `the project ${all.find(({ id }) => id === projectId)?.name ?? projectId}`
         }
         empty="You have no keys."
       />

@@ -29,7 +29,7 @@ const sections: readonly MySection[] = [
   { id: 'shortcuts', label: 'Keyboard shortcuts', view: Shortcuts },
   { id: 'sign-ins', label: 'Sign-ins', view: SignIns, isOfAccount: true },
   { id: 'password', label: 'Password', view: Password, isOfAccount: true },
-  { id: 'keys', label: 'API keys', view: Keys, isOfAccount: true },
+  { id: 'keys', label: 'API keys', view: Keys },
   { id: 'organizations', label: 'Organizations', view: Organizations, isOfAccount: true },
   { id: 'agents', label: 'Agents', view: Agents },
 ]

@@ -19,6 +19,12 @@ const kinds = [
   ['agentFailed', 'An agent has failed'],
   ['agentCompleted', 'An agent has finished'],
   ['monitorFailing', 'A monitor fails'],
+  ['mentioned', 'Somebody mentions me in a comment'],
+  ['commented', 'Somebody comments on a card that I watch'],
+  ['assigned', 'Somebody assigns a card to me'],
+  ['due', 'A card that I watch is due'],
+  ['scheduleDisabled', 'A schedule cannot make its cards any more'],
+  ['budget', 'A budget comes to 80 %, or to its end'],
 ] as const
 
 /** Of what one is told, and how. */

@@ -5,6 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { AgentSlots } from './AgentSlots.tsx'
 import type { SectionProps } from './ProjectPage.tsx'
 import { Sandbox } from './Sandbox.tsx'
 import { Silence } from './Silence.tsx'
@@ -24,6 +25,7 @@ export function AgentsSection(props: SectionProps) {
             hint="What a card or a column says goes before it; what is left open here the server decides."
             save={async choice => onChange(await client.projects.update({ id: project.id, ...choice }))}
           />
+          <AgentSlots {...props} />
           <Approvals {...props} />
           <UsageLimits {...props} known={value} />
           <Silence {...props} />

@@ -3,6 +3,7 @@ import { showMessage } from '../app/messages.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import type { EditProps } from '../ui/Rows.tsx'
+import { SlotsInput } from './AgentSlots.tsx'
 import type { Credential } from './Credentials.tsx'
 
 export type ProviderOfModels = Credential['provider']
@@ -12,6 +13,8 @@ export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = 
   ['google', 'Google'],
   ['openrouter', 'OpenRouter'],
   ['github', 'GitHub'],
+  ['gitlab', 'GitLab'],
+  ['gitea', 'Gitea or Forgejo'],
   ['custom', 'another, with a base URL'],
 ]
 
@@ -24,16 +27,18 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
     baseUrl: credential?.baseUrl ?? '',
     headers: '',
     models: credential?.models.join('\n') ?? '',
+    agentSlots: credential?.agentSlots ?? null,
   })
   const save = async () => {
-    const { name, provider, apiKey, baseUrl, headers, models } = values
+    const { name, provider, apiKey, baseUrl, headers, models, agentSlots } = values
     const changed = {
       name,
       ...(apiKey !== '' && { apiKey }),
       ...(headers.trim() !== '' && { headers: headersOf(headers) }),
       models: linesOf(models),
     }
-    if (credential) await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null })
+    if (credential)
+      await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null, agentSlots })
     else await client.credentials.create({ ...changed, provider, ...(baseUrl !== '' && { baseUrl }) })
     showMessage(`${name} is saved. Check it, then use it here.`)
     await onSaved()
@@ -54,7 +59,7 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
       <TextInput
         label="Base URL"
         type="url"
-        required={values.provider === 'custom'}
+        required={values.provider === 'custom' || values.provider === 'gitea'}
         hint="Where it is not the provider's own address."
         {...bind('baseUrl')}
       />
@@ -65,6 +70,7 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
         hint="One a line, where the provider offers others than usual."
         {...bind('models')}
       />
+      {credential && <SlotsInput {...bind('agentSlots')} />}
     </FormDialog>
   )
 }

@@ -9,6 +9,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Time } from '../ui/Time.tsx'
+import { Repositories } from './Repositories.tsx'
 import type { SectionProps } from './ProjectPage.tsx'
 
 /** A project's name, folder, organization and place in the list; and its end. */
@@ -16,6 +17,7 @@ export function GeneralSection(props: SectionProps) {
   return (
     <>
       {props.mayManage ? <Identity {...props} /> : <Facts {...props} />}
+      <Repositories {...props} />
       <Order {...props} />
       {props.mayManage && <Deletion {...props} />}
     </>

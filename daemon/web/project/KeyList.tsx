@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output, Permission } from '../../../src/contract/route.ts'
 import type { Loaded } from '../app/load.ts'
+import { announce } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
@@ -42,12 +43,7 @@ export function KeyList({ list, placeOf, empty, ...making }: KeyListProps) {
         </Button>
       </div>
       <Rows of={list} label="API keys" empty={empty}>
-        {key => (
-          <>
-            {placeOf && <span className="dim">{placeOf(key)}</span>}
-            <KeyRow apiKey={key} reload={list.reload} onMade={setMade} />
-          </>
-        )}
+        {key => <KeyRow apiKey={key} place={placeOf?.(key)} reload={list.reload} onMade={setMade} />}
       </Rows>
       {isMaking && (
         <NewKey
@@ -70,10 +66,13 @@ export function KeyList({ list, placeOf, empty, ...making }: KeyListProps) {
 /** A key with what may be done with it. */
 function KeyRow({
   apiKey: key,
+  place,
   reload,
   onMade,
 }: {
   apiKey: Key
+  /** Where it works, in words. */
+  place: string | undefined
   reload: () => Promise<void>
   onMade: (key: Made) => void
 }) {
@@ -97,17 +96,23 @@ function KeyRow({
       run: async () => {
         await client.keys.revoke({ id: key.id })
         await reload()
+        announce(`${key.name} is revoked.`)
       },
     })
   return (
     <>
       <div className="what">
         <strong>{key.name}</strong>{' '}
-        <code>
-          {key.prefix}…{key.lastFour}
-        </code>
+        {key.app === null ? (
+          <code>
+            {key.prefix}…{key.lastFour}
+          </code>
+        ) : (
+          <span className="dim">connected app, {key.app}</span>
+        )}
         <div className="dim">
-          {isExpired ? 'expired' : `until ${dated(key.expiresAt, 'day')}`} ·{' '}
+          {isExpired ? 'expired' : `${key.app === null ? 'until' : 'if unused, until'} ${dated(key.expiresAt, 'day')}`}{' '}
+          ·{' '}
           {key.lastUsedAt === null ? (
             'never used'
           ) : (
@@ -116,9 +121,10 @@ function KeyRow({
             </>
           )}
         </div>
+        {place !== undefined && <div className="dim">works in {place}</div>}
         <div className="dim">{key.permissions.join(', ')}</div>
       </div>
-      {!isExpired && (
+      {!isExpired && key.app === null && (
         <Button onClick={rotate} aria-label={`Replace ${key.name}`}>
           Replace
         </Button>

@@ -6,11 +6,14 @@ import { useStore } from '../app/store.ts'
 import { Await, Page } from '../ui/Page.tsx'
 import { Sections } from '../ui/Sections.tsx'
 import { AgentsSection } from './Agents.tsx'
+import { BudgetsSection } from './BudgetsSection.tsx'
 import { CredentialsSection } from './Credentials.tsx'
+import { ForgeSection } from './Forge.tsx'
 import { GeneralSection } from './General.tsx'
 import { KeysSection } from './Keys.tsx'
 import { MembersSection } from './Members.tsx'
 import { MonitorsSection } from './Monitors.tsx'
+import { SchedulesSection } from './Schedules.tsx'
 import { ScriptsSection } from './Scripts.tsx'
 import { TemplatesSection } from './Templates.tsx'
 import { TransfersSection } from './Transfers.tsx'
@@ -32,10 +35,13 @@ export interface SectionProps {
 const sections = [
   { id: 'general', label: 'General', role: 'viewer', Content: GeneralSection },
   { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
+  { id: 'budgets', label: 'Budgets and use', role: 'viewer', Content: BudgetsSection },
   { id: 'worktrees', label: 'Worktrees', role: 'member', Content: WorktreesSection },
+  { id: 'forge', label: 'Forge', role: 'viewer', Content: ForgeSection },
   { id: 'members', label: 'Members', role: 'viewer', Content: MembersSection },
   { id: 'keys', label: 'API keys', role: 'viewer', Content: KeysSection },
   { id: 'webhooks', label: 'Webhooks', role: 'member', Content: WebhooksSection },
+  { id: 'schedules', label: 'Schedules', role: 'viewer', Content: SchedulesSection },
   { id: 'scripts', label: 'Scripts', role: 'viewer', Content: ScriptsSection },
   { id: 'monitors', label: 'Monitors', role: 'viewer', Content: MonitorsSection },
   { id: 'credentials', label: 'Credentials', role: 'member', Content: CredentialsSection },

@@ -90,17 +90,32 @@ export function Sandbox({ project, onChange }: SectionProps) {
   )
 }
 
-/** Whether this server has a sandbox, and what to do where it has none. */
+const inOneLine = (...sentences: Array<string | null>): string => sentences.filter(Boolean).join(' ')
+
+/** Whether this server has a sandbox and how it keeps bounds, and what to do where it has none. */
 function ServerSandbox() {
   const status = useLoad(() => client.agents.sandbox(), [])
   return (
     <Await of={status}>
-      {({ kind, reason, advice }) => (
-        <p className="hint">
-          {kind === 'none'
-            ? ['This server has no sandbox:', reason, advice].filter(Boolean).join(' ')
-            : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it.`}
-        </p>
+      {({ kind, reason, advice, bounds: kept }) => (
+        <>
+          <p className="hint">
+            {kind === 'none'
+              ? inOneLine('This server has no sandbox:', reason, advice)
+              : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it.`}
+          </p>
+          {kind !== 'none' && (
+            <p className="hint">
+              {kept.kind === 'cgroup'
+                ? 'The kernel holds each session to its memory and processes.'
+                : inOneLine(
+                    'The server counts memory and processes of sessions every second.',
+                    kept.reason,
+                    kept.advice,
+                  )}
+            </p>
+          )}
+        </>
       )}
     </Await>
   )

@@ -4,6 +4,7 @@ import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
+import { ColumnLimit } from '../board/ColumnLimit.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Check, Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
@@ -20,10 +21,11 @@ const columnTypes = [
   ['done', 'done'],
   ['archive', 'archive'],
 ] as const
+const emptyColumn: Column = { name: '', columnType: 'backlog', prompt: '', wipLimit: null, pull: false }
 const usual: readonly Column[] = [
-  { name: 'Backlog', columnType: 'backlog', prompt: '' },
-  { name: 'In progress', columnType: 'active', prompt: '' },
-  { name: 'Done', columnType: 'done', prompt: '' },
+  { ...emptyColumn, name: 'Backlog' },
+  { ...emptyColumn, name: 'In progress', columnType: 'active' },
+  { ...emptyColumn, name: 'Done', columnType: 'done' },
 ]
 
 /** Columns that new boards can be made with. */
@@ -126,7 +128,13 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
   const save = async () => {
     const sent = {
       ...values,
-      columns: values.columns.map(({ name, columnType, prompt }) => ({ name, columnType, prompt })),
+      columns: values.columns.map(({ name, columnType, prompt, wipLimit, pull }) => ({
+        name,
+        columnType,
+        prompt,
+        wipLimit,
+        pull: pull && wipLimit !== null,
+      })),
     }
     if (template.id === undefined) await client.templates.create(sent)
     else await client.templates.update({ id: template.id, ...sent })
@@ -152,7 +160,7 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
       <Button
         icon="add"
         disabled={values.columns.length >= 50}
-        onClick={() => change(values.columns.length, { name: '', columnType: 'backlog', prompt: '' })}
+        onClick={() => change(values.columns.length, emptyColumn)}
       >
         Add a column
       </Button>
@@ -171,6 +179,9 @@ function ColumnFields({ at, column, onChange }: { at: number; column: Column; on
       <TextInput label={`Column ${at + 1}`} required maxLength={200} {...bind('name')} />
       <Choice label={`Type of column ${at + 1}`} options={columnTypes} {...bind('columnType')} />
       <TextArea label={`What its agents are told, column ${at + 1}`} rows={2} {...bind('prompt')} />
+      {column.columnType !== 'archive' && (
+        <ColumnLimit wipLimit={bind('wipLimit')} pull={bind('pull')} of={`, column ${at + 1}`} />
+      )}
       <Button isPlain icon="trash" label={`Remove column ${at + 1}`} onClick={() => onChange(undefined)} />
     </>
   )

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { showMessage } from '../app/messages.ts'
+import { announce, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
@@ -87,6 +87,7 @@ function WebhookRow({ webhook, mayManage, reload, onEdit, onShow, onSecret }: Ro
       run: async () => {
         await client.webhooks.delete(place)
         await reload()
+        announce('The webhook is deleted.')
       },
     })
   const test = async () => {

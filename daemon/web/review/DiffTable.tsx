@@ -3,7 +3,7 @@ import { flushSync } from 'react-dom'
 import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
 import { announce } from '../app/messages.ts'
 import { DiffBlock, rowsPerBlock } from './DiffBlock.tsx'
-import type { Lines } from './reviewDraft.ts'
+import type { FileLines } from './reviewDraft.ts'
 import { isChosen, lineAt, linesOf, rowsOf, type Chosen, type Notes, type Row, type Side } from './rows.ts'
 
 interface DiffTableProps {
@@ -11,7 +11,7 @@ interface DiffTableProps {
   isSplit: boolean
   notes: Notes
   /** Undefined where one may not comment. */
-  onComment: ((lines: Lines) => void) | undefined
+  onComment: ((lines: FileLines) => void) | undefined
   /** Lines of the side before cannot be commented on: they are not those of the card's base. */
   isNewOnly: boolean
   onViewed: () => void

@@ -4,7 +4,7 @@ import { Button } from '../ui/Button.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { DiffTable } from './DiffTable.tsx'
 import { keyOf } from './DiffBlock.tsx'
-import type { Lines } from './reviewDraft.ts'
+import type { FileLines } from './reviewDraft.ts'
 import { Images, isImage } from './Images.tsx'
 import { Visible } from './lineParts.tsx'
 import { NoteView, Thread } from './NoteView.tsx'
@@ -15,13 +15,13 @@ const largeLines = 2000
 
 interface FileSectionProps {
   file: DiffFile
-  place: CardPlace
+  place: CardPlace & { repository: string }
   since: string | undefined
   isSplit: boolean
   notes: Notes
   isViewed: boolean
   onViewed: (file: DiffFile) => void
-  onComment: ((lines: Lines) => void) | undefined
+  onComment: ((lines: FileLines) => void) | undefined
 }
 
 /** A file of the diff: what became of it, its lines, and what was said of it. */

@@ -23,7 +23,7 @@ export const isImage = ({ path, isBinary }: DiffFile): boolean => isBinary && ty
 
 interface ImageProps {
   file: DiffFile
-  place: CardPlace
+  place: CardPlace & { repository: string }
   since: string | undefined
 }
 
@@ -39,7 +39,7 @@ function Picture({ file, place, since, side }: ImageProps & { side: Side }) {
   const path = side === 'old' ? file.oldPath : file.path
   const read = useLoad(
     () => client.reviews.changedFile({ ...place, path, side, since: since === undefined ? undefined : Number(since) }),
-    [path, side, since, file.contents],
+    [path, side, since, place.repository, file.contents],
   )
   const [url, setUrl] = useState<string>()
   const [size, setSize] = useState('')

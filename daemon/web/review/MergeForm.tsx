@@ -2,15 +2,29 @@ import { useState } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { reasonOf } from '../app/reasons.ts'
+import { homeName } from '../../../src/contract/repositories.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
 import { client } from '../app/session.ts'
 import { confirm } from '../ui/confirm.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
-import { Visible } from './lineParts.tsx'
-import type { ReviewStore } from './reviewStore.ts'
+import { Conflicts } from './Conflicts.tsx'
+import type { CardPlace } from './reviewStore.ts'
 
-/** Brings the card's work into a branch. */
-export function MergeForm({ review, card }: { review: ReviewStore; card: CardDetail }) {
+type Merged = Output<Contract['agents']['merge']>['repositories']
+/** Into which branch, as which commit, and where there are several in which repository. */
+const mergedWords = (all: Merged): string =>
+  all
+    .filter(({ merged }) => merged)
+    .map(
+      ({ repository, into, commit }) =>
+        `into ${into} as ${commit.slice(0, 10)}${all.length > 1 || repository !== '' ? ` in ${repository || homeName}` : ''}`,
+    )
+    .join(', ')
+
+/** Brings the card's work into a branch, in each repository that it has touched. */
+export function MergeForm({ place, card }: { place: CardPlace; card: CardDetail }) {
   const [into, setInto] = useState('')
   const [isSquash, setSquash] = useState(false)
   const [conflicts, setConflicts] = useState<readonly string[]>([])
@@ -19,16 +33,25 @@ export function MergeForm({ review, card }: { review: ReviewStore; card: CardDet
   const merge = async () => {
     setConflicts([])
     try {
-      const merged = await client.agents.merge({ ...review.place, into: into.trim() || undefined, squash: isSquash })
+      const merged = await client.agents.merge({ ...place, into: into.trim() || undefined, squash: isSquash })
       setDone(
         merged.merged
-          ? `Merged into ${merged.into} as ${merged.commit.slice(0, 10)}.`
+          ? `Merged ${mergedWords(merged.repositories)}.`
           : `${merged.into} has everything of this card already.`,
       )
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
-      setConflicts(error.details.length > 0 ? error.details.map(({ path }) => path) : [reasonOf(error)])
+      setConflicts(
+        error.details.length > 0
+          ? error.details.map(({ path, message }) => (message === 'has a conflict' ? path : `${path} (${message})`))
+          : [reasonOf(error)],
+      )
     }
+  }
+  const resolve = async () => {
+    await client.branches.update({ ...place, resolve: true })
+    setConflicts([])
+    setDone('Its agent was told to resolve the conflicts. Merge again when it is done.')
   }
   return (
     <section className="merge panel" aria-label="Merge">
@@ -54,25 +77,7 @@ export function MergeForm({ review, card }: { review: ReviewStore; card: CardDet
         </label>
       </Form>
       {done !== '' && <p role="status">{done}</p>}
-      {conflicts.length > 0 && <Conflicts paths={conflicts} target={target} />}
+      {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={into.trim() === '' ? resolve : undefined} />}
     </section>
   )
 }
-
-const Conflicts = ({ paths, target }: { paths: readonly string[]; target: string }) => (
-  <div className="notice failure" role="alert">
-    <div>
-      <p>The merge has conflicts, and nothing was changed. Both sides have changed:</p>
-      <ul>
-        {paths.map(path => (
-          <li key={path}>
-            <code dir="ltr">
-              <Visible text={path} />
-            </code>
-          </li>
-        ))}
-      </ul>
-      <p>Ask the agent to merge {target} into its branch, or solve them in the card’s worktree.</p>
-    </div>
-  </div>
-)

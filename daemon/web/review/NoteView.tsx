@@ -2,7 +2,7 @@ import { useContext, useEffect, useRef, useState, createContext } from 'react'
 import { Button } from '../ui/Button.tsx'
 import { Time } from '../ui/Time.tsx'
 import { useStore } from '../app/store.ts'
-import type { DraftComment, ReviewDraft, Lines, OpenForm } from './reviewDraft.ts'
+import type { DraftComment, ReviewDraft, FileLines, OpenForm } from './reviewDraft.ts'
 import { Visible } from './lineParts.tsx'
 import type { Review, ReviewComment } from './reviewStore.ts'
 import type { Note } from './rows.ts'
@@ -17,8 +17,12 @@ export function NoteView({ note }: { note: Note }) {
 }
 
 /** `3`, `3–5`, said of which state of the file. */
-export const placeOf = ({ startLine, line, side }: Omit<Lines, 'path'>): string =>
+export const placeOf = ({ startLine, line, side }: Omit<FileLines, 'path'>): string =>
   `${startLine === null || startLine === line ? `line ${line}` : `lines ${startLine}–${line}`}${side === 'old' ? ' (before)' : ''}`
+
+/** A file's path, behind the name of its repository where that is not the home. */
+export const inRepository = ({ repository, path }: { repository: string; path: string }): string =>
+  repository === '' ? path : `${repository}: ${path}`
 
 /** A comment that was sent, with the agent's answer. */
 export function Thread({

@@ -6,8 +6,12 @@ import { useOpened } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
 import { Failure } from '../ui/Page.tsx'
 import { Counts, FileSection, FileTree } from './FileSection.tsx'
+import { BranchTools } from './BranchTools.tsx'
 import { MergeForm } from './MergeForm.tsx'
 import { DraftContext } from './NoteView.tsx'
+import { PullRequestPanel } from './PullRequestPanel.tsx'
+import { RepositoryChoice } from './RepositoryChoice.tsx'
+import type { FileLines } from './reviewDraft.ts'
 import { ReviewStore, type ReadDiff } from './reviewStore.ts'
 import { notesOf, type Notes } from './rows.ts'
 import { Rounds, SinceChoice, stateWords, type Since } from './Rounds.tsx'
@@ -26,13 +30,16 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
   const isStale = useStore(opened.state, state => state.isDiffStale)
   const role = useProject(projectId)?.role ?? 'viewer'
   const mayWrite = role !== 'viewer'
+  const others = useProject(projectId)?.repositories.length ?? 0
+  const [repository, setRepository] = useState('')
   const review = useMemo(() => new ReviewStore({ projectId, cardId }), [projectId, cardId])
-  const { diff, error, isReading, reviews = [] } = useStore(review.state)
+  const { diff, error, isReading, reviews = [], repositories = [] } = useStore(review.state)
   useEffect(() => review.start(mayWrite), [review, mayWrite])
   const read = useCallback(() => {
     opened.state.update(now => ({ ...now, isDiffStale: false }))
-    return review.readDiff(since)
-  }, [opened, review, since])
+    if (others > 0) void review.readRepositories()
+    return review.readDiff(since, repository)
+  }, [opened, review, since, repository, others])
   useEffect(() => void read(), [read])
   // Where nothing is shown yet, nothing jumps.
   const isEmpty = !isReading && (diff === undefined || diff.files.length === 0)
@@ -48,6 +55,9 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
         <header className="review-head">
           {card && <strong>{stateWords(card)}</strong>}
           {diff && <Total {...diff} />}
+          {repositories.length > 1 && (
+            <RepositoryChoice all={repositories} repository={repository} onChoose={setRepository} />
+          )}
           <SinceChoice reviews={reviews} since={since} onSince={onSince} />
           {isWide && (
             <Button aria-pressed={wantsSplit} onClick={() => setSplit(!wantsSplit)}>
@@ -64,11 +74,28 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
         {diff === undefined && error === undefined && <p className="loading">Loading…</p>}
         {error !== undefined && <Failure error={error} onRetry={read} />}
         {diff && (
-          <Files diff={diff} review={review} isSplit={wantsSplit && isWide} isWide={isWide} mayWrite={mayWrite} />
+          <Files
+            key={`files ${diff.repository}`}
+            diff={diff}
+            review={review}
+            isSplit={wantsSplit && isWide}
+            isWide={isWide}
+            mayWrite={mayWrite}
+          />
         )}
-        <Rounds reviews={reviews} files={diff?.files ?? []} />
+        <Rounds reviews={reviews} repository={diff?.repository ?? ''} files={diff?.files ?? []} />
         {mayWrite && card && <SendForm review={review} card={card} />}
-        {mayWrite && card && diff && <MergeForm review={review} card={card} />}
+        {mayWrite && card && diff && <MergeForm place={review.place} card={card} />}
+        {card?.gitBranch && diff && (
+          <PullRequestPanel
+            key={`request ${diff.repository}`}
+            place={{ ...review.place, repository: diff.repository }}
+            mayWrite={mayWrite}
+          />
+        )}
+        {mayWrite && card?.gitBranch && diff && (
+          <BranchTools key={`branch ${diff.repository}`} place={{ ...review.place, repository: diff.repository }} />
+        )}
       </div>
     </DraftContext>
   )
@@ -89,12 +116,18 @@ interface FilesProps {
 }
 
 function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
-  const [isViewed, toggleViewed] = useViewed(review.place)
+  const [isViewed, toggleViewed] = useViewed(review.place, diff.repository)
   const { reviews = [] } = useStore(review.state)
+  const { repository } = diff
+  const place = useMemo(() => ({ ...review.place, repository }), [review, repository])
+  const openLines = useCallback((lines: FileLines) => review.draft.open({ ...lines, repository }), [review, repository])
   const { comments, form } = useStore(review.draft.state)
   const notes = useStableNotes(
     diff.files,
-    useMemo(() => diff.files.map(file => notesOf(file, { reviews, comments, form })), [diff, reviews, comments, form]),
+    useMemo(
+      () => diff.files.map(file => notesOf(file, { repository: diff.repository, reviews, comments, form })),
+      [diff, reviews, comments, form],
+    ),
   )
   if (diff.files.length === 0)
     return (
@@ -108,7 +141,7 @@ function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
   return (
     <>
       {isWide ? (
-        tree
+        <div className="tree-side">{tree}</div>
       ) : (
         <details className="tree-fold">
           <summary>Files</summary>
@@ -127,13 +160,13 @@ function Files({ diff, review, isSplit, isWide, mayWrite }: FilesProps) {
           <FileSection
             key={`${file.status} ${file.path}`}
             file={file}
-            place={review.place}
+            place={place}
             since={diff.since}
             isSplit={isSplit}
             notes={notes[at]!}
             isViewed={isViewed(file)}
             onViewed={toggleViewed}
-            onComment={mayWrite ? review.draft.openLines : undefined}
+            onComment={mayWrite ? openLines : undefined}
           />
         ))}
       </div>

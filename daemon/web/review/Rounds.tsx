@@ -2,7 +2,7 @@ import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { Time } from '../ui/Time.tsx'
 import { Visible } from './lineParts.tsx'
-import { Lined, Thread } from './NoteView.tsx'
+import { inRepository, Lined, Thread } from './NoteView.tsx'
 import type { Review } from './reviewStore.ts'
 
 const verdicts = { comment: 'commented', request_changes: 'asked for changes', approve: 'approved' }
@@ -39,7 +39,15 @@ export function SinceChoice({ reviews, since, onSince }: Since & { reviews: read
 }
 
 /** What was said in earlier reviews, the last one first: how many comments are answered, and those of files that the diff does not show. */
-export function Rounds({ reviews, files }: { reviews: readonly Review[]; files: readonly DiffFile[] }) {
+export function Rounds({
+  reviews,
+  repository,
+  files,
+}: {
+  reviews: readonly Review[]
+  repository: string
+  files: readonly DiffFile[]
+}) {
   if (reviews.length === 0) return null
   const shown = new Set(files.flatMap(({ path, oldPath }) => [path, oldPath]))
   return (
@@ -63,10 +71,10 @@ export function Rounds({ reviews, files }: { reviews: readonly Review[]; files: 
               </p>
             )}
             {comments.map(comment =>
-              shown.has(comment.path) ? null : (
+              comment.repository === repository && shown.has(comment.path) ? null : (
                 <div key={comment.id}>
                   <code dir="ltr">
-                    <Visible text={comment.path} />
+                    <Visible text={inRepository(comment)} />
                   </code>
                   <Thread review={review} comment={comment} isOutdated />
                 </div>

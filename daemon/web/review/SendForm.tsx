@@ -6,7 +6,7 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Visible } from './lineParts.tsx'
-import { DraftContext, placeOf } from './NoteView.tsx'
+import { DraftContext, inRepository, placeOf } from './NoteView.tsx'
 import type { ReviewStore, Verdict } from './reviewStore.ts'
 
 const sent: Record<Verdict, string> = {
@@ -94,7 +94,7 @@ function Drafted() {
       {comments.map((comment, at) => (
         <li key={at}>
           <code dir="ltr">
-            <Visible text={comment.path} />
+            <Visible text={inRepository(comment)} />
           </code>{' '}
           {placeOf(comment)}
         </li>

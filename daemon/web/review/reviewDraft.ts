@@ -7,11 +7,15 @@ import { Store } from '../app/store.ts'
 
 type Draft = Output<Contract['reviews']['getDraft']>
 /** Lines of one side of a file. */
-export interface Lines {
+export interface FileLines {
   path: string
   side: 'old' | 'new'
   startLine: number | null
   line: number
+}
+export interface Lines extends FileLines {
+  /** Empty for the project's home. */
+  repository: string
 }
 export type DraftComment = Draft['comments'][number]
 /** The comment that is being written. `replaces` is the one of the draft that it stands for. */
@@ -74,11 +78,9 @@ export class ReviewDraft {
   /** Begins a comment. One that was begun elsewhere becomes part of the draft. */
   open(lines: Lines, replaces?: DraftComment): void {
     this.add()
-    const { path, side, startLine, line } = lines
-    this.#set({ form: { path, side, startLine, line, body: replaces?.body ?? '', replaces } })
+    const { repository, path, side, startLine, line } = lines
+    this.#set({ form: { repository, path, side, startLine, line, body: replaces?.body ?? '', replaces } })
   }
-
-  readonly openLines = (lines: Lines): void => this.open(lines)
 
   /** Notes what is typed into the form, without drawing it again. */
   type(body: string): void {
@@ -161,7 +163,7 @@ export class ReviewDraft {
     if (!draft) return
     this.#updatedAt = draft.updatedAt
     const text = sessionStorage.getItem(this.#key)
-    const here = text === null ? undefined : (JSON.parse(text) as Kept)
+    const here = text === null ? undefined : withRepositories(JSON.parse(text) as Kept)
     // A form that was opened before the answer came stays.
     this.#set({ body: draft.body, comments: draft.comments, form: this.state.get().form ?? here?.form })
     if (!here?.isChanged) return
@@ -223,6 +225,13 @@ export class ReviewDraft {
     sessionStorage.setItem(this.#key, JSON.stringify(kept))
   }
 }
+
+/** An earlier version of the page has kept none. */
+const withRepositories = (kept: Kept): Kept => ({
+  ...kept,
+  comments: kept.comments.map(comment => ({ ...comment, repository: comment.repository ?? '' })),
+  form: kept.form && { ...kept.form, repository: kept.form.repository ?? '' },
+})
 
 interface Kept {
   body: string

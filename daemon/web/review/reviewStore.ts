@@ -11,12 +11,15 @@ import { ReviewDraft } from './reviewDraft.ts'
 export type Review = Output<Contract['reviews']['list']>[number]
 export type ReviewComment = Review['comments'][number]
 export type Verdict = Review['verdict']
+export type CardRepository = Output<Contract['branches']['repositories']>[number]
 export type CardPlace = { projectId: string; cardId: string }
 
 /** A diff that was read. `since` is the review that it begins at; without one, the card's base. */
 export interface ReadDiff {
   files: readonly DiffFile[]
   since: string | undefined
+  /** Empty for the project's home. */
+  repository: string
   insertions: number
   deletions: number
   truncated: boolean
@@ -27,6 +30,8 @@ interface ReviewState {
   error?: unknown
   isReading: boolean
   reviews?: readonly Review[]
+  /** What the card has in each repository, where there are several. */
+  repositories?: readonly CardRepository[]
 }
 
 /** What is reviewed, what was said of it, and what one is about to say. */
@@ -55,14 +60,21 @@ export class ReviewStore {
     }
   }
 
-  /** Reads what has changed since a review, or since the card's base. What was shown stays until then. */
-  async readDiff(since: string | undefined): Promise<void> {
+  /** Reads in which of several repositories the card has changed something. */
+  async readRepositories(): Promise<void> {
+    const repositories = await client.branches.repositories(this.place).catch(() => undefined)
+    if (repositories) this.state.update(now => ({ ...now, repositories }))
+  }
+
+  /** Reads what has changed in a repository since a review, or since the card's base. What was shown stays until then. */
+  async readDiff(since: string | undefined, repository: string): Promise<void> {
     const turn = ++this.#turn
     this.state.update(now => ({ ...now, isReading: true }))
     try {
-      const read = await client.agents.diff({ ...this.place, since: since === undefined ? undefined : Number(since) })
+      const from = since === undefined ? undefined : Number(since)
+      const read = await client.agents.diff({ ...this.place, since: from, repository })
       const { insertions, deletions } = read.stats
-      const diff = { files: diffFiles(read.diff), since, insertions, deletions, truncated: read.truncated }
+      const diff = { files: diffFiles(read.diff), since, repository, insertions, deletions, truncated: read.truncated }
       if (turn === this.#turn) this.state.update(now => ({ ...now, diff, error: undefined, isReading: false }))
     } catch (error) {
       if (turn === this.#turn) this.state.update(now => ({ ...now, error, isReading: false }))

@@ -1,5 +1,5 @@
 import type { DiffFile, DiffLine } from '../../../src/boardModel/diffFiles.ts'
-import type { DraftComment, Lines, OpenForm } from './reviewDraft.ts'
+import type { DraftComment, FileLines, OpenForm } from './reviewDraft.ts'
 import type { Review, ReviewComment } from './reviewStore.ts'
 
 /** A row of a file's table: a line, or side by side the two that stand for each other. */
@@ -35,7 +35,7 @@ export const isChosen = (chosen: Chosen | undefined, row: number): boolean =>
   chosen !== undefined && row >= Math.min(chosen.from, chosen.to) && row <= Math.max(chosen.from, chosen.to)
 
 /** The lines of the file that rows stand for, as a comment names them; undefined where there is none on that side. */
-export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }: Chosen): Lines | undefined {
+export function linesOf(file: DiffFile, rows: readonly Row[], { from, to, side }: Chosen): FileLines | undefined {
   const chosen = rows.slice(Math.min(from, to), Math.max(from, to) + 1)
   const numbers = chosen.flatMap(row => (row.hunk === rows[to]!.hunk ? (lineAt(row, side) ?? []) : []))
   const [first, last] = [numbers[0], numbers.at(-1)]
@@ -61,16 +61,18 @@ export interface Notes {
 }
 export const noteKey = (side: Side, line: number): string => `${side}:${line}`
 
-const isOf = (file: DiffFile, path: string): boolean => path === file.path || path === file.oldPath
-
 interface Said {
+  /** The repository that the file is of. */
+  repository: string
   reviews: readonly Review[]
   comments: readonly DraftComment[]
   form: OpenForm | undefined
 }
 
 /** Finds the lines of a file that comments are about, by their numbers where the text is the same, else by their text. */
-export function notesOf(file: DiffFile, { reviews, comments, form }: Said): Notes {
+export function notesOf(file: DiffFile, { repository, reviews, comments, form }: Said): Notes {
+  const isOf = (said: { repository: string; path: string }): boolean =>
+    said.repository === repository && (said.path === file.path || said.path === file.oldPath)
   const at = new Map<string, Note[]>()
   const outdated: Note[] = []
   const put = (key: string | undefined, note: Note) => {
@@ -80,13 +82,13 @@ export function notesOf(file: DiffFile, { reviews, comments, form }: Said): Note
   let texts: Map<string, string> | undefined
   for (const review of reviews)
     for (const comment of review.comments)
-      if (isOf(file, comment.path)) put(keyOf((texts ??= textsOf(file)), comment), { kind: 'thread', review, comment })
+      if (isOf(comment)) put(keyOf((texts ??= textsOf(file)), comment), { kind: 'thread', review, comment })
   for (const comment of comments)
-    if (isOf(file, comment.path) && comment !== form?.replaces) {
+    if (isOf(comment) && comment !== form?.replaces) {
       const key = noteKey(comment.side, comment.line)
       put((texts ??= textsOf(file)).has(key) ? key : undefined, { kind: 'draft', comment })
     }
-  if (form && isOf(file, form.path)) put(noteKey(form.side, form.line), { kind: 'form', form })
+  if (form && isOf(form)) put(noteKey(form.side, form.line), { kind: 'form', form })
   return { at, outdated }
 }
 

@@ -3,8 +3,11 @@ import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
 import type { CardPlace } from './reviewStore.ts'
 
 /** Which files one has looked at, in the contents that they had then. They are kept in this browser. */
-export function useViewed({ projectId, cardId }: CardPlace): [(file: DiffFile) => boolean, (file: DiffFile) => void] {
-  const key = `board viewed ${new URL('.', location.href).pathname} ${projectId} ${cardId}`
+export function useViewed(
+  { projectId, cardId }: CardPlace,
+  repository: string,
+): [(file: DiffFile) => boolean, (file: DiffFile) => void] {
+  const key = `board viewed ${new URL('.', location.href).pathname} ${[projectId, cardId, repository].filter(Boolean).join(' ')}`
   const [marks, setMarks] = useState(() => JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, string>)
   const isViewed = useCallback(
     (file: DiffFile) => Object.hasOwn(marks, file.path) && marks[file.path] === file.contents,

@@ -22,7 +22,7 @@ export function CardTranscript() {
           projectId={projectId}
           draftKey={cardId}
           label={`Message to ${agent ?? 'the agent'}`}
-          hint={hintOf(card.hasActiveAgent, session !== undefined)}
+          hint={hintOf(card, session !== undefined)}
           agent={agent}
           onSend={(content, attachmentIds) => client.agents.send({ ...place, content, attachmentIds })}
           onFile={file => client.attachments.create({ ...place, file: { file, filename: file.name } })}
@@ -32,7 +32,11 @@ export function CardTranscript() {
   )
 }
 
-function hintOf(isAtWork: boolean, hasSession: boolean): string {
-  if (isAtWork) return 'It works: your message is read at the end of its turn.'
+function hintOf(
+  { hasActiveAgent, statusReason }: { hasActiveAgent: boolean; statusReason: string | null },
+  hasSession: boolean,
+): string {
+  if (hasActiveAgent && statusReason === 'budget') return 'It takes messages again once the budget allows it to work.'
+  if (hasActiveAgent) return 'It works: your message is read at the end of its turn.'
   return hasSession ? 'Sending lets the agent go on, which uses its tokens.' : 'Sending starts the agent.'
 }

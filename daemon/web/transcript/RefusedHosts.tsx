@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import type { Session } from '../../../src/boardModel/openedCard.ts'
 import { allowsHost, authority, parseNetworkHost } from '../../../src/contract/networkHosts.ts'
 import { showMessage } from '../app/messages.ts'
@@ -17,7 +17,7 @@ export function RefusedHosts({ projectId, session }: { projectId: string; sessio
   const list = useRef<HTMLUListElement>(null)
   const hasAllowed = useRef(false)
   // The button that was pressed is gone with its host: the focus goes on to the next one, or to the message.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (hasAllowed.current && document.activeElement === document.body)
       (list.current?.querySelector('button') ?? document.querySelector<HTMLElement>('.message-box textarea'))?.focus()
     hasAllowed.current = false

@@ -2,21 +2,23 @@ import { useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } 
 import { flushSync } from 'react-dom'
 import { announce } from '../app/messages.ts'
 import { plainText } from '../ui/plainText.ts'
-import { createSuggestions, typedAt, type Suggestion } from './completion.ts'
+import { createSuggestions, typedAt, type Suggest, type Suggestion } from './completion.ts'
 
 interface CompletionProps {
   projectId: string
   agent?: string | null
   area: RefObject<HTMLTextAreaElement | null>
   onText: (text: string) => void
+  /** What is offered in a project, if not commands and files. */
+  suggest?: (projectId: string) => Suggest
 }
 
 /** Commands and files that are offered while one types. Arrows choose, Tab and Enter take, Escape closes. */
-export function useCompletion({ projectId, agent, area, onText }: CompletionProps) {
+export function useCompletion({ projectId, agent, area, onText, suggest: offer = createSuggestions }: CompletionProps) {
   const [found, setFound] = useState<readonly Suggestion[]>([])
   const [at, setAt] = useState(0)
   const turn = useRef(0)
-  const suggest = useMemo(() => createSuggestions(projectId), [projectId])
+  const suggest = useMemo(() => offer(projectId), [offer, projectId])
   const id = useId()
   const close = () => {
     turn.current++
@@ -81,7 +83,8 @@ export function SuggestionList({ completion }: { completion: ReturnType<typeof u
             take(suggestion)
           }}
         >
-          <span>{plainText(suggestion.value)}</span> <span className="dim">{plainText(suggestion.about)}</span>
+          <span>{plainText(suggestion.shown ?? suggestion.value)}</span>{' '}
+          <span className="dim">{plainText(suggestion.about)}</span>
         </li>
       ))}
     </ul>

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
-import { latestSession } from '../../../src/boardModel/openedCard.ts'
+import { latestSession, type Session } from '../../../src/boardModel/openedCard.ts'
 import { settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
+import { PausedByBudget } from '../budgets/PausedByBudget.tsx'
 import { useCanWork } from '../card/canWork.ts'
 import type { OpenedCardStore } from '../card/openedCard.ts'
 import { Questions } from './Questions.tsx'
@@ -9,6 +10,8 @@ import { RefusedHosts } from './RefusedHosts.tsx'
 import { StatusLine } from './StatusLine.tsx'
 import { Transcript } from './Transcript.tsx'
 import { Waiting } from './Waiting.tsx'
+
+const isPausedByBudget = ({ status, statusReason }: Session) => status === 'waiting' && statusReason === 'budget'
 
 /** What was said on a card, what its agent asks and waits for, and below it where one writes. */
 export function Talk({ opened, empty, children }: { opened: OpenedCardStore; empty: string; children: ReactNode }) {
@@ -29,7 +32,11 @@ export function Talk({ opened, empty, children }: { opened: OpenedCardStore; emp
         empty={empty}
       />
       <div className="talk-foot">
-        {session && <Waiting session={session} />}
+        {session && isPausedByBudget(session) ? (
+          <PausedByBudget projectId={projectId} cardId={cardId} />
+        ) : (
+          session && <Waiting session={session} />
+        )}
         {session && <RefusedHosts projectId={projectId} session={session} />}
         <Questions
           projectId={projectId}

@@ -3,14 +3,18 @@ import { client } from '../app/session.ts'
 /** What may be put in for what is being typed. */
 export interface Suggestion {
   value: string
+  /** What stands for it in the list. */
+  shown?: string
   about: string
 }
 /** What is being typed that can be completed: `/word` at the text's beginning, or `@part` anywhere. */
-interface Typed {
+export interface Typed {
   kind: 'command' | 'file'
   from: number
   word: string
 }
+
+export type Suggest = (typed: Typed, agent?: string | null) => Promise<Suggestion[]>
 
 const maxSuggestions = 8
 
@@ -24,7 +28,7 @@ export function typedAt(text: string, caret: number): Typed | undefined {
 }
 
 /** Reads both lists of a project when they are first asked for. */
-export function createSuggestions(projectId: string): (typed: Typed, agent?: string | null) => Promise<Suggestion[]> {
+export function createSuggestions(projectId: string): Suggest {
   let commands: ReturnType<typeof client.agents.slashCommands> | undefined
   let files: Promise<string[]> | undefined
   return async ({ kind, word }, agent) => {

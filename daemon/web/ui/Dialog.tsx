@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, type ReactNode } from 'react'
+import { rememberFocus } from '../app/keptFocus.ts'
 import { Button } from './Button.tsx'
 
 interface DialogProps {
@@ -16,13 +17,13 @@ export function Dialog({ title, children, onClose, kind }: DialogProps) {
   const id = useId()
   useEffect(() => {
     const dialog = ref.current!
-    const before = document.activeElement
+    const giveBack = rememberFocus(document.activeElement, dialog)
     dialog.showModal()
     // The browser would give the focus to the cross, which comes first.
     dialog.querySelector<HTMLElement>('.content :is(input, select, textarea):not(:disabled, [hidden])')?.focus()
     return () => {
       dialog.close()
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      giveBack()
     }
   }, [])
   return (
@@ -37,8 +38,12 @@ export function Dialog({ title, children, onClose, kind }: DialogProps) {
       onMouseDown={event => {
         if (event.target === ref.current) onClose?.()
       }}
-      // Keys of the board below are not pressed here.
-      onKeyDown={event => event.stopPropagation()}
+      onKeyDown={event => {
+        // Keys of the board below are not pressed here.
+        event.stopPropagation()
+        // Browsers ask for `cancel` twice, and close the dialog without it then.
+        if (event.key === 'Escape' && !onClose) event.preventDefault()
+      }}
     >
       <header>
         <h2 id={id}>{title}</h2>

@@ -33,6 +33,16 @@ export const NumberInput = ({ value, onChange, ...rest }: Valued<number> & { min
   />
 )
 
+/** A whole number, or none while the field is empty. */
+export const OptionalNumber = ({ value, onChange, ...rest }: Valued<number | null> & { min: number; max: number }) => (
+  <TextInput
+    {...rest}
+    type="number"
+    value={value === null ? '' : String(value)}
+    onChange={text => onChange(text.trim() === '' ? null : Number(text))}
+  />
+)
+
 /** Several lines of text. */
 export const TextArea = ({
   label,

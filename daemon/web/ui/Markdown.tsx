@@ -1,7 +1,10 @@
 import type { Token } from 'markdown-it'
 import { createElement, memo, useEffect, useMemo, type ReactNode } from 'react'
+import { showError } from '../app/messages.ts'
+import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
 import { plainText } from './plainText.ts'
+import { saveFile } from './saveFile.ts'
 
 type Parse = (text: string) => Token[]
 
@@ -110,8 +113,20 @@ function element({ token, children }: Open, key: number): ReactNode {
   return same.has(tag) ? createElement(tag, { key }, children) : <span key={key} children={children} />
 }
 
+/** A link to an attachment, which is saved. */
+function AttachmentLink({ attachmentId, text }: { attachmentId: string; text: ReactNode }) {
+  const save = async () => saveFile(await client.attachments.download({ attachmentId }))
+  return (
+    <button type="button" className="link" onClick={() => void save().catch(showError)}>
+      {text}
+    </button>
+  )
+}
+
 /** A link that leaves the page, or its text where it leads to what a browser should not open. */
 function Followed({ href, text }: { href: string | undefined; text: ReactNode }) {
+  const attachmentId = /^attachment:([1-9]\d{0,15})$/.exec(href ?? '')?.[1]
+  if (attachmentId) return <AttachmentLink attachmentId={attachmentId} text={text} />
   if (!href || !/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{text}</span>
   return (
     <a href={href} rel="noreferrer" target="_blank" title={href}>

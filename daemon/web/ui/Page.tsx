@@ -34,19 +34,19 @@ export function Await<T>({ of, children }: { of: Loaded<T>; children: (value: T)
   return <Failure error={of.error} onRetry={of.reload} />
 }
 
-/** Why something is not there, and a way to try again. */
+/** Why something is not there, and a way to try again where that can help. */
 export const Failure = ({
   error,
   onRetry,
   children,
 }: {
   error: unknown
-  onRetry: () => unknown
+  onRetry?: () => unknown
   children?: ReactNode
 }) => (
   <div className="notice failure" role="alert">
     <p>{reasonOf(error)}</p>
-    <Button onClick={async () => onRetry()}>Try again</Button>
+    {onRetry && <Button onClick={async () => onRetry()}>Try again</Button>}
     {children}
   </div>
 )

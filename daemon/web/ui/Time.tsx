@@ -10,6 +10,7 @@ let timer: ReturnType<typeof setInterval> | undefined
 const formats = {
   minute: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }),
   second: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }),
+  shortDay: new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' }),
   day: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }),
   clock: new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }),
 }
@@ -17,8 +18,8 @@ const formats = {
 /** A point in time in the person's own way of writing, to the minute, the second or the day; `clock` is the time of day alone. */
 export const dated = (at: string, as: keyof typeof formats = 'minute'): string => formats[as].format(new Date(at))
 
-/** How long ago something was: `now`, `5 min`, `3 h`, `2 d`, or the date. */
-export function Time({ at }: { at: string }) {
+/** The time now, to the minute: who uses it is drawn anew as time goes on. */
+export function useNow(): number {
   const now = useStore(minute)
   useEffect(() => {
     if (watchers++ === 0) timer = setInterval(() => minute.set(Date.now()), minuteMs / 2)
@@ -26,6 +27,12 @@ export function Time({ at }: { at: string }) {
       if (--watchers === 0) clearInterval(timer)
     }
   }, [])
+  return now
+}
+
+/** How long ago something was: `now`, `5 min`, `3 h`, `2 d`, or the date. */
+export function Time({ at }: { at: string }) {
+  const now = useNow()
   return (
     <time dateTime={at} title={dated(at)}>
       {ago(Math.max(now, Date.parse(at)) - Date.parse(at), at)}

@@ -1,3 +1,5 @@
+import { useLayoutEffect, useRef } from 'react'
+import { rememberFocus } from '../app/keptFocus.ts'
 import { dismiss, liveText, toasts } from '../app/messages.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from './Button.tsx'
@@ -6,12 +8,28 @@ import { Button } from './Button.tsx'
 export function Toasts() {
   const shown = useStore(toasts)
   const text = useStore(liveText)
+  const giveBack = useRef<() => void>(undefined)
+  // A message that goes takes the focus with it.
+  useLayoutEffect(() => {
+    if (document.activeElement !== document.body) return
+    giveBack.current?.()
+    giveBack.current = undefined
+  }, [shown])
   return (
     <>
       <div className="visually-hidden spoken" role="status" aria-live="polite">
         {text}
       </div>
-      <section className="toasts" aria-label="Messages">
+      <section
+        className="toasts"
+        aria-label="Messages"
+        onFocus={({ currentTarget, relatedTarget }) => {
+          if (!currentTarget.contains(relatedTarget)) giveBack.current = rememberFocus(relatedTarget)
+        }}
+        onBlur={({ currentTarget, relatedTarget }) => {
+          if (!currentTarget.contains(relatedTarget)) giveBack.current = undefined
+        }}
+      >
         {shown.map(({ id, text: message, isFailure, action }) => (
           <div key={id} className={isFailure ? 'toast failure' : 'toast'} role={isFailure ? 'alert' : 'status'}>
             <span>{message}</span>

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { App } from '../../src/app.ts'
+import { schemeOf } from '../../src/config/server.ts'
+import { contract } from '../../src/contract/index.ts'
+import { appAccess, resourcePath } from '../../src/contract/oauth.ts'
+import { serverUrl } from './serverUrl.ts'
+
+/**
+ * The board's address as the app that asks knows it. An app compares what it is told with where it asked, so without a public
+ * address it is the Host of the request, one of the names that this server answers to.
+ */
+export function issuerOf(app: Pick<App, 'config'>, request: IncomingMessage): string {
+  const { host } = request.headers
+  return app.config.publicUrl === undefined && host !== undefined
+    ? `${schemeOf(app.config)}://${host.toLowerCase()}`
+    : serverUrl(app, { request })
+}
+
+/** What a request without a valid token is told (RFC 9728, 5.1). */
+export const oauthChallenge = (app: Pick<App, 'config'>, request: IncomingMessage): string =>
+  `Bearer resource_metadata="${issuerOf(app, request)}${contract.oauth.resourceOfMcp.path}"`
+
+/** Where one signs in to use the resource (RFC 9728). */
+export const resourceMetadata = (issuer: string) => ({
+  resource: issuer + resourcePath,
+  resource_name: 'board',
+  authorization_servers: [issuer],
+  scopes_supported: appAccess,
+  bearer_methods_supported: ['header'],
+})
+
+/** How apps get tokens (RFC 8414). There are no secrets of apps: PKCE binds each code to whoever asked for it. */
+export const serverMetadata = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: issuer + contract.oauth.authorize.path,
+  token_endpoint: issuer + contract.oauth.token.path,
+  registration_endpoint: issuer + contract.oauth.register.path,
+  revocation_endpoint: issuer + contract.oauth.revoke.path,
+  scopes_supported: appAccess,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+})

@@ -1,0 +1,99 @@
+import type { App } from '../../src/app.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { explainMissing } from '../../src/domain/missing.ts'
+import type { Caller } from '../../src/domain/caller.ts'
+import { ForeignKeyViolation } from '../../src/store/database.ts'
+import { forward } from '../peers/forward.ts'
+import type { AuditTrail, Described } from './auditTrail.ts'
+import { authorize } from './authorize.ts'
+import type { AnyHandler } from './handlers.ts'
+import type { Claim } from './idempotency.ts'
+import { paramReader } from './pathParams.ts'
+import type { RequestCall } from './requestCall.ts'
+
+type Fields = Record<string, unknown>
+
+/** One row of the contract, with what answers it. */
+export interface Endpoint {
+  route: Route
+  handler: AnyHandler
+  audited: Described | undefined
+  readParams: ReturnType<typeof paramReader>
+  /** The path's parameter that names the project in which the caller's role is asked for, or nothing. */
+  projectParam: string
+  /** Whether the path leads to the project whose access rules hold. Otherwise the body does, and is read first. */
+  isProjectInPath: boolean
+}
+
+export function endpointOf(route: Route, handler: AnyHandler, audited: Described | undefined): Endpoint {
+  const { who, path } = route
+  const params = paramsOf(path)
+  const name = who.kind === 'member' ? who.through : 'projectId'
+  return {
+    route,
+    handler,
+    audited,
+    readParams: paramReader(route),
+    projectParam: params.includes(name) && (name === 'projectId' || name === 'id') ? name : '',
+    isProjectInPath: who.kind !== 'member' || params.includes(name === 'flatCard' ? 'id' : name),
+  }
+}
+
+/** What a call asks for. */
+export interface Asked {
+  /** The path's parameters. */
+  params: Fields
+  /** Whether the row is open to the caller without a token. */
+  isOpen: boolean
+  /** Reads and validates the input, parameters included, once the caller may ask for it. */
+  read(): Promise<{ input: Fields; claim?: Claim }>
+  /** The call's entry in the audit log. */
+  audit: AuditTrail | undefined
+  /** What another machine gets instead of the input, if it has been read: the message that the call came in. */
+  message?: unknown
+}
+/** What came of it: what a handler answered, what it answered before to the same Idempotency-Key, or another machine's answer. */
+export interface Outcome {
+  passed?: Response
+  claim?: Claim
+  result?: unknown
+}
+
+/**
+ * Calls a row's handler, whatever the call came in: authorize, forward, read, audit, call. A request and a tool go through the same.
+ */
+export async function callEndpoint(
+  app: App,
+  { route, handler, isProjectInPath }: Endpoint,
+  call: RequestCall,
+  { params, isOpen, read, audit, message }: Asked,
+): Promise<Outcome> {
+  const authorizeAndForward = async (named: Fields, body?: unknown) => {
+    if (!isOpen) call.role = await authorize(app.reads, route, call.caller, named)
+    return forward(app, route, call, named, { body, message })
+  }
+  const early = isProjectInPath && (await authorizeAndForward(params))
+  if (early) return { passed: early }
+  const { input, claim } = await read()
+  const late = !isProjectInPath && (await authorizeAndForward(input, input))
+  if (late) return { passed: late }
+
+  if (claim) call.write = claim.write
+  audit?.takes(input)
+  if (audit) call.takeAudit(audit)
+  if (claim?.replay) return { claim }
+  const result = await handler(input as never, call)
+  await audit?.finish(result)
+  return { claim, result }
+}
+
+/** A write that failed because a row was deleted meanwhile is answered as if that row had been gone before. */
+export const explain = async (
+  { db }: App,
+  { caller, route, input }: { caller?: Caller; route?: Route; input: Fields },
+  error: unknown,
+): Promise<unknown> =>
+  error instanceof ForeignKeyViolation && route
+    ? explainMissing(db, caller, route, input, error).catch((failure: unknown) => failure)
+    : error

@@ -1,0 +1,77 @@
+import { CallToolRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { App } from '../../src/app.ts'
+import { Problem } from '../../src/contract/errors.ts'
+import { actorOf } from '../../src/domain/activity.ts'
+import type { Database } from '../../src/store/database.ts'
+import { AuditTrail } from '../http/auditTrail.ts'
+import type { Call } from '../http/handlers.ts'
+import type { Session } from './answer.ts'
+import { callRow } from './rowTools.ts'
+import type { Content, Tool } from './tool.ts'
+import { toolsetOf, type Found } from './toolset.ts'
+import { visible, visibleJson } from './visible.ts'
+import { isToTell, whatToDo } from './whatToDo.ts'
+
+/**
+ * Calls a tool. Failures that a model is to be told of are results, with what to do about them; others are thrown.
+ * @param message the message that the call came in
+ * @returns the result, or the answer of another machine to the message
+ */
+export async function callTool(
+  app: App,
+  call: Call,
+  found: Found,
+  input: Record<string, unknown>,
+  message: unknown,
+): Promise<{ result: CallToolResult } | { passed: Response }> {
+  try {
+    if ('byHand' in found) return { result: { content: await callByHand(app, call, found.byHand, input) } }
+    const done = await callRow(app, call, found.ofRow, input, message)
+    return 'passed' in done ? done : { result: resultOf(done.answer) }
+  } catch (error) {
+    if (!isToTell(error)) throw error
+    return { result: failureOf(error, call) }
+  }
+}
+
+/** What a model reads is text; a program may take the value. In both every character can be seen. */
+const resultOf = (answer: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text: visibleJson(answer) }],
+  structuredContent: visible(answer),
+})
+
+function failureOf(error: Problem, { caller }: Call): CallToolResult {
+  const next = caller.agent ? undefined : whatToDo(error)
+  const { retryAfterSecs } = error
+  const told = { error, ...(next && { next }), ...(retryAfterSecs !== undefined && { retryAfterSecs }) }
+  return { isError: true, content: [{ type: 'text', text: visibleJson(told) }] }
+}
+
+async function callByHand(app: App, { caller, address }: Call, tool: Tool, input: unknown): Promise<Content[]> {
+  const audit = tool.audited && new AuditTrail(app, tool.audited, caller, address)
+  const db = audit?.db ?? app.db
+  const own: Database = { ...db, transaction: work => db.transaction(work, actorOf(caller)) }
+  const content = await tool.call({ ...app, db: own }, caller, input, audit)
+  await audit?.finish()
+  return content
+}
+
+/**
+ * The machine that must answer a message, and the project it is about: any machine, unless it calls a tool made by hand that needs the
+ * project's folder or processes and the caller may use it. Invalid messages are refused by the machine that answers; rows say it themselves.
+ */
+export async function placeOf(
+  { app, call: { caller }, rows, choice }: Session,
+  message: unknown,
+): Promise<{ at: Tool['at']; projectId: number } | undefined> {
+  const called = app.db.isShared ? CallToolRequestSchema.safeParse(message).data?.params : undefined
+  const found = called && toolsetOf(app.db, caller, rows, choice).find(called.name)
+  if (!called || !found || !('byHand' in found) || !found.byHand.at) return undefined
+  try {
+    const { projectId } = await found.byHand.place(caller, called.arguments ?? {}, app.db)
+    return { at: found.byHand.at, projectId }
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) return undefined
+    throw error
+  }
+}

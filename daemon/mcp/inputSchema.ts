@@ -1,0 +1,81 @@
+import type { GenericSchema } from 'valibot'
+import { paramsOf } from '../../src/contract/paths.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { paramSchema, plainInQuery } from '../documents/openapiOperation.ts'
+import { inputSchema } from '../documents/openapiSchemas.ts'
+import type { Schema } from '../documents/openapiTypes.ts'
+
+/** What a tool takes. */
+export interface ToolInput {
+  type: 'object'
+  properties: Record<string, Schema>
+  required: string[]
+  additionalProperties: false
+}
+
+/** What a parameter of a row's path is called as an argument: the id of a project is that everywhere. */
+export const argumentOf = ({ who }: Route, param: string): string =>
+  param === 'id' && who.kind === 'member' && who.through === 'id' ? 'projectId' : param
+
+/** What a row takes as a tool: the parameters of its path, and the fields of its query or body. */
+export function inputOf(route: Route): ToolInput {
+  const fields = route.input ? objectOf(route.input) : { properties: {}, required: [] }
+  const params = paramsOf(route.path).map(param => [argumentOf(route, param), paramSchema(route, param)] as const)
+  const full = { type: 'boolean', default: false, description: 'Everything, with all of long texts.' } as Schema
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(params),
+      ...withUsual(fields.properties, route.tool?.usual ?? {}),
+      ...(route.tool?.does === 'reads' && { full }),
+    },
+    required: [...params.map(([name]) => name), ...fields.required],
+    additionalProperties: false,
+  }
+}
+
+/** The fields of a schema of an object, plain enough for every model. */
+export function objectOf(schema: GenericSchema): { properties: Record<string, Schema>; required: string[] } {
+  const { properties = {}, required = [] } = inputSchema(schema)
+  return {
+    properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, plain(field as Schema)])),
+    required,
+  }
+}
+
+const idPattern = '^[1-9]\\d{0,15}$'
+
+/**
+ * Ids are described as text only, and numbers as numbers, though a query takes either. A single value is a choice of one, with its
+ * type: some model services know no `const`, and refuse what has no type.
+ */
+function plain(field: Schema): Schema {
+  const { anyOf, const: only, ...rest } = field
+  if (only !== undefined) return { ...rest, type: typeof only, enum: [only] } as Schema
+  const options = (anyOf ?? []) as Schema[]
+  const id = options.find(({ pattern }) => pattern === idPattern)
+  if (id) return withNull(options, { ...rest, ...id })
+  if (options.length > 0 && options.every(({ type, pattern }) => type !== 'null' && (type || pattern)))
+    return plainInQuery(field)
+  return {
+    ...rest,
+    ...(anyOf && { anyOf: options.map(plain) }),
+    ...(field.items && { items: plain(field.items as Schema) }),
+    ...(field.properties && {
+      properties: Object.fromEntries(
+        Object.entries(field.properties).map(([name, each]) => [name, plain(each as Schema)]),
+      ),
+    }),
+  } as Schema
+}
+
+const withNull = (options: readonly Schema[], schema: Schema): Schema =>
+  options.some(({ type }) => type === 'null') ? { anyOf: [schema, { type: 'null' }] } : schema
+
+const withUsual = (properties: Record<string, Schema>, usual: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      Object.hasOwn(usual, name) ? ({ ...schema, default: usual[name] } as Schema) : schema,
+    ]),
+  )

@@ -1,0 +1,119 @@
+import { ErrorCode, McpError, type Resource, type ResourceTemplate } from '@modelcontextprotocol/sdk/types.js'
+import type { Session } from './answer.ts'
+import { callRow } from './rowTools.ts'
+import { visible, visibleJson } from './visible.ts'
+import { isToTell } from './whatToDo.ts'
+
+const scheme = 'board://projects'
+const mimeType = 'application/json'
+/** How many projects are listed; the others are found by list_projects and search. */
+const maxListed = 100
+
+/** What can be read by an address: by the tool that reads it, with the same rights. */
+interface Kind {
+  tool: string
+  name: string
+  title: string
+  description: string
+  path: string
+  given: Readonly<Record<string, unknown>>
+}
+const kinds: readonly Kind[] = [
+  {
+    tool: 'list_cards',
+    name: 'cards',
+    title: 'Cards of a project',
+    description: 'The first cards of a project, in short.',
+    path: '{projectId}/cards',
+    given: {},
+  },
+  {
+    tool: 'get_card',
+    name: 'card',
+    title: 'A card',
+    description: 'A card with its whole text.',
+    path: '{projectId}/cards/{cardId}',
+    given: { full: true },
+  },
+  {
+    tool: 'read_diff',
+    name: 'diff',
+    title: 'The changes of a card',
+    description: 'What a card has changed since its base commit.',
+    path: '{projectId}/cards/{cardId}/diff',
+    given: { full: true },
+  },
+  {
+    tool: 'read_transcript',
+    name: 'transcript',
+    title: 'The transcript of a card',
+    description: "The latest messages of a card's agent, in short.",
+    path: '{projectId}/cards/{cardId}/transcript',
+    given: {},
+  },
+]
+const pattern = /^board:\/\/projects\/([1-9]\d{0,15})\/cards(?:\/([1-9]\d{0,15})(?:\/(diff|transcript))?)?$/
+
+export const cardUri = (projectId: string, cardId: string): string => `${scheme}/${projectId}/cards/${cardId}`
+export const diffUri = (projectId: string, cardId: string): string => `${cardUri(projectId, cardId)}/diff`
+export const cardsUri = (projectId: string): string => `${scheme}/${projectId}/cards`
+
+/** The text of what was read, as data; or the answer of another machine to the message. */
+export type Read = { contents: { uri: string; mimeType: string; text: string } } | { passed: Response }
+
+/** The templates of addresses that lead somewhere with these tools. */
+export const templatesFor = (tools: ReadonlySet<string>): ResourceTemplate[] =>
+  kinds
+    .filter(({ tool }) => tools.has(tool))
+    .map(({ name, title, description, path }) => ({
+      uriTemplate: `${scheme}/${path}`,
+      name,
+      title,
+      description,
+      mimeType,
+    }))
+
+/** The caller's projects, each by the address of its cards. */
+export async function listResources(session: Session, message: unknown): Promise<Resource[]> {
+  const { app, call, rows } = session
+  const done = await callRow(app, call, rows.get('list_projects')!, {}, message)
+  if ('passed' in done) return []
+  return (done.answer.items as Array<{ id: string; name: string }>).slice(0, maxListed).map(({ id, name }) => ({
+    uri: cardsUri(id),
+    name: `project-${id}`,
+    title: visible(name),
+    mimeType,
+  }))
+}
+
+/**
+ * Reads what an address leads to. It is read as its tool reads it: with the same rights, bounds and escapes.
+ * @param tools those that the caller may use
+ * @throws McpError for an address that leads nowhere, or nowhere that the caller may see
+ */
+export async function readResource(
+  { app, call, rows }: Session,
+  tools: ReadonlySet<string>,
+  uri: string,
+  message: unknown,
+): Promise<Read> {
+  const [, projectId, cardId, part] = pattern.exec(uri) ?? []
+  const kind =
+    projectId === undefined ? undefined : kinds.find(({ name }) => name === (part ?? (cardId ? 'card' : 'cards')))
+  if (!kind || !tools.has(kind.tool)) throw notFound(uri)
+  try {
+    const given = { projectId, ...(cardId !== undefined && { cardId }), ...kind.given }
+    const done = await callRow(app, call, rows.get(kind.tool)!, given, message)
+    return 'passed' in done ? done : { contents: { uri, mimeType, text: visibleJson(done.answer) } }
+  } catch (error) {
+    if (!isToTell(error)) throw error
+    if (error.status === 404) throw notFound(uri)
+    const code = error.status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError
+    throw new McpError(code, visible(error.message), { code: error.code })
+  }
+}
+
+/** The protocol's own code for it. */
+const resourceNotFound = -32_002
+const notFound = (uri: string) =>
+  new McpError(resourceNotFound, 'There is nothing at this address.', { uri: uri.slice(0, 200) })

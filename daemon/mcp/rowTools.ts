@@ -1,0 +1,102 @@
+import type { App } from '../../src/app.ts'
+import { invalid } from '../../src/contract/errors.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import type { Tool } from '../../src/contract/tool.ts'
+import type { CardRef } from '../../src/domain/cards.ts'
+import { AuditTrail } from '../http/auditTrail.ts'
+import { callEndpoint, explain, type Endpoint } from '../http/callEndpoint.ts'
+import { Json, type Call } from '../http/handlers.ts'
+import { RequestCall } from '../http/requestCall.ts'
+import { takeFields } from '../http/requestInput.ts'
+import { argumentOf, inputOf, type ToolInput } from './inputSchema.ts'
+import { shorten } from './shorten.ts'
+import { tellOfStart } from './startedCard.ts'
+
+type Fields = Record<string, unknown>
+
+/** A row of the contract as a tool. */
+export interface RowTool {
+  tool: Tool
+  endpoint: Endpoint
+}
+/** What a tool is to a client. */
+export interface Description {
+  name: string
+  title: string
+  description: string
+  inputSchema: ToolInput
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; openWorldHint: boolean }
+}
+
+/** The tools that rows of the contract declare, by their names. */
+export const rowToolsOf = (endpoints: Iterable<Endpoint>): ReadonlyMap<string, RowTool> =>
+  new Map(
+    [...endpoints].flatMap(endpoint => {
+      const { tool } = endpoint.route
+      return tool ? [[tool.name, { tool, endpoint }] as const] : []
+    }),
+  )
+
+/** Describes a tool by its row alone: nothing that anybody wrote on the board is in it. */
+export function describeRow({ tool, endpoint: { route } }: RowTool): Description {
+  const { name, title, does, note, openWorld = false } = tool
+  return {
+    name,
+    title,
+    description: `${route.summary.replace(/\.$/, '')}.${note ? ` ${note}` : ''}`,
+    inputSchema: inputOf(route),
+    annotations: { readOnlyHint: does === 'reads', destructiveHint: does === 'destroys', openWorldHint: openWorld },
+  }
+}
+
+/**
+ * Calls a tool as its row would be called by a request.
+ * @param message the message that the call came in, for the machine that has to answer it
+ * @returns what the tool answers, or the answer of another machine to the message
+ * @throws Problem
+ */
+export async function callRow(
+  app: App,
+  { caller, peer, address, request, response }: Call,
+  { tool, endpoint }: RowTool,
+  given: Fields,
+  message: unknown,
+): Promise<{ answer: Fields } | { passed: Response }> {
+  const { route, audited } = endpoint
+  const { params, fields, full } = split(endpoint, { ...tool.usual, ...given })
+  // Headers of the message are about the message: each call says by its arguments what it is.
+  const call = new RequestCall(app.db, {}, request, response, caller, peer, address)
+  let input: Fields = params
+  try {
+    const { passed, result } = await callEndpoint(app, endpoint, call, {
+      params,
+      isOpen: false,
+      audit: audited && new AuditTrail(app, audited, caller, address),
+      message,
+      read: async () => ({ input: (input = takeFields(route, fields, params)) }),
+    })
+    if (passed) return { passed }
+    if (tool.starts) return { answer: await tellOfStart(app.db, params as Fields & CardRef) }
+    const value = result instanceof Json ? (JSON.parse(result.text) as unknown) : result
+    return { answer: shorten(tool, { ...input, full }, value) }
+  } catch (error) {
+    throw await explain(app, { caller, route, input }, error)
+  }
+}
+
+/** @throws Problem VALIDATION_FAILED, or what the row answers to an id that is none */
+function split({ route, readParams }: Endpoint, given: Fields): { params: Fields; fields: Fields; full: boolean } {
+  const { full = false, ...rest } = given
+  if (typeof full !== 'boolean') throw invalid('full', 'must be true or false')
+  if (full && route.tool!.does !== 'reads') throw invalid('full', 'is not a known field')
+  const raw: Record<string, string> = {}
+  for (const param of paramsOf(route.path)) {
+    const name = argumentOf(route, param)
+    const value = rest[name]
+    if (value === undefined) throw invalid(name, 'is required')
+    if (typeof value !== 'string' && typeof value !== 'number') throw invalid(name, 'must be an id')
+    raw[param] = encodeURIComponent(String(value).toWellFormed())
+    delete rest[name]
+  }
+  return { params: readParams(raw), fields: rest, full }
+}

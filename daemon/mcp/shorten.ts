@@ -1,0 +1,98 @@
+import type { Tool } from '../../src/contract/tool.ts'
+
+type Fields = Record<string, unknown>
+
+/** How long a text of a short answer may be, and how long any answer. */
+const [maxText, maxAnswer] = [2000, 200_000]
+
+/** A list with what to ask for next, if there is more. */
+interface List {
+  items: unknown[]
+  next?: Fields
+  /** How many were left out, where nothing asks for them. */
+  left?: number
+}
+
+/**
+ * What a tool answers: without `full` the fields of `brief` alone, without those that are null, and the beginnings of long texts. No
+ * answer is longer than a model's patience: a list ends early and says what to ask for next, and a text ends with how much is missing.
+ * @param input the call's fields after validation
+ */
+export function shorten(tool: Tool, input: Fields, value: unknown): Fields {
+  if (value === undefined) return { done: true }
+  const isFull = input.full === true
+  const short = (item: unknown) => (isFull ? item : cut(briefly(item, tool.brief), maxText))
+  const list = listOf(value)
+  if (!list) return fitObject(short(value) as Fields)
+  const items = list.items.map(short)
+  const next = list.nextCursor ? { [tool.pages?.after ?? 'cursor']: list.nextCursor } : nextOf(tool, input, list.items)
+  return fitList(tool, input, { items, ...(next && { next }) }, list.items)
+}
+
+function listOf(value: unknown): { items: unknown[]; nextCursor?: unknown } | undefined {
+  if (Array.isArray(value)) return { items: value as unknown[] }
+  const { items, nextCursor } = value as { items?: unknown; nextCursor?: unknown }
+  return Array.isArray(items) ? { items: items as unknown[], nextCursor } : undefined
+}
+
+/** A page that is full may have another one behind it. */
+function nextOf(tool: Tool, input: Fields, items: readonly unknown[]): Fields | undefined {
+  if (typeof input.limit !== 'number' || items.length < input.limit || items.length === 0) return undefined
+  return pageAfter(tool, input, items, items.length)
+}
+
+/** What asks for the page behind the first `kept` items, or before the last ones where the end comes first. */
+function pageAfter({ pages }: Tool, input: Fields, items: readonly unknown[], kept: number): Fields | undefined {
+  if (!pages) return undefined
+  if (pages.offsetWith?.some(field => input[field] !== undefined && input[field] !== false))
+    return { offset: Number(input.offset ?? 0) + kept }
+  if (isFromEnd(pages.before, pages.after, input)) return { [pages.before!]: idOf(items.at(-kept)) }
+  return { [pages.after]: idOf(items[kept - 1]) }
+}
+
+const isFromEnd = (before: string | undefined, after: string, input: Fields) =>
+  before !== undefined && input[after] === undefined
+const idOf = (item: unknown) => (item as { id?: unknown } | undefined)?.id
+
+function briefly(item: unknown, brief: readonly string[] | undefined): unknown {
+  if (item === null || typeof item !== 'object' || Array.isArray(item)) return item
+  return Object.fromEntries(
+    Object.entries(item).filter(([name, field]) => field !== null && (brief?.includes(name) ?? true)),
+  )
+}
+
+/** Cuts each text in a value, with how much is missing. */
+function cut(value: unknown, max: number): unknown {
+  if (typeof value === 'string') return value.length > max ? cutText(value, max) : value
+  if (Array.isArray(value)) return value.map(each => cut(each, max))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, cut(field, max)]))
+}
+const cutText = (text: string, max: number) =>
+  `${text.slice(0, max).toWellFormed()}… [${text.length - max} more characters]`
+
+/** As many items as fit, at least one. */
+function fitList(tool: Tool, input: Fields, list: List, whole: readonly unknown[]): Fields & List {
+  const { items } = list
+  const lengths = items.map(item => JSON.stringify(item).length)
+  const fromEnd = isFromEnd(tool.pages?.before, tool.pages?.after ?? '', input)
+  if (fromEnd) lengths.reverse()
+  let [kept, length] = [0, 0]
+  while (kept < lengths.length && (kept === 0 || length + lengths[kept]! <= maxAnswer)) length += lengths[kept++]!
+  if (kept === items.length && length <= maxAnswer) return { ...list }
+  const some = (fromEnd ? items.slice(-kept) : items.slice(0, kept)).map(item => fitted(item))
+  const next = pageAfter(tool, input, whole, kept)
+  return { items: some, ...(next ? { next } : { left: items.length - kept }) }
+}
+
+const fitObject = (value: Fields): Fields => fitted(value) as Fields
+
+/** The value with its texts, and if need be its lists, cut until it fits. */
+function fitted(value: unknown): unknown {
+  if (JSON.stringify(value).length <= maxAnswer) return value
+  for (let max = maxAnswer / 2; max > 100; max /= 4) {
+    const less = cut(value, max)
+    if (JSON.stringify(less).length <= maxAnswer) return less
+  }
+  return { tooLong: JSON.stringify(value).length, hint: 'This is too long to be read here, even in parts.' }
+}

@@ -1,0 +1,75 @@
+import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { assigneeNames, isOverdue, startsLater } from '../../../src/boardModel/plan.ts'
+import { Person } from '../ui/Fact.tsx'
+import { Icon } from '../ui/Icon.tsx'
+import { dated, useNow } from '../ui/Time.tsx'
+
+const signs = { urgent: 'up', high: 'up', normal: undefined, low: 'down' } as const
+
+/** How soon a card is to be done, and by when. */
+export function TilePlan({ card, columnType }: { card: Card; columnType: string | undefined }) {
+  const { priority, dueAt, startAt } = card
+  const sign = signs[priority]
+  return (
+    <>
+      {sign && (
+        <span className={`fact priority ${priority}`}>
+          <Icon name={sign} />
+          {priority}
+        </span>
+      )}
+      {startAt !== null && <Start startAt={startAt} />}
+      {dueAt !== null && <Due card={card} dueAt={dueAt} columnType={columnType} />}
+    </>
+  )
+}
+
+/** When it starts, while that is to come. */
+function Start({ startAt }: { startAt: string }) {
+  const now = useNow()
+  if (!startsLater({ startAt }, now)) return null
+  return (
+    <span className="fact due" title={`starts ${dated(startAt)}`}>
+      <Icon name="calendar" />
+      <span>
+        starts <time dateTime={startAt}>{dated(startAt, 'shortDay')}</time>
+      </span>
+    </span>
+  )
+}
+
+function Due({ card, dueAt, columnType }: { card: Card; dueAt: string; columnType: string | undefined }) {
+  const now = useNow()
+  const isLate = isOverdue(card, columnType, now)
+  const isOfThisYear = new Date(dueAt).getFullYear() === new Date(now).getFullYear()
+  return (
+    <span className={`fact due ${isLate ? 'late' : ''}`} title={`due ${dated(dueAt)}`}>
+      <Icon name={isLate ? 'warning' : 'calendar'} />
+      <span>
+        {isLate ? 'overdue' : 'due'} <time dateTime={dueAt}>{dated(dueAt, isOfThisYear ? 'shortDay' : 'day')}</time>
+      </span>
+    </span>
+  )
+}
+
+const maxShown = 3
+
+/** Those who are to do a card; else who made it. */
+export function TilePeople({ card }: { card: Card }) {
+  const names = assigneeNames(card)
+  if (names.length === 0)
+    return card.creatorName ? <Person name={card.creatorName} about={`made by ${card.creatorName}`} /> : null
+  return (
+    <span
+      className="people"
+      role="img"
+      aria-label={`assigned to ${names.join(', ')}`}
+      title={`assigned to ${names.join(', ')}`}
+    >
+      {names.slice(0, maxShown).map((name, at) => (
+        <Person key={at} name={name} isAssigned />
+      ))}
+      {names.length > maxShown && <span className="dim">+{names.length - maxShown}</span>}
+    </span>
+  )
+}

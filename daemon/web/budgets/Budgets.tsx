@@ -1,0 +1,117 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import type { Loaded } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Rows, useEditing } from '../ui/Rows.tsx'
+import { dated } from '../ui/Time.tsx'
+import { EditBudget, type Scope } from './EditBudget.tsx'
+
+export type Budget = Output<Contract['budgets']['list']>[number]
+
+const periods = { day: 'today', month: 'this month', total: 'in all' }
+const states = { ok: 'in bounds', warned: '80 % spent', exhausted: 'used up' }
+const scopes = { card: 'Card', project: 'Project', organization: 'Organization', credential: 'Credential' }
+
+/** An amount of a budget's unit, for people. */
+const shownAmount = (amount: number, unit: Budget['unit']): string =>
+  unit === 'usd'
+    ? `$${amount.toFixed(2)}`
+    : `${amount.toLocaleString(undefined, { maximumFractionDigits: unit === 'hours' ? 3 : 0 })} ${unit}`
+
+interface BudgetsProps {
+  of: Loaded<Budget[]>
+  /** What new ones are for. */
+  scope: Scope
+  mayManage: boolean
+  /** Whether one that is in the list may be changed by whoever looks, if not all. */
+  isOwn?: (budget: Budget) => boolean
+}
+
+/** Budgets with what is spent of them; who manages them raises, makes and deletes them. */
+export function Budgets({ of, scope, mayManage, isOwn = () => true }: BudgetsProps) {
+  const editing = useEditing<Budget>(of)
+  return (
+    <>
+      <Rows of={of} label="Budgets" empty="No budgets." isStacked>
+        {budget => (
+          <BudgetRow
+            budget={budget}
+            reload={of.reload}
+            onEdit={mayManage && isOwn(budget) ? () => editing.edit(budget) : undefined}
+          />
+        )}
+      </Rows>
+      {mayManage && (
+        <div className="tools">
+          <Button icon="add" onClick={editing.add}>
+            New budget
+          </Button>
+        </div>
+      )}
+      {editing.isOpen && <EditBudget {...editing.dialog} scope={scope} budget={editing.edited} />}
+    </>
+  )
+}
+
+interface RowProps {
+  budget: Budget
+  reload: () => Promise<void>
+  onEdit: (() => void) | undefined
+}
+
+function BudgetRow({ budget, reload, onEdit }: RowProps) {
+  const { id, scope, scopeName, unit, unknownRuns, resetsAt, state } = budget
+  const what = `${scopes[scope]} ${scopeName}`
+  const remove = () =>
+    confirm({
+      title: `Delete the budget of ${what}`,
+      text: 'Nothing bounds that any more; what waits for it goes on.',
+      submit: 'Delete the budget',
+      run: async () => {
+        await client.budgets.delete({ id })
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="head">
+        <div className="what">
+          <strong>{what}</strong>
+          <Spent budget={budget} />
+          <p className="dim">
+            {resetsAt === null ? 'It does not begin anew.' : `Begins anew at ${dated(resetsAt)}.`}
+            {unknownRuns > 0 &&
+              ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not in it: ${unit === 'usd' ? 'what they cost is unknown' : 'their tokens are unknown'}.`}
+          </p>
+        </div>
+        {onEdit && (
+          <div className="tools">
+            <Button isMain={state === 'exhausted'} aria-label={`Change the budget of ${what}`} onClick={onEdit}>
+              {state === 'exhausted' ? 'Raise' : 'Change'}
+            </Button>
+            <Button isDanger aria-label={`Delete the budget of ${what}`} onClick={remove}>
+              Delete
+            </Button>
+          </div>
+        )}
+      </div>
+    </>
+  )
+}
+
+/** How much is spent: a bar, and beside it the same in words. */
+export function Spent({ budget: { spent, limit, unit, period, state } }: { budget: Budget }) {
+  const percent = Math.round((spent / limit) * 100)
+  return (
+    <div className={`budget ${state}`}>
+      <div className="budget-bar" aria-hidden="true">
+        <span style={{ inlineSize: `${Math.min(100, percent)}%` }} />
+      </div>
+      <span>
+        {shownAmount(spent, unit)} of {shownAmount(limit, unit)} {periods[period]} ({percent} %): {states[state]}
+      </span>
+    </div>
+  )
+}

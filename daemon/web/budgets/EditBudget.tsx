@@ -1,0 +1,56 @@
+import { showMessage } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
+import type { EditProps } from '../ui/Rows.tsx'
+import type { Budget } from './Budgets.tsx'
+
+export type Scope = Pick<Budget, 'scope' | 'scopeId'>
+
+const units = [
+  ['usd', 'US dollars'],
+  ['tokens', 'Tokens'],
+  ['runs', 'Runs of agents'],
+  ['hours', 'Hours of agents at work'],
+] as const
+const periods = [
+  ['day', 'a day (UTC)'],
+  ['month', 'a month (UTC)'],
+  ['total', 'in all'],
+] as const
+
+/** Makes a budget, or changes the limit and the period of one. */
+export function EditBudget({ scope, budget, onClose, onSaved }: EditProps & { scope: Scope; budget?: Budget }) {
+  const { values, bind } = useFields({
+    unit: budget?.unit ?? ('usd' as Budget['unit']),
+    limit: budget ? String(budget.limit) : '',
+    period: budget?.period ?? ('month' as Budget['period']),
+  })
+  const save = async () => {
+    const change = { limit: Number(values.limit), period: values.period }
+    const { state } = budget
+      ? await client.budgets.update({ id: budget.id, ...change })
+      : await client.budgets.create({ scope: scope.scope, scopeId: scope.scopeId, unit: values.unit, ...change })
+    showMessage(
+      state === 'exhausted' ? 'Saved. It is used up: what it bounds waits.' : 'Saved. What waited for it goes on.',
+    )
+    await onSaved()
+  }
+  return (
+    <FormDialog
+      title={budget ? 'Change the budget' : 'New budget'}
+      submit={budget ? 'Save' : 'Make the budget'}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {!budget && <Choice label="In" options={units} {...bind('unit')} />}
+      <TextInput label="Limit" type="number" min={0} step="any" required {...bind('limit')} />
+      <Choice
+        label="For"
+        hint="What has been used since the period began counts."
+        options={periods}
+        {...bind('period')}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,49 @@
+import { useState } from 'react'
+import { useLoad } from '../app/load.ts'
+import { useProject } from '../app/projects.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { dated } from '../ui/Time.tsx'
+import { Spent, type Budget } from './Budgets.tsx'
+import { EditBudget } from './EditBudget.tsx'
+
+/** Says of a card that waits for a budget which one that is, and lets who manages it raise it there and then. */
+export function PausedByBudget({ projectId, cardId }: { projectId: string; cardId: string }) {
+  const all = useLoad(() => client.budgets.listProject({ projectId }), [projectId, cardId])
+  const mayManage = useProject(projectId)?.role === 'admin'
+  const [raised, raise] = useState<Budget>()
+  const used = (all.value ?? []).filter(
+    ({ state, scope, scopeId }) => state === 'exhausted' && (scope !== 'card' || scopeId === cardId),
+  )
+  const close = () => raise(undefined)
+  return (
+    <div className="notice waits budget-notice" role="status">
+      <p>The agent waits: a budget is used up. It goes on by itself when that allows it.</p>
+      {used.map(budget => (
+        <div key={budget.id} className="budget-used">
+          <strong>
+            {budget.scope} {budget.scopeName}
+          </strong>
+          <Spent budget={budget} />
+          {budget.resetsAt && <span className="dim">Begins anew at {dated(budget.resetsAt)}.</span>}
+          {(mayManage || budget.scope === 'organization' || budget.scope === 'credential') && (
+            <Button isMain onClick={() => raise(budget)}>
+              Raise the limit
+            </Button>
+          )}
+        </div>
+      ))}
+      {raised && (
+        <EditBudget
+          scope={raised}
+          budget={raised}
+          onClose={close}
+          onSaved={async () => {
+            close()
+            await all.reload()
+          }}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,101 @@
+import { useLoad } from '../app/load.ts'
+import { showError } from '../app/messages.ts'
+import { client, session } from '../app/session.ts'
+import { useStore } from '../app/store.ts'
+import { Button } from '../ui/Button.tsx'
+import { Person } from '../ui/Fact.tsx'
+import { useCard, useOpened } from './openedCard.ts'
+
+export type PlanChange = Omit<Parameters<typeof client.cards.update>[0], 'projectId' | 'cardId'>
+
+/** Those who are to do a card: people of the project, and names without an account. The agent is chosen elsewhere. */
+export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<unknown>) | undefined }) {
+  const { projectId } = useOpened()
+  const { assignees, agent } = useCard()
+  const me = useMyId()
+  const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
+  const ids = assignees.flatMap(each => ('userId' in each ? [each.userId] : []))
+  const names = assignees.flatMap(each => ('name' in each ? [each.name] : []))
+  const free = people.filter(({ userId }) => !ids.includes(userId))
+  const assign = (userId: string) => change?.({ assigneeIds: [...ids, userId] }).catch(showError)
+  return (
+    <div className="assignees">
+      {assignees.map(each => {
+        const name = 'userId' in each ? each.displayName : each.name
+        return (
+          <AssignedPerson
+            key={'userId' in each ? each.userId : `${name} `}
+            name={name}
+            title={'userId' in each ? undefined : 'has no account here'}
+            onRemove={
+              change &&
+              (() =>
+                change(
+                  'userId' in each
+                    ? { assigneeIds: ids.filter(id => id !== each.userId) }
+                    : { assigneeNames: names.filter(other => other !== name) },
+                ))
+            }
+          />
+        )
+      })}
+      {agent && <span className="dim">agent {agent}</span>}
+      {change && <AssignTo people={free} onAssign={userId => void assign(userId)} />}
+      {me !== null && <WatchButton userId={me} />}
+    </div>
+  )
+}
+
+/** The account of who looks; null before there is one. */
+export const useMyId = () => useStore(session, now => (now.name === 'in' ? now.me.id : null))
+
+interface AssignedProps {
+  name: string
+  title?: string
+  onRemove: (() => unknown) | undefined
+}
+
+/** Somebody who is assigned, and may be taken off. */
+export const AssignedPerson = ({ name, title, onRemove }: AssignedProps) => (
+  <span className="label editable">
+    <Person name={name} isAssigned />
+    <span title={title}>{name}</span>
+    {onRemove && <Button isPlain icon="close" label={`Take off ${name}`} onClick={() => void onRemove()} />}
+  </span>
+)
+
+interface AssignToProps {
+  people: readonly { userId: string; displayName: string }[]
+  onAssign: (userId: string) => void
+}
+
+/** Assigns one more of the people. */
+export function AssignTo({ people, onAssign }: AssignToProps) {
+  const me = useMyId()
+  if (people.length === 0) return null
+  return (
+    <select aria-label="Assign to" value="" onChange={({ target }) => onAssign(target.value)}>
+      <option value="">Assign to…</option>
+      {people.map(({ userId, displayName }) => (
+        <option key={userId} value={userId}>
+          {displayName}
+          {userId === me ? ' (you)' : ''}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Whether one is told of what happens on the card. */
+function WatchButton({ userId }: { userId: string }) {
+  const opened = useOpened()
+  const { id: cardId, watcherIds } = useCard()
+  const isWatching = watcherIds.includes(userId)
+  const toggle = async () =>
+    opened.setCard(await client.cards.setWatching({ projectId: opened.projectId, cardId, watching: !isWatching }))
+  return (
+    <Button icon="bell" aria-pressed={isWatching} onClick={toggle}>
+      {isWatching ? 'Watching' : 'Watch'}
+    </Button>
+  )
+}

@@ -1,0 +1,64 @@
+import { useLoad } from '../app/load.ts'
+import { showMessage } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Await } from '../ui/Page.tsx'
+import { Time } from '../ui/Time.tsx'
+
+/** Which issues become cards, when the forge was asked last, and what is in the way. */
+export function IssueTie({ projectId, mayWork }: { projectId: string; mayWork: boolean }) {
+  const found = useLoad(() => client.issues.list({ projectId, limit: 100 }), [projectId])
+  return (
+    <Await of={found}>
+      {({ sync: { label, comments, syncedAt, problem }, items }) =>
+        label !== null && (
+          <div className="panel">
+            <h3>Issues</h3>
+            <p>
+              Issues with the label <strong>{label}</strong> become cards; comments{' '}
+              {comments ? 'go both ways' : 'stay where they are'}.{' '}
+              {syncedAt === null ? (
+                'The forge was not asked yet.'
+              ) : (
+                <>
+                  The forge was asked last: <Time at={syncedAt} />.
+                </>
+              )}
+            </p>
+            {problem !== null && (
+              <p className="notice failure" role="alert">
+                The forge could not be asked: {problem}
+              </p>
+            )}
+            {items
+              .filter(item => item.problem !== null)
+              .map(({ id, number, url, problem: why }) => (
+                <p key={id} className="hint">
+                  <a href={url} target="_blank" rel="noopener noreferrer">
+                    #{number}
+                  </a>
+                  : {why}
+                </p>
+              ))}
+            {mayWork && (
+              <div className="tools">
+                <Button
+                  onClick={async () => {
+                    const { imported, closed, failed } = await client.issues.sync({ projectId })
+                    const done = [counted(imported, 'new card'), `${counted(closed, 'issue')} closed`]
+                    showMessage(`${[...done, ...(failed > 0 ? [`${failed} failed`] : [])].join(', ')}.`)
+                    await found.reload()
+                  }}
+                >
+                  Sync now
+                </Button>
+              </div>
+            )}
+          </div>
+        )
+      }
+    </Await>
+  )
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

@@ -1,0 +1,75 @@
+import type { Repository } from '../../../src/contract/repositories.ts'
+import { announce, showMessage } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
+import { TextInput, useFields } from '../ui/Inputs.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+
+/** The repositories of a project beside the one of its folder. */
+export function Repositories({ project, mayManage, onChange }: SectionProps) {
+  const { id, repositories } = project
+  const change = async (changed: readonly Repository[]) =>
+    onChange(await client.projects.update({ id, repositories: [...changed] }))
+  const remove = ({ name }: Repository) =>
+    confirm({
+      title: `Take away ${name}?`,
+      text: `Agents get no worktree of ${name} any more. What cards have committed there stays on their branches, and the folder stays.`,
+      submit: 'Take it away',
+      run: async () => {
+        await change(repositories.filter(each => each.name !== name))
+        announce(`${name} is taken away.`)
+      },
+    })
+  if (!mayManage && repositories.length === 0) return null
+  return (
+    <div className="panel">
+      <h3>Other repositories</h3>
+      <p className="hint">
+        A card’s agent gets a worktree of each beside its own, on a branch of the same name. What it changes there has
+        its own diff, and is merged with the rest.
+      </p>
+      {repositories.length > 0 && (
+        <ul>
+          {repositories.map(each => (
+            <li key={each.name} className="tools">
+              <span>
+                <strong>{each.name}</strong> <code>{each.path}</code>
+              </span>
+              {mayManage && (
+                <Button onClick={() => remove(each)} aria-label={`Take away ${each.name}`}>
+                  Take away
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {mayManage && <AddRepository onAdd={added => change([...repositories, added])} />}
+    </div>
+  )
+}
+
+function AddRepository({ onAdd }: { onAdd: (added: Repository) => Promise<void> }) {
+  const { values, bind, setValues } = useFields({ name: '', path: '' })
+  return (
+    <Form
+      submit="Add the repository"
+      onSubmit={async () => {
+        await onAdd(values)
+        setValues({ name: '', path: '' })
+        showMessage(`${values.name} is a repository of the project.`)
+      }}
+    >
+      <TextInput label="Name of the repository" required maxLength={60} spellCheck={false} {...bind('name')} />
+      <TextInput
+        label="Folder of the repository"
+        required
+        spellCheck={false}
+        hint="An absolute path on the server: the top folder of another Git repository."
+        {...bind('path')}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,123 @@
+import { useId } from 'react'
+import { AssignTo, AssignedPerson } from '../card/Assignees.tsx'
+import { priorityOptions } from '../card/priorityOptions.ts'
+import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
+import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
+import type { Schedule } from './Schedules.tsx'
+
+/** What a form says of the cards that a schedule makes. */
+export const initialTemplate = (template: Schedule['template'] | undefined) => ({
+  title: template?.title ?? '',
+  prompt: template?.prompt ?? '',
+  columnId: template?.columnId ?? '',
+  labels: (template?.labels ?? []).join(', '),
+  priority: template?.priority ?? 'normal',
+  agent: template?.agent ?? '',
+  assigneeIds: (template?.assigneeIds ?? []) as readonly string[],
+  useWorktree: template?.useWorktree ?? true,
+  autoMode: template?.autoMode ?? false,
+})
+type TemplateValues = ReturnType<typeof initialTemplate>
+
+/** The same as requests say it. */
+export const templateOf = ({
+  title,
+  prompt,
+  labels,
+  columnId,
+  priority,
+  agent,
+  assigneeIds,
+  useWorktree,
+  autoMode,
+}: TemplateValues) => ({
+  title,
+  prompt,
+  labels: labels
+    .split(',')
+    .map(word => word.trim())
+    .filter(Boolean),
+  columnId: columnId || null,
+  priority,
+  agent: agent || null,
+  assigneeIds: assigneeIds.map(Number),
+  useWorktree,
+  autoMode,
+})
+
+type Bind = ReturnType<typeof useFields<TemplateValues>>['bind']
+const choicesOf = (of: readonly { id: string; name: string }[] = []) => of.map(({ id, name }) => [id, name] as const)
+
+/** The fields of a schedule's cards. */
+export function TemplateFields({ projectId, bind }: { projectId: string; bind: Bind }) {
+  const columns = useLoad(() => client.columns.list({ projectId }), [projectId])
+  const agents = useLoad(() => client.agents.providers(), [])
+  const installed = (agents.value ?? []).filter(each => each.installed || each.id === bind('agent').value)
+  return (
+    <>
+      <TextInput
+        label="Title of its cards"
+        required
+        hint="{date} stands for the day of the run."
+        {...bind('title')}
+        field="template.title"
+      />
+      <TextArea label="Prompt" rows={5} {...bind('prompt')} field="template.prompt" />
+      <Choice
+        label="Column"
+        options={[['', 'The first column'], ...choicesOf(columns.value)]}
+        {...bind('columnId')}
+        field="template.columnId"
+      />
+      <Choice
+        label="Agent"
+        options={[['', 'That of the column or the project'], ...choicesOf(installed)]}
+        {...bind('agent')}
+        field="template.agent"
+      />
+      <AssigneeField projectId={projectId} {...bind('assigneeIds')} />
+      <TextInput label="Labels" hint="With commas between them." {...bind('labels')} field="template.labels" />
+      <Choice label="Priority" options={priorityOptions} {...bind('priority')} field="template.priority" />
+      <Check
+        label="Worktree of its own"
+        hint="Without one the agent works in the project’s folder itself."
+        {...bind('useWorktree')}
+        field="template.useWorktree"
+      />
+      <Check
+        label="Auto mode"
+        hint="Its cards move on through their pipeline by themselves."
+        {...bind('autoMode')}
+        field="template.autoMode"
+      />
+    </>
+  )
+}
+
+interface AssigneeProps {
+  projectId: string
+  value: readonly string[]
+  onChange: (ids: readonly string[]) => void
+}
+
+/** Who is to do its cards. */
+function AssigneeField({ projectId, value, onChange }: AssigneeProps) {
+  const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
+  const id = useId()
+  const nameOf = (id: string) => people.find(({ userId }) => userId === id)?.displayName ?? 'somebody who has left'
+  return (
+    <div className="field" role="group" aria-labelledby={id}>
+      <strong id={id}>Assignees</strong>
+      <div className="assignees">
+        {value.map(id => (
+          <AssignedPerson key={id} name={nameOf(id)} onRemove={() => onChange(value.filter(other => other !== id))} />
+        ))}
+        <AssignTo
+          people={people.filter(({ userId }) => !value.includes(userId))}
+          onAssign={id => onChange([...value, id])}
+        />
+      </div>
+    </div>
+  )
+}

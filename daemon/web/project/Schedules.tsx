@@ -1,0 +1,150 @@
+import { useEffect } from 'react'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { shownInterval } from '../../../src/boardModel/intervals.ts'
+import { follow } from '../app/live.ts'
+import { showMessage } from '../app/messages.ts'
+import { hrefOf, navigate } from '../app/router.ts'
+import { client } from '../app/session.ts'
+import { useLoad, type Loaded } from '../app/load.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Rows, useEditing } from '../ui/Rows.tsx'
+import { dated, Time, useNow } from '../ui/Time.tsx'
+import type { SectionProps } from './ProjectPage.tsx'
+import { ScheduleForm } from './ScheduleForm.tsx'
+
+export type Schedule = Output<Contract['schedules']['list']>[number]
+
+/** What makes cards again and again. */
+export function SchedulesSection(props: SectionProps) {
+  const { project, mayWork } = props
+  const list = useLoad(() => client.schedules.list({ projectId: project.id }), [project.id])
+  useEvents(project.id, list)
+  const editing = useEditing<Schedule>(list)
+  return (
+    <>
+      <p>A schedule makes a card at set times, with the rights of whoever set it up.</p>
+      {mayWork && (
+        <div className="tools">
+          <Button isMain icon="add" onClick={editing.add}>
+            New schedule
+          </Button>
+        </div>
+      )}
+      <Rows of={list} label="Schedules" empty="No schedules.">
+        {schedule => (
+          <ScheduleRow {...props} schedule={schedule} reload={list.reload} onEdit={() => editing.edit(schedule)} />
+        )}
+      </Rows>
+      {editing.isOpen && <ScheduleForm project={project} {...editing.dialog} schedule={editing.edited} />}
+    </>
+  )
+}
+
+function useEvents(projectId: string, { reload }: Loaded<Schedule[]>): void {
+  useEffect(
+    () =>
+      follow(
+        projectId,
+        events => {
+          if (events.some(({ type }) => type === 'resync' || type.startsWith('schedule.'))) void reload()
+        },
+        () => void reload(),
+      ),
+    [projectId, reload],
+  )
+}
+
+interface RowProps extends SectionProps {
+  schedule: Schedule
+  reload: () => Promise<void>
+  onEdit: () => void
+}
+
+function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
+  const { name, enabled, disabledReason, template, createdBy } = schedule
+  const place = { projectId: project.id, scheduleId: schedule.id }
+  const run = async () => {
+    const { id: cardId, title } = await client.schedules.run(place)
+    await reload()
+    const open = () => navigate({ name: 'card', projectId: project.id, cardId })
+    showMessage(`Added "${title}".`, { label: 'Open', run: open })
+  }
+  const remove = () =>
+    confirm({
+      title: `Delete ${name}`,
+      text: 'It makes no more cards. Those that it has made stay.',
+      submit: 'Delete',
+      run: async () => {
+        await client.schedules.delete(place)
+        await reload()
+      },
+    })
+  return (
+    <>
+      <div className="what">
+        <strong>{name}</strong> {!enabled && <span className="label">off</span>}
+        <div>{template.title}</div>
+        {disabledReason && <div className="error">Turned off: {disabledReason}</div>}
+        <Runs schedule={schedule} />
+        <div className="dim">
+          {whenOf(schedule)}
+          {createdBy && ` · with the rights of ${createdBy.keyName ?? createdBy.displayName ?? 'somebody who is gone'}`}
+        </div>
+      </div>
+      {mayWork && (
+        <div className="tools">
+          <Button icon="run" onClick={run} aria-label={`Run now: ${name}`}>
+            Run now
+          </Button>
+          <Button onClick={onEdit} aria-label={`Edit ${name}`}>
+            Edit
+          </Button>
+          <Button isDanger onClick={remove} aria-label={`Delete ${name}`}>
+            Delete
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const whenOf = ({ cron, everySecs, timeZone }: Schedule): string =>
+  cron === null ? `every ${shownInterval(everySecs!)}` : `${cron}, by the clock of ${timeZone}`
+
+/** Its next and its last run, in words. */
+function Runs({ schedule }: { schedule: Schedule }) {
+  const { projectId, nextRunAt, lastRunAt, lastCardId, waitingSince, skipped } = schedule
+  const now = useNow()
+  return (
+    <div>
+      {nextRunAt && (
+        <>
+          Next run <time dateTime={nextRunAt}>{dated(nextRunAt)}</time> ({inWords(Date.parse(nextRunAt) - now)})
+        </>
+      )}
+      {waitingSince && `${nextRunAt ? ' · ' : ''}a run waits for the last card`}
+      {lastRunAt && (
+        <>
+          {nextRunAt && ' · '}last run <Time at={lastRunAt} />
+          {lastCardId && (
+            <>
+              {': '}
+              <a href={hrefOf({ name: 'card', projectId, cardId: lastCardId })}>card {lastCardId}</a>
+            </>
+          )}
+        </>
+      )}
+      {skipped > 0 && ` · ${skipped} left out`}
+    </div>
+  )
+}
+
+/** How far away a time to come is. */
+function inWords(ms: number): string {
+  const minutes = Math.max(0, Math.round(ms / 60_000))
+  if (minutes < 1) return 'now'
+  if (minutes < 60) return `in ${minutes} min`
+  return minutes < 48 * 60 ? `in ${Math.round(minutes / 60)} h` : `in ${Math.round(minutes / 1440)} d`
+}

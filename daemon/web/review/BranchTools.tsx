@@ -1,0 +1,60 @@
+import { useState } from 'react'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import { client } from '../app/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Conflicts } from './Conflicts.tsx'
+import type { CardPlace } from './reviewStore.ts'
+
+/** Brings the newest of its base into the card's branch, and pushes it. */
+export function BranchTools({ place }: { place: CardPlace & { repository: string } }) {
+  const [conflicts, setConflicts] = useState<readonly string[]>([])
+  const [done, setDone] = useState('')
+  const update = async () => {
+    setConflicts([])
+    try {
+      const { updated, branch, remark } = await client.branches.update(place)
+      const unchanged = remark === null ? 'has the newest of its base already' : 'stays as it is'
+      setDone([remark, updated ? `Updated ${branch}.` : `${branch} ${unchanged}.`].filter(Boolean).join(' '))
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
+      setConflicts(error.details.map(({ path }) => path))
+      setDone('')
+    }
+  }
+  const push = async (force: boolean) => {
+    const { pushed, branch, remote } = await client.branches.push({ ...place, force })
+    setDone(pushed ? `Pushed ${branch} to ${remote}.` : `${remote} has all of ${branch} already.`)
+  }
+  const pushOrAsk = () =>
+    push(false).catch((error: unknown) => {
+      if (!(error instanceof ApiFailure) || error.code !== 'PUSH_REJECTED') throw error
+      confirm({
+        title: 'Replace the branch there?',
+        text: `${error.message} What somebody else has pushed since it was last seen here is never replaced.`,
+        submit: 'Replace it',
+        run: () => push(true),
+      })
+    })
+  return (
+    <section className="panel" aria-label="Branch">
+      <h2>Branch{place.repository && ` in ${place.repository}`}</h2>
+      <p className="hint">What is not committed yet becomes a commit of the card’s branch first.</p>
+      <div className="tools">
+        <Button onClick={update}>Update from its base</Button>
+        <Button onClick={pushOrAsk}>Push</Button>
+      </div>
+      {done !== '' && <p role="status">{done}</p>}
+      {conflicts.length > 0 && (
+        <Conflicts
+          paths={conflicts}
+          onResolve={async () => {
+            await client.branches.update({ ...place, resolve: true })
+            setConflicts([])
+            setDone('Its agent was told to resolve the conflicts. Update once more when it is done.')
+          }}
+        />
+      )}
+    </section>
+  )
+}

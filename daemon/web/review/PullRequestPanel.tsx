@@ -1,0 +1,206 @@
+import { useState } from 'react'
+import { announce, showError } from '../app/messages.ts'
+import { useProject } from '../app/projects.ts'
+import { client } from '../app/session.ts'
+import { Away } from '../ui/Away.tsx'
+import { Button } from '../ui/Button.tsx'
+import { confirm } from '../ui/confirm.tsx'
+import { Icon } from '../ui/Icon.tsx'
+import { Check, Choice } from '../ui/Inputs.tsx'
+import { lazyPart } from '../ui/lazyPart.tsx'
+import { usePullRequest, type Place, type Pull, type PullDraft } from './pullRequest.ts'
+
+const NewPullRequest = lazyPart(() => import('./NewPullRequest.tsx'), 'NewPullRequest', { isDialog: true })
+
+const EditPullRequest = lazyPart(() => import('./EditPullRequest.tsx'), 'EditPullRequest', { isDialog: true })
+
+const methods = [
+  ['merge', 'a merge commit'],
+  ['squash', 'one commit (squash)'],
+  ['rebase', 'its commits on the base (rebase)'],
+] as const
+
+/** The card's pull request on the project's forge. */
+export function PullRequestPanel({ place, mayWrite }: { place: Place; mayWrite: boolean }) {
+  const { pull, put } = usePullRequest(place)
+  const [draft, setDraft] = useState<PullDraft>()
+  if (pull === undefined || (pull === null && !mayWrite)) return null
+  const isOver = pull === null || pull.state === 'merged' || pull.state === 'closed'
+  return (
+    <section className="panel pull-request" aria-label="Pull request">
+      <h2>Pull request{place.repository && ` in ${place.repository}`}</h2>
+      {pull && <About pull={pull} />}
+      {pull && !isOver && pull.stopped !== null && <Stopped place={place} pull={pull} put={put} mayWrite={mayWrite} />}
+      {pull && !isOver && mayWrite && <Tools key={pull.number} place={place} pull={pull} put={put} />}
+      {mayWrite && (isOver || pull?.state === 'creating') && (
+        <>
+          {pull === null && <p className="hint">The card’s branch is pushed first.</p>}
+          <div className="tools">
+            <Button onClick={async () => setDraft(await client.pullRequests.draft(place))}>
+              {pull === null ? 'Open a pull request…' : pull.state === 'creating' ? 'Try again…' : 'Open another one…'}
+            </Button>
+          </div>
+        </>
+      )}
+      {draft && <NewPullRequest place={place} draft={draft} onCreated={put} onClose={() => setDraft(undefined)} />}
+    </section>
+  )
+}
+
+const stateWords = { creating: 'being opened', open: 'open', merged: 'merged', closed: 'closed' } as const
+const checkSigns = { pending: 'more', success: 'check', failure: 'warning', neutral: 'check' } as const
+const reviewWords = {
+  approved: 'approved',
+  changes_requested: 'asks for changes',
+  commented: 'commented',
+  dismissed: 'was dismissed',
+} as const
+
+/** How it stands, with its checks and reviews. All of it is the forge's word. */
+function About({ pull }: { pull: Pull }) {
+  const { number, url, title, state, draft, base, checks, reviews, problem } = pull
+  return (
+    <>
+      <p>
+        <Away url={url}>{number === null ? title : `#${number} ${title}`}</Away>{' '}
+        <span className={`mark pull-${state}`}>{draft && state === 'open' ? 'draft' : stateWords[state]}</span>{' '}
+        <span className="dim">into {base}</span>
+      </p>
+      {checks.length > 0 && (
+        <ul className="plain" aria-label="Checks">
+          {checks.map(({ name, state: how, url: at }) => (
+            <li key={name} className={`check-${how}`}>
+              <Icon name={checkSigns[how]} /> <Away url={at}>{name}</Away> <span className="dim">{how}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {reviews.length > 0 && (
+        <ul className="plain" aria-label="Reviews">
+          {reviews.map(({ author, state: verdict, url: at }) => (
+            <li key={author} className={`verdict-${verdict}`}>
+              <Icon name="eye" /> <Away url={at}>{author}</Away> <span className="dim">{reviewWords[verdict]}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem !== null && <p className="hint">{problem}</p>}
+    </>
+  )
+}
+
+interface ToolsProps {
+  place: Place
+  pull: Pull
+  put: (pull: Pull) => void
+}
+
+function Tools({ place, pull, put }: ToolsProps) {
+  const [present, setPresent] = useState<PullDraft>()
+  const [method, setMethod] = useState(pull.mergeMethod)
+  const [force, setForce] = useState(false)
+  const { number, base, headCommit, draft, autoMerge } = pull
+  if (pull.state !== 'open') return null
+  const merge = async () =>
+    put(await client.pullRequests.merge({ ...place, method, force, headCommit: headCommit ?? undefined }))
+  const change = async (fields: { draft?: boolean; autoMerge?: boolean }) =>
+    put(await client.pullRequests.update({ ...place, ...fields }))
+  return (
+    <>
+      <Choice label="Merge by" options={methods} value={method} onChange={setMethod} />
+      <Check label="Without its checks and reviews, if the forge lets it" value={force} onChange={setForce} />
+      <Auto value={autoMerge} onChange={value => change({ autoMerge: value })} />
+      <div className="tools">
+        <Button
+          isMain
+          onClick={() =>
+            confirm({
+              title: `Merge #${number}?`,
+              text: `It goes into ${base} on the forge, as the board shows it here.`,
+              submit: 'Merge',
+              isDanger: false,
+              run: merge,
+            })
+          }
+        >
+          Merge…
+        </Button>
+        {draft && <Button onClick={() => change({ draft: false })}>Ready for review</Button>}
+        <Button onClick={async () => setPresent(await client.pullRequests.draft(place))}>Edit…</Button>
+        <Button
+          onClick={() =>
+            confirm({
+              title: `Close #${number}?`,
+              text: 'It is closed on the forge unmerged. Its branch stays.',
+              submit: 'Close it',
+              run: () => client.pullRequests.close(place),
+            })
+          }
+        >
+          Close…
+        </Button>
+      </div>
+      {present && (
+        <EditPullRequest
+          place={place}
+          pull={pull}
+          present={present}
+          onChanged={put}
+          onClose={() => setPresent(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+/** Why it waits for a person, and the way on. */
+function Stopped({ place, pull, put, mayWrite }: ToolsProps & { mayWrite: boolean }) {
+  const maxRounds = useProject(place.projectId)?.forge.maxRounds
+  const { number, stopped, rounds } = pull
+  const goOn = () =>
+    confirm({
+      title: `Go on with #${number}?`,
+      text: [
+        'Its agent is told again what is still open there: checks that failed, and changes that reviewers ask for.',
+        `It works with your rights, and costs what its work costs: it may be sent back up to ${timesOf(maxRounds)}.`,
+        rounds > 0 && `Until now it was sent back ${timesOf(rounds)}.`,
+      ]
+        .filter(Boolean)
+        .join(' '),
+      submit: 'Continue',
+      isDanger: false,
+      run: async () => {
+        put(await client.pullRequests.continue(place))
+        announce(`#${number} goes on.`)
+      },
+    })
+  return (
+    <div className="notice">
+      <p>It waits for a person: {stopped}</p>
+      {mayWrite && (
+        <div className="tools">
+          <Button onClick={goOn}>Continue…</Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+const timesOf = (count = 0): string => (count === 1 ? 'once' : `${count} times`)
+
+/** Whether it is merged by itself: said at once, and taken back where that fails. */
+function Auto({ value, onChange }: { value: boolean; onChange: (value: boolean) => Promise<unknown> }) {
+  const [wanted, setWanted] = useState<boolean>()
+  return (
+    <Check
+      label="Merge it as soon as the forge lets it"
+      value={wanted ?? value}
+      onChange={next => {
+        setWanted(next)
+        void onChange(next)
+          .catch(showError)
+          .finally(() => setWanted(undefined))
+      }}
+    />
+  )
+}

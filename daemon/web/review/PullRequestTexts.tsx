@@ -1,0 +1,37 @@
+import { pullRequestLimits } from '../../../src/contract/pullRequests.ts'
+import { TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
+
+interface Texts {
+  title: string
+  body: string
+}
+interface Names {
+  reviewers: string
+  labels: string
+}
+
+/** The fields of what a pull request says. */
+export const PullRequestTexts = ({ bind }: { bind: ReturnType<typeof useFields<Texts>>['bind'] }) => (
+  <>
+    <TextInput label="Title" required maxLength={pullRequestLimits.title} {...bind('title')} />
+    <TextArea label="Body" rows={10} maxLength={pullRequestLimits.body} {...bind('body')} />
+  </>
+)
+
+/** The fields of who is to review a pull request, and of its labels. */
+export const PullRequestNames = ({ bind }: { bind: ReturnType<typeof useFields<Names>>['bind'] }) => (
+  <>
+    <TextInput label="Reviewers" hint="By their names on the forge, with commas." {...bind('reviewers')} />
+    <TextInput label="Labels" hint="As they are called on the forge, with commas." {...bind('labels')} />
+  </>
+)
+
+/** The names of such a field, each once. */
+export const namesIn = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map(name => name.trim())
+      .filter(Boolean),
+  ),
+]

@@ -1,0 +1,22 @@
+import { homeName } from '../../../src/contract/repositories.ts'
+import type { CardRepository } from './reviewStore.ts'
+
+interface RepositoryChoiceProps {
+  all: readonly CardRepository[]
+  repository: string
+  onChoose: (repository: string) => void
+}
+
+/** Which of a project's repositories is shown. */
+export const RepositoryChoice = ({ all, repository, onChoose }: RepositoryChoiceProps) => (
+  <label className="since">
+    <span>Repository</span>
+    <select value={repository} onChange={({ target }) => onChoose(target.value)}>
+      {all.map(({ name, touched, additions, deletions }) => (
+        <option key={name} value={name}>
+          {name || homeName} {touched ? `(+${additions} −${deletions})` : '(not changed)'}
+        </option>
+      ))}
+    </select>
+  </label>
+)

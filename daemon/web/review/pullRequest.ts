@@ -1,0 +1,62 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { checksOfAll, pullRequestWords, reviewOfAll } from '../../../src/boardModel/pullRequests.ts'
+import { ApiFailure } from '../../../src/client/failures.ts'
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
+import { follow } from '../app/live.ts'
+import { announce } from '../app/messages.ts'
+import { client } from '../app/session.ts'
+import type { CardPlace } from './reviewStore.ts'
+
+export type Place = CardPlace & { repository: string }
+export type Pull = Output<Contract['pullRequests']['get']>
+export type PullDraft = Output<Contract['pullRequests']['draft']>
+
+/** A card's newest pull request in a repository, as it changes: null where there is none, undefined until that is known. */
+export function usePullRequest({ projectId, cardId, repository }: Place): {
+  pull: Pull | null | undefined
+  put: (pull: Pull) => void
+} {
+  const [pull, setPull] = useState<Pull | null>()
+  const put = useCallback(
+    (next: Pull) =>
+      // What is told late of an earlier state is no news.
+      setPull(now => (now && now.createdAt === next.createdAt && now.updatedAt > next.updatedAt ? now : next)),
+    [],
+  )
+  const read = useCallback(
+    () =>
+      client.pullRequests.get({ projectId, cardId, repository }).then(setPull, (error: unknown) => {
+        if (error instanceof ApiFailure && error.code === 'PULL_REQUEST_NOT_FOUND') setPull(null)
+      }),
+    [projectId, cardId, repository],
+  )
+  useEffect(() => {
+    void read()
+    return follow(
+      projectId,
+      events => {
+        for (const { type, data } of events) {
+          const told = (data ?? {}) as Pull & { cardId?: string; id?: string; pullRequest?: unknown }
+          if (type === 'pull_request.updated' && told.cardId === cardId && told.repository === repository) put(told)
+          // One that came to nothing is told of by its card alone.
+          if (type === 'resync' || (type === 'card.updated' && told.id === cardId && !told.pullRequest)) void read()
+        }
+      },
+      () => void read(),
+    )
+  }, [projectId, cardId, repository, read, put])
+  useAnnounced(pull)
+  return { pull, put }
+}
+
+/** Says how it stands, where that has changed. */
+function useAnnounced(pull: Pull | null | undefined): void {
+  const words =
+    pull && pullRequestWords({ ...pull, checks: checksOfAll(pull.checks), review: reviewOfAll(pull.reviews) })
+  const before = useRef(words)
+  useEffect(() => {
+    if (before.current !== undefined && words) announce(`Pull request ${words}`)
+    before.current = words
+  }, [words])
+}
