@@ -4,6 +4,7 @@
  *   that V8 made of it beside it (bin/load.js says why);
  * - watchdog.cjs, which ends what a server that died has left;
  * - packages/: large packages that both import lazily, so that neither reads them at its start;
+ * - client/, what programs import as board/client (src/client/public.ts);
  * - web/, the page, with each of its files packed for who takes that (daemon/files/pageFiles.ts serves them);
  * - watch/, the lists of `--watch`: ES modules, which ink and its layout engine want to be.
  * All packages are bundled but those that package.json names as dependencies, which have native parts or find files beside
@@ -17,6 +18,7 @@ import { join, resolve } from 'node:path'
 import v8 from 'node:v8'
 import loader from './bin/load.js'
 import { buildPage } from './daemon/web/build.mjs'
+import { buildClientPackage } from './src/client/buildPackage.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 const folder = 'dist'
@@ -71,15 +73,17 @@ async function buildAll() {
       js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
     },
   })
+  const client = await buildClientPackage(join(folder, 'client'), options())
   const page = await buildPage(join(folder, 'web'))
   for (const name of [...keptFiles, 'watchdog']) escapeOtherSigns(join(folder, `${name}.cjs`))
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [main, watchdog, packages, lists].map(({ metafile }) => metafile)
+  const made = [...[main, watchdog, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
   writeFileSync(licenses, licenseTexts([...made.flatMap(({ inputs }) => Object.keys(inputs)), ...page.inputs]))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),
     ...(keepsCode ? keptFiles.map(name => loader.codeCacheOf(name)) : []),
     licenses,
+    client.types,
     ...page.paths,
     ...(await writeManPages()),
   ])

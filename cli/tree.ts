@@ -41,6 +41,12 @@ export const nouns: readonly Noun[] = [
     load: () => import('./commands/stats.ts'),
   },
   {
+    name: 'usage',
+    summary: 'Show what agents have used: tokens, cost and hours',
+    group: 'Work on the board',
+    load: () => import('./commands/usage.ts'),
+  },
+  {
     name: 'ui',
     summary: 'Open the board in this terminal, live',
     group: 'Work on the board',
@@ -109,6 +115,13 @@ export const nouns: readonly Noun[] = [
     load: () => import('./commands/orgs.ts'),
   },
   {
+    name: 'budgets',
+    alias: 'budget',
+    summary: 'Bound what agents may use, in money, tokens, runs or hours',
+    group: 'Set up projects',
+    load: () => import('./commands/budgets.ts'),
+  },
+  {
     name: 'credentials',
     alias: 'credential',
     summary: 'Keep what agents need to call their providers',
@@ -143,6 +156,13 @@ export const nouns: readonly Noun[] = [
     summary: "Keep a project's shell commands and run them",
     group: 'Automate',
     load: () => import('./commands/scripts.ts'),
+  },
+  {
+    name: 'schedules',
+    alias: 'schedule',
+    summary: 'Make cards again and again, at set times',
+    group: 'Automate',
+    load: () => import('./commands/schedules.ts'),
   },
   {
     name: 'events',

@@ -9,7 +9,9 @@ export interface Forwarded {
 export interface ForwarderOptions {
   /** The project of calls that name none. */
   projectId: string | undefined
-  /** Whether only tools are offered and forwarded that change nothing. */
+  /** The groups of tools that are offered, with commas between them; undefined: all. */
+  groups: string | undefined
+  /** Whether only tools are offered that change nothing, and prompts that lead to no others. */
   readOnly: boolean
 }
 interface Message {
@@ -20,7 +22,6 @@ interface Message {
 interface Tool {
   name: string
   inputSchema: { required?: string[]; properties?: Record<string, unknown> }
-  annotations?: { readOnlyHint?: boolean }
 }
 interface Result {
   protocolVersion?: unknown
@@ -28,49 +29,33 @@ interface Result {
 }
 
 const path = '/api/mcp'
-const codes = { parse: -32_700, invalidParams: -32_602, failed: -32_000 } as const
+/** Some tools wait for a remote or a forge. */
+const patienceMs = 10 * 60_000
+const codes = { parse: -32_700, failed: -32_000 } as const
 
 /** Makes the function that forwards messages of the Model Context Protocol to a server, one after the other. */
 export function createForwarder(
   connection: Connection,
   options: ForwarderOptions,
 ): (line: string) => Promise<Forwarded> {
-  const { projectId, readOnly } = options
+  const { projectId } = options
   let protocolVersion: string | undefined
-  let harmlessTools: Promise<Set<string>> | undefined
+  let tools: Promise<ReadonlyMap<string, Tool>> | undefined
 
-  const ask = async (message: unknown): Promise<Answer> =>
-    send(connection, 'POST', path, JSON.stringify(message), {
-      headers: {
-        accept: 'application/json, text/event-stream',
-        ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }),
-      },
-    })
-  const listHarmless = async (): Promise<Set<string>> =>
-    new Set(
-      (resultOf(await ask({ jsonrpc: '2.0', id: 0, method: 'tools/list' }))?.tools ?? [])
-        .filter(isHarmless)
-        .map(({ name }) => name),
-    )
-  const mayCall = async (name: string | undefined) =>
-    !readOnly || (await (harmlessTools ??= listHarmless())).has(name ?? '')
+  const ask = (message: unknown) => sendMessage(connection, options, message, protocolVersion)
+  /** The call as it is forwarded, with the project where it must name one. */
+  const prepared = async (message: Message): Promise<Message> => {
+    if (message.method !== 'tools/call' || projectId === undefined) return message
+    const tool = (await (tools ??= listTools(ask))).get(message.params?.name ?? '')
+    return tool?.inputSchema.required?.includes('projectId') ? withProject(message, projectId) : message
+  }
 
   return async line => {
     const message = parse(line)
     if (!message) return { answer: failure(null, codes.parse, 'The message is not valid JSON.') }
     const isRequest = message.id !== undefined && message.method !== undefined
     try {
-      if (message.method === 'tools/call' && !(await mayCall(message.params?.name)))
-        return {
-          answer: failure(
-            message.id,
-            codes.invalidParams,
-            `There is no tool ${message.params?.name} with --read-only.`,
-          ),
-        }
-      const answer = await ask(
-        message.method === 'tools/call' && projectId !== undefined ? withProject(message, projectId) : message,
-      )
+      const answer = await ask(await prepared(message))
       const result = resultOf(answer)
       if (message.method === 'initialize' && typeof result?.protocolVersion === 'string')
         protocolVersion = result.protocolVersion
@@ -80,23 +65,43 @@ export function createForwarder(
           ? JSON.stringify({
               jsonrpc: '2.0',
               id: message.id,
-              result: { ...result, tools: offered(result.tools, options) },
+              result: { ...result, tools: offered(result.tools, projectId) },
             })
           : answer.bytes.toString(),
       }
     } catch (error) {
-      harmlessTools = undefined
+      tools = undefined
       const words = (error as Error).message
       return isRequest ? { answer: failure(message.id, codes.failed, words) } : { trouble: words }
     }
   }
 }
 
+const sendMessage = (
+  connection: Connection,
+  { groups, readOnly }: ForwarderOptions,
+  message: unknown,
+  protocolVersion: string | undefined,
+): Promise<Answer> => {
+  const chosen = { ...(groups !== undefined && { tools: groups }), ...(readOnly && { readOnly: 'true' }) }
+  return send(connection, 'POST', `${path}?${new URLSearchParams(chosen)}`, JSON.stringify(message), {
+    patienceMs,
+    headers: {
+      accept: 'application/json, text/event-stream',
+      ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }),
+    },
+  })
+}
+
+const listTools = async (ask: (message: unknown) => Promise<Answer>): Promise<ReadonlyMap<string, Tool>> =>
+  new Map(
+    (resultOf(await ask({ jsonrpc: '2.0', id: 0, method: 'tools/list' }))?.tools ?? []).map(tool => [tool.name, tool]),
+  )
+
 /** The tools as a client sees them: where the project is given, none asks for it. */
-function offered(tools: readonly Tool[], { projectId, readOnly }: ForwarderOptions): readonly Tool[] {
-  const some = readOnly ? tools.filter(isHarmless) : tools
-  if (projectId === undefined) return some
-  return some.map(tool => ({
+function offered(tools: readonly Tool[], projectId: string | undefined): readonly Tool[] {
+  if (projectId === undefined) return tools
+  return tools.map(tool => ({
     ...tool,
     inputSchema: {
       ...tool.inputSchema,
@@ -104,8 +109,6 @@ function offered(tools: readonly Tool[], { projectId, readOnly }: ForwarderOptio
     },
   }))
 }
-
-const isHarmless = ({ annotations }: Tool) => annotations?.readOnlyHint === true
 
 const withProject = ({ params, ...message }: Message, projectId: string): Message => ({
   ...message,

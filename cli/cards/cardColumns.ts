@@ -1,3 +1,5 @@
+import { assigneeNames } from '../../src/boardModel/plan.ts'
+import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
 import type { Card } from './cardApi.ts'
 import type { Column } from '../output/output.ts'
 
@@ -9,6 +11,14 @@ export const cardColumns: Column<Card>[] = [
   { name: 'status', style: 'status', value: card => card.status },
   { name: 'labels', style: 'text', value: card => card.labels },
   { name: 'updatedAt', header: 'UPDATED', style: 'time', value: card => card.updatedAt },
+]
+
+/** The fields of a card in lists that are about who does what by when. */
+export const planColumns: Column<Card>[] = [
+  ...cardColumns,
+  { name: 'priority', value: card => card.priority },
+  { name: 'dueAt', header: 'DUE', style: 'time', value: card => card.dueAt },
+  { name: 'assignees', style: 'text', value: assigneeNames },
 ]
 
 /** What the last review said of a card, if there was one. */
@@ -34,14 +44,21 @@ export const cardFields: Column<Card>[] = [
   { name: 'status', style: 'status', value: card => card.status },
   { name: 'statusReason', value: card => card.statusReason },
   { name: 'labels', value: card => card.labels },
+  { name: 'priority', value: card => card.priority },
+  { name: 'dueAt', header: 'Due', style: 'time', value: card => card.dueAt },
+  { name: 'startAt', header: 'Starts', style: 'time', value: card => card.startAt },
+  { name: 'estimate', value: card => card.estimate },
+  { name: 'assignees', value: assigneeNames },
+  { name: 'watching', hidden: true, value: card => card.watching },
   { name: 'reviewState', header: 'Review', value: reviewWords },
   { name: 'reviewRound', hidden: true, value: card => card.reviewRound },
+  { name: 'issue', style: 'text', value: ({ issue }) => issue && `#${issue.number} (${issue.state}): ${issue.url}` },
   {
-    name: 'lastAction',
-    header: 'Last action',
-    value: card =>
-      card.lastAgentAction &&
-      `${card.lastAgentAction.type}${card.lastAgentAction.detail ? `: ${card.lastAgentAction.detail}` : ''}`,
+    name: 'pullRequest',
+    header: 'Pull request',
+    style: 'text',
+    value: ({ pullRequest }) =>
+      pullRequest && [pullRequestWords(pullRequest), pullRequest.url].filter(Boolean).join(': '),
   },
   { name: 'blocked', value: card => card.blocked || undefined },
   { name: 'ready', hidden: true, value: card => card.ready },
@@ -65,6 +82,8 @@ export const cardFields: Column<Card>[] = [
   { name: 'mode', value: card => card.mode },
   { name: 'effort', value: card => card.effort },
   { name: 'command', value: card => card.command },
+  { name: 'base', value: card => card.base },
+  { name: 'baseCardId', header: 'Base card', value: card => card.baseCardId },
   { name: 'gitBranch', value: card => card.gitBranch },
   { name: 'worktreePath', header: 'Worktree', value: card => card.worktreePath },
   {
@@ -73,6 +92,7 @@ export const cardFields: Column<Card>[] = [
     value: card => card.lastAgentAction && (card.lastAgentAction.detail ?? card.lastAgentAction.type),
   },
   { name: 'attachmentCount', header: 'Attachments', value: card => card.attachmentCount },
+  { name: 'commentCount', header: 'Comments', value: card => card.commentCount },
   { name: 'creatorName', header: 'Creator', value: card => card.creatorName },
   { name: 'createdAt', header: 'Created', style: 'time', value: card => card.createdAt },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: card => card.updatedAt },

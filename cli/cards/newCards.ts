@@ -1,4 +1,6 @@
+import { priorities, type Priority } from '../../src/contract/cardPlan.ts'
 import { usage } from '../failures/failure.ts'
+import { dayEnd } from '../parsing/arguments.ts'
 
 /** A card as a file says it. Flags of the command line win over it. */
 export interface CardText {
@@ -6,6 +8,10 @@ export interface CardText {
   prompt?: string
   column?: string
   labels?: string[]
+  priority?: Priority
+  due?: string
+  estimate?: number
+  assignees?: string[]
   agent?: string
   profile?: string
   model?: string
@@ -19,6 +25,10 @@ const kinds: Record<keyof CardText, (value: unknown) => boolean> = {
   prompt: isText,
   column: value => isText(value) || typeof value === 'number',
   labels: value => Array.isArray(value) && value.every(isText),
+  priority: value => (priorities as readonly unknown[]).includes(value),
+  due: isTimeToCome,
+  estimate: value => typeof value === 'number' && value >= 0,
+  assignees: value => Array.isArray(value) && value.every(isText),
   agent: isText,
   profile: isText,
   model: isText,
@@ -31,6 +41,10 @@ const described: Record<keyof CardText, string> = {
   prompt: 'text',
   column: 'a name or an id',
   labels: 'a list of texts',
+  priority: 'urgent, high, normal or low',
+  due: 'a date or time',
+  estimate: 'a number',
+  assignees: 'a list of names',
   agent: 'text',
   profile: 'text',
   model: 'text',
@@ -40,8 +54,8 @@ const described: Record<keyof CardText, string> = {
 }
 
 /**
- * A card from Markdown. Lines between two `---` at its head say `column`, `labels` (with commas), `agent`, `profile`,
- * `model`, `mode`, `effort`, `useWorktree` and `title`;
+ * A card from Markdown. Lines between two `---` at its head say `column`, `labels` and `assignees` (with commas),
+ * `priority`, `due`, `estimate`, `agent`, `profile`, `model`, `mode`, `effort`, `useWorktree` and `title`;
  * else the first line, or first heading, is the title. What follows is the prompt.
  * @throws Failure (usage)
  */
@@ -70,19 +84,19 @@ function ofHead(head: string): CardText {
           hint: 'for example: column: Backlog',
         })
       const plain = value.replace(/^(["'])(.*)\1$/, '$2')
-      if (name === 'labels')
-        return [
-          name,
-          plain
-            .replace(/^\[|\]$/g, '')
-            .split(',')
-            .map(label => label.trim().replace(/^(["'])(.*)\1$/, '$2'))
-            .filter(Boolean),
-        ]
+      if (name === 'labels' || name === 'assignees') return [name, listOf(plain)]
+      if (name === 'estimate') return [name, Number(plain || Number.NaN)]
       return [name, name === 'useWorktree' ? { true: true, false: false }[plain] : plain]
     })
   return checked(Object.fromEntries(entries) as Record<string, unknown>, 'the head of the file')
 }
+
+const listOf = (text: string): string[] =>
+  text
+    .replace(/^\[|\]$/g, '')
+    .split(',')
+    .map(each => each.trim().replace(/^(["'])(.*)\1$/, '$2'))
+    .filter(Boolean)
 
 /**
  * Cards from lines of JSON (NDJSON), one object a line. All lines are read before the first card is made.
@@ -117,6 +131,14 @@ function checked(fields: Record<string, unknown>, where: string): CardText {
       throw usage(`${where}: ${name} must be ${described[name as keyof CardText]}`)
   }
   return fields
+}
+
+function isTimeToCome(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && dayEnd(value) !== ''
+  } catch {
+    return false
+  }
 }
 
 function isText(value: unknown): boolean {

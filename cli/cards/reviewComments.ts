@@ -2,6 +2,7 @@ import { usage } from '../failures/failure.ts'
 
 /** A comment as the draft of a review takes it. */
 export interface CommentInput {
+  repository?: string
   path: string
   side?: 'old' | 'new'
   startLine?: number | null
@@ -41,9 +42,16 @@ function fromWords(line: string): CommentInput | undefined {
 
 function fromJson(line: string): CommentInput | undefined {
   try {
-    const { path, side, startLine, line: last, body } = JSON.parse(line) as Partial<CommentInput>
+    const { repository, path, side, startLine, line: last, body } = JSON.parse(line) as Partial<CommentInput>
     if (typeof path !== 'string' || typeof last !== 'number' || typeof body !== 'string') return undefined
-    return { path, line: last, body, ...(side && { side }), ...(startLine && { startLine }) }
+    return {
+      path,
+      line: last,
+      body,
+      ...(side && { side }),
+      ...(startLine && { startLine }),
+      ...(repository && { repository }),
+    }
   } catch {
     return undefined
   }

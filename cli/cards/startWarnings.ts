@@ -1,5 +1,6 @@
 import { whyNotStarted } from '../../src/client/agentStarts.ts'
 import type { ApiFailure } from '../../src/client/failures.ts'
+import { startsLater } from '../../src/boardModel/plan.ts'
 import type { Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { sentence } from '../failures/report.ts'
@@ -14,9 +15,15 @@ export async function warnOfStart(context: Context, card: Card): Promise<void> {
   const reason = whyNotStarted(card)
   if (reason !== undefined)
     return context.out.warn(
-      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: ${card.blocked ? `board cards block ${id}` : 'board agents providers'})`,
+      `card ${id} was moved, and no agent started: ${sentence(reason ?? 'nothing is known')} (see: ${whereToSee(card, reason)})`,
     )
   if (status === 'queued' || status === 'running') await warnOfFolder(context, card)
+}
+
+const whereToSee = ({ id, blocked, startAt }: Card, reason: string | null): string => {
+  if (blocked) return `board cards block ${id}`
+  if (startAt !== undefined && startsLater({ startAt }, Date.now())) return `board cards run ${id} --force`
+  return reason?.startsWith('The budget of') ? 'board budgets list' : 'board agents providers'
 }
 
 /** Says, once for a project without Git, that agents work in its folder itself although their cards want worktrees. */

@@ -1,11 +1,13 @@
 import { Option, type Command } from 'commander'
 import { addChoiceOptions, chosen, type ChoiceOptions } from '../agents/agentOption.ts'
-import { collect } from '../parsing/arguments.ts'
+import { collect, dayEnd } from '../parsing/arguments.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardBrief } from '../cards/cardColumns.ts'
-import { createCard, getCard, listCards, withColumnName, type Card } from '../cards/cardApi.ts'
+import { createCard, getCard, withColumnName, type Card } from '../cards/cardApi.ts'
+import { listCards } from '../cards/cardListing.ts'
 import { cardIdOf, cardIds } from '../cards/cardIds.ts'
 import { activeColumn, runCard } from '../cards/cardRun.ts'
+import { addPlanOptions, names, planOf, resolvePeople, type PlanOptions } from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -16,19 +18,37 @@ import { readText } from '../input/prompt.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 import { boardsOf, columnsOf, resolveColumn } from '../context/resolve.ts'
 
-interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions {
+interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions, PlanOptions {
+  assignee?: string[]
   column?: string
   label?: string[]
   worktree: boolean
   run?: boolean
+  force?: boolean
   unlessExists?: boolean
   idempotencyKey?: string
   terminal?: string
   blockedBy?: string[]
   parent?: string
+  base?: string
+  baseCard?: string
   template?: string
   from?: string
 }
+
+const examples = [
+  'board cards add "Fix the login" --prompt "The form loses its focus." --label bug',
+  'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run',
+  'board cards add "Nightly audit" --unless-exists -q',
+  'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
+  'board cards add "Mend what the picture shows" --attach screenshot.png --run',
+  'board cards add "Rename the table" --agent codex --model gpt-5 --effort low',
+  'board cards add "Write the tests" --blocked-by 12,13 --parent 7',
+  'board cards add "Document the API" --blocked-by 12 --base-card 12',
+  'board cards add "Renew the certificate" --assignee me --priority high --due 2030-01-31 --estimate 2',
+  'board cards add --template release.md',
+  "jq -c '.[] | {title, prompt: .body}' issues.json | board cards add --from - --label imported",
+]
 
 export function registerVerbs(cards: Command): void {
   const described = addPromptOptions(
@@ -39,12 +59,23 @@ export function registerVerbs(cards: Command): void {
   )
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')
     .option('-l, --label <label>', 'a label; may be given several times', collect)
-  const add = addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)")
+  const add = addPlanOptions(
+    addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)"),
+  )
+    .option('-a, --assignee <people>', 'who is to do it, with commas: me, names, ids', names)
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
     .option('--blocked-by <cards>', 'the cards that it waits for, with commas', cardIds)
     .option('--parent <card>', 'the card that it is a part of', cardIdOf)
+    .option('--base <name>', "the branch, tag or commit that its branch starts at (default: the project folder's)")
+    .addOption(
+      new Option('--base-card <card>', 'start at the branch of this card').argParser(cardIdOf).conflicts('base'),
+    )
     .option('--no-worktree', "let the agent work in the project's own folder")
-    .option('--run', 'start its agent, in the first active column unless --column names one')
+    .option(
+      '--run',
+      'start its agent, in the first active column unless --column names one; with --start-at at that time',
+    )
+    .option('--force', 'also into a full column')
     .addOption(
       new Option('--attach <files...>', 'files to attach to the card, before its agent starts').conflicts([
         'from',
@@ -56,13 +87,13 @@ export function registerVerbs(cards: Command): void {
     .addOption(
       new Option(
         '-T, --template <file>',
-        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels, agent, profile, model, mode and effort may stand between two --- at its head',
+        'Markdown, or - for stdin: its first line is the title, the rest the prompt; column, labels, priority, due, estimate, assignees, agent, profile, model, mode and effort may stand between two --- at its head',
       ).conflicts(['from', 'promptFile']),
     )
     .addOption(
       new Option(
         '--from <file>',
-        'many cards: one JSON object a line with title, prompt, column, labels, agent, profile, model, mode, effort, useWorktree; - for stdin',
+        'many cards: one JSON object a line with title, prompt, column, labels, priority, due, estimate, assignees, agent, profile, model, mode, effort, useWorktree; - for stdin',
       ).conflicts(['prompt', 'promptFile', 'terminal']),
     )
     .action(async (title: string | undefined, options: AddOptions) => {
@@ -70,18 +101,7 @@ export function registerVerbs(cards: Command): void {
       if (title !== undefined) throw usage('--from holds the titles', { hint: `leave out "${title}"` })
       await addMany(await openContext(add), options.from, options)
     })
-  example(
-    add,
-    'board cards add "Fix the login" --prompt "The form loses its focus." --label bug',
-    'git log -1 --format=%B | board cards add "Review the last commit" --prompt-file - --run',
-    'board cards add "Nightly audit" --unless-exists -q',
-    'board cards add "Watch the tests" --terminal "npm test -- --watch" --run',
-    'board cards add "Mend what the picture shows" --attach screenshot.png --run',
-    'board cards add "Rename the table" --agent codex --model gpt-5 --effort low',
-    'board cards add "Write the tests" --blocked-by 12,13 --parent 7',
-    'board cards add --template release.md',
-    "jq -c '.[] | {title, prompt: .body}' issues.json | board cards add --from - --label imported",
-  )
+  example(add, ...examples)
 }
 
 async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
@@ -101,6 +121,8 @@ async function addOne(context: Context, title: string | undefined, options: AddO
     columnFinder(context, projectId),
   )
   context.out.done(isNew ? `Added card ${made.id}.` : `Card ${made.id} has this title already.`)
+  if (isNew && made.startAt && !options.run)
+    context.out.done(`It starts by itself only in an active column: board cards move ${made.id} --to <column>`)
   await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
 }
 
@@ -166,14 +188,14 @@ async function add(
   if (before) return { made: before, isNew: false }
   const files = options.attach ?? []
   await checkFiles(files)
-  const isStarted = options.run && files.length === 0
+  const isStarted = options.run && files.length === 0 && !options.startAt
   const made = await createCard(
     context,
     projectId,
     {
       title: text.title,
       prompt: text.prompt,
-      column: isStarted ? await columnToRunIn(context, projectId, column) : column,
+      column: isStarted || (options.run && options.startAt) ? await columnToRunIn(context, projectId, column) : column,
       labels: [...new Set([...(text.labels ?? []), ...(options.label ?? [])])],
       useWorktree: options.worktree && text.useWorktree !== false,
       ...(await chosen(context, {
@@ -184,16 +206,30 @@ async function add(
         effort: options.effort ?? text.effort,
       })),
       command: options.terminal,
+      ...planOf(planned(text, options)),
+      assigneeIds: await resolvePeople(context, projectId, options.assignee ?? text.assignees),
       blockedBy: options.blockedBy,
       parentId: options.parent,
+      base: options.base,
+      baseCardId: options.baseCard,
       start: isStarted,
+      force: options.force,
     },
     options.idempotencyKey,
   )
-  if (files.length > 0) return { made: await withFiles(context, made, files, options.run), isNew: true }
+  const isRunNow = options.run && !options.startAt
+  if (files.length > 0) return { made: await withFiles(context, made, files, isRunNow), isNew: true }
   if (isStarted) await warnOfFolder(context, made)
   return { made, isNew: true }
 }
+
+/** The plan that a file says, as far as the command line says nothing else. */
+const planned = (text: CardText, { priority, due, estimate, startAt }: PlanOptions): PlanOptions => ({
+  startAt,
+  priority: priority ?? text.priority,
+  due: due ?? (text.due === undefined ? undefined : dayEnd(text.due)),
+  estimate: estimate ?? text.estimate,
+})
 
 /** Attaches files to a new card, then starts its agent as `board cards run` does. Where that fails, the card stays. */
 async function withFiles(context: Context, made: Card, files: readonly string[], isRun = false): Promise<Card> {

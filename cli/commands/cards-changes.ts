@@ -3,6 +3,7 @@ import { pagePath, showPage } from '../browser/openPage.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { bulk, readIds } from '../input/bulk.ts'
+import { repositoryOption, repositoryWords } from '../cards/repositoryOption.ts'
 import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../output/diffText.ts'
@@ -24,7 +25,20 @@ const mergedFields: Column<Merged>[] = [
   { name: 'commit', style: 'id', value: merged => merged.commit },
   { name: 'into', value: merged => merged.into },
   { name: 'merged', value: merged => merged.merged },
+  { name: 'repositories', hidden: true, value: merged => merged.repositories },
 ]
+
+interface DiffOptions {
+  stat?: boolean
+  web?: boolean
+  since?: string
+  repository?: string
+}
+interface MergeOptions {
+  into?: string
+  squash?: boolean
+  repository?: string
+}
 
 export function registerVerbs(cards: Command): void {
   const diff = cards
@@ -36,16 +50,19 @@ export function registerVerbs(cards: Command): void {
     .option('--stat', 'only how many lines of each file')
     .option('--since <id>', 'what has changed since a review of the card, by its id: board cards review')
     .addOption(
+      repositoryOption("in which of the project's repositories (default: home, that of its folder)").conflicts('web'),
+    )
+    .addOption(
       new Option('--web', 'open it in your browser, where it can be reviewed; in a pipe, print its address').conflicts(
         'stat',
       ),
     )
-    .action(async (id: string, { stat, web, since }: { stat?: boolean; web?: boolean; since?: string }) => {
+    .action(async (id: string, { stat, web, since, repository }: DiffOptions) => {
       if (since !== undefined && !/^[1-9]\d{0,14}$/.test(since))
         throw usage('--since is the id of a review', { hint: `board cards review ${id} -q lists them` })
       const context = await openContext(diff)
       const read = (place: CardPlace) =>
-        context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since) })
+        context.client.agents.diff({ ...place, since: since === undefined ? undefined : Number(since), repository })
       await (web ? showDiff(context, id, since) : printDiff(context, await inItsProject(context, id, read), stat))
     })
   example(
@@ -53,6 +70,7 @@ export function registerVerbs(cards: Command): void {
     'board cards diff 12',
     'board cards diff 12 --stat',
     'board cards diff 12 --since 3',
+    'board cards diff 12 --repository lib',
     'board cards diff 12 --web',
     'board cards diff 12 --json stats',
   )
@@ -61,22 +79,29 @@ export function registerVerbs(cards: Command): void {
     .command('merge <card>')
     .summary("Merge a card's branch")
     .description(
-      "Merge a card's branch into another one. What is not committed yet is committed first. A conflict changes nothing and names the files.",
+      "Merge a card's branch into another one, in each of the project's repositories that the card has changed. What is not committed yet is committed first. A conflict in one changes nothing in any, and names the files.",
     )
     .option('--into <branch>', "the branch (default: the one that the project's folder is on)")
     .option('--squash', 'as one commit')
-    .action(async (id: string, { into, squash }: { into?: string; squash?: boolean }) => {
+    .addOption(repositoryOption('only in this one of the repositories; home is that of the project'))
+    .action(async (id: string, options: MergeOptions) => {
       const context = await openContext(merge)
-      const merged = await inItsProject(context, id, place => context.client.agents.merge({ ...place, into, squash }))
-      context.out.done(
-        merged.merged
-          ? `Merged card ${id} into ${merged.into}.`
-          : `${merged.into} has everything of card ${id} already.`,
-      )
+      const merged = await inItsProject(context, id, place => context.client.agents.merge({ ...place, ...options }))
+      for (const each of merged.repositories) context.out.done(mergedWords(id, each, merged.repositories.length > 1))
       await context.out.record(merged, mergedFields)
     })
-  example(merge, 'board cards merge 12', 'board cards merge 12 --into release --squash')
+  example(
+    merge,
+    'board cards merge 12',
+    'board cards merge 12 --into release --squash',
+    'board cards merge 12 --repository lib',
+  )
   registerApproval(cards)
+}
+
+function mergedWords(id: string, { repository, merged, into }: Merged['repositories'][number], isOneOfMany: boolean) {
+  const branch = isOneOfMany || repository !== '' ? `${into} in ${repositoryWords(repository)}` : into
+  return merged ? `Merged card ${id} into ${branch}.` : `${branch} has everything of card ${id} already.`
 }
 
 function registerApproval(cards: Command): void {

@@ -1,11 +1,14 @@
 import { Option, type Command } from 'commander'
 import type { AgentChoice } from '../../src/contract/agentChoice.ts'
+import type { Priority } from '../../src/contract/cardPlan.ts'
 import { addChoiceOptions, choiceFlags, chosen, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { collect, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
-import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { assigneeNames } from '../../src/boardModel/plan.ts'
+import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
 import { cardIdOf } from '../cards/cardIds.ts'
 import { changeFromPresent } from '../cards/changeFromPresent.ts'
+import { addPlanOptions, isPlanned, names, planOf, resolvePeople, type PlanOptions } from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { cardOfText, cardText } from '../cards/cardFile.ts'
 import { edit } from '../input/editor.ts'
@@ -13,11 +16,16 @@ import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 
-interface EditOptions extends PromptOptions, ChoiceOptions {
+interface EditOptions extends PromptOptions, ChoiceOptions, PlanOptions {
   title?: string
   addLabel?: string[]
   removeLabel?: string[]
+  addAssignee?: string[]
+  removeAssignee?: string[]
+  watch?: boolean
   parent?: string
+  base?: string
+  baseCard?: string
   editor?: boolean
 }
 interface Change extends Partial<AgentChoice> {
@@ -25,6 +33,22 @@ interface Change extends Partial<AgentChoice> {
   prompt?: string
   labels?: string[]
   parentId?: string | null
+  base?: string | null
+  baseCardId?: string | null
+  priority?: Priority
+  dueAt?: string | null
+  estimate?: number | null
+  startAt?: string | null
+  watching?: boolean
+}
+/** What is added to the lists that a card has, and taken away from them. */
+interface ListChange {
+  addLabel: readonly string[]
+  removeLabel: readonly string[]
+  addAssignee: readonly string[]
+  removeAssignee: readonly string[]
+  /** Names without an account. */
+  removeName: readonly string[]
 }
 
 export function registerVerbs(cards: Command): void {
@@ -35,11 +59,26 @@ export function registerVerbs(cards: Command): void {
     .option('--add-label <label>', 'a label to add; may be given several times', collect)
     .option('--remove-label <label>', 'a label to take away; may be given several times', collect)
     .option('--parent <card>', 'the card that they are parts of; none for none', orWord('none', cardIdOf))
-  const command = addChoiceOptions(described, "the agent that works on them; none for their column's or project's")
+    .option('--base <name>', 'the branch, tag or commit that their branches start at; none for none')
+    .addOption(
+      new Option('--base-card <card>', 'start at the branch of this card; none for none')
+        .argParser(orWord('none', cardIdOf))
+        .conflicts('base'),
+    )
+  const command = addPlanOptions(
+    addChoiceOptions(described, "the agent that works on them; none for their column's or project's"),
+  )
+    .option('--no-start-at', 'start whenever somebody starts them')
+    .option('--add-assignee <people>', 'who is to do them as well, with commas: me, names, ids', names)
+    .option('--remove-assignee <people>', 'who is to do them no more, with commas', names)
+    .option('--watch', 'tell you of what happens on them')
+    .option('--no-watch', 'tell you nothing of what happens on them')
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
         'parent',
+        'base',
+        'baseCard',
         'prompt',
         'promptFile',
         'agent',
@@ -47,6 +86,12 @@ export function registerVerbs(cards: Command): void {
         'model',
         'mode',
         'effort',
+        'priority',
+        'due',
+        'estimate',
+        'startAt',
+        'addAssignee',
+        'removeAssignee',
       ]),
     )
     .action(async (ids: string[], options: EditOptions) => edited(await openContext(command), ids, options))
@@ -55,47 +100,106 @@ export function registerVerbs(cards: Command): void {
     'board cards edit 12 --title "Fix the login form" --add-label urgent',
     'board cards edit 12 --agent claude --model opus --effort high',
     'board cards edit 12 13 --parent 7',
+    'board cards edit 12 --add-assignee me --priority urgent --due tomorrow',
+    'board cards edit 12 --start-at 2030-01-31T18:00',
     'board cards edit 12 --editor',
     'board cards list --label bug -q | board cards edit - --add-label triaged',
   )
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
-  const changes =
-    options.title ?? options.prompt ?? options.promptFile ?? options.addLabel ?? options.removeLabel ?? options.parent
+  const { title, promptFile, parent, base, baseCard, addAssignee, removeAssignee, watch: watching } = options
+  const { addLabel = [], removeLabel = [] } = options
+  const changes = [title, options.prompt, promptFile, parent, base, baseCard, watching, addAssignee, removeAssignee]
   if (options.editor) return editInEditor(context, ids)
-  if (changes === undefined && !isChosen(options))
+  const isListed = addLabel.length + removeLabel.length > 0
+  if (!isListed && changes.every(each => each === undefined) && !isChosen(options) && !isPlanned(options))
     throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, ${choiceFlags} or --editor`,
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
-  if (options.promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
+  if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
   const prompt = await promptOf(options)
   const choice = await chosen(context, options)
-  const parentId = wordAsNull('none', options.parent)
+  const fields = {
+    title,
+    prompt,
+    parentId: wordAsNull('none', parent),
+    base: wordAsNull('none', base),
+    baseCardId: wordAsNull('none', baseCard),
+    watching,
+    ...planOf(options),
+    ...choice,
+  }
+  const peopleOf = peopleFinder(context)
   await bulk(
     context,
     ids,
     id =>
-      inItsProject(context, id, place =>
-        change(context, place, { title: options.title, prompt, parentId, ...choice }, options),
-      ),
+      inItsProject(context, id, async place => {
+        const removed = await leaving(context, place, removeAssignee ?? [], peopleOf)
+        const added = await peopleOf(place.projectId, addAssignee)
+        await change(context, place, fields, { addLabel, removeLabel, addAssignee: added, ...removed })
+      }),
     { verb: 'edited', label: 'Editing' },
   )
 }
 
-async function change(
-  { client }: Context,
-  place: CardPlace,
-  fields: Change,
-  { addLabel = [], removeLabel = [] }: EditOptions,
-): Promise<void> {
-  if (addLabel.length === 0 && removeLabel.length === 0) await client.cards.update({ ...place, ...fields })
+/** Looks people of a project up once, however many cards are edited. */
+function peopleFinder(context: Context): (projectId: string, wanted?: readonly string[]) => Promise<string[]> {
+  const found = new Map<string, Promise<string[] | undefined>>()
+  return async (projectId, wanted) => {
+    if (wanted === undefined) return []
+    const key = `${projectId} ${wanted.join()}`
+    if (!found.has(key)) found.set(key, resolvePeople(context, projectId, wanted))
+    return (await found.get(key)) ?? []
+  }
+}
+
+async function change({ client }: Context, place: CardPlace, fields: Change, lists: ListChange): Promise<void> {
+  const { addLabel, removeLabel, addAssignee, removeAssignee, removeName } = lists
+  const { watching, ...others } = fields
+  const isListed = Object.values(lists).some(each => each.length > 0)
+  // Whoever may only see a card may watch it.
+  if (watching !== undefined && !isListed && Object.values(others).every(each => each === undefined))
+    await client.cards.setWatching({ ...place, watching })
+  else if (!isListed) await client.cards.update({ ...place, ...fields })
   else
     await changeFromPresent(client, place, card => ({
       ...fields,
-      labels: [...new Set([...card.labels, ...addLabel])].filter(label => !removeLabel.includes(label)),
+      ...(addLabel.length + removeLabel.length > 0 && { labels: withAndWithout(card.labels, addLabel, removeLabel) }),
+      ...(addAssignee.length + removeAssignee.length > 0 && {
+        assigneeIds: withAndWithout(assigneeIdsOf(card), addAssignee, removeAssignee),
+      }),
+      ...(removeName.length > 0 && { assigneeNames: withAndWithout(assigneeNamesOf(card), [], removeName) }),
     }))
+}
+
+const withAndWithout = (present: readonly string[], added: readonly string[], removed: readonly string[]): string[] =>
+  [...new Set([...present, ...added])].filter(each => !removed.includes(each))
+
+type Assigned = Pick<Card, 'assignees'>
+const assigneeIdsOf = ({ assignees }: Assigned): string[] =>
+  assignees.flatMap(each => ('userId' in each ? [each.userId] : []))
+const assigneeNamesOf = ({ assignees }: Assigned): string[] =>
+  assignees.flatMap(each => ('name' in each ? [each.name] : []))
+
+/** Who is to be taken off a card: whoever it has of that name, with an account or without, or else somebody of the project. */
+async function leaving(
+  context: Context,
+  place: CardPlace,
+  wanted: readonly string[],
+  peopleOf: ReturnType<typeof peopleFinder>,
+): Promise<Pick<ListChange, 'removeAssignee' | 'removeName'>> {
+  if (wanted.length === 0) return { removeAssignee: [], removeName: [] }
+  const { assignees } = await getCard(context, place)
+  const isCalled = (name: string) => wanted.some(word => word.toLowerCase() === name.toLowerCase())
+  const accounts = assignees.filter(each => 'userId' in each && isCalled(each.displayName))
+  const names = assigneeNamesOf({ assignees }).filter(isCalled)
+  const found = [...assigneeNames({ assignees: accounts }), ...names].map(name => name.toLowerCase())
+  const others = wanted.filter(word => !found.includes(word.toLowerCase()))
+  const ids = await peopleOf(place.projectId, others)
+  return { removeAssignee: [...assigneeIdsOf({ assignees: accounts }), ...ids], removeName: names }
 }
 
 async function editInEditor(context: Context, ids: string[]): Promise<void> {

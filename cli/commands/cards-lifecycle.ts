@@ -16,9 +16,9 @@ export function registerVerbs(cards: Command): void {
     cards,
     'complete',
     "Move cards to their board's first done column",
-    ({ client }, place) => client.cards.complete(place),
+    ({ client }, place, force) => client.cards.complete({ ...place, force }),
     'completed',
-  )
+  ).option('--force', 'also when that column is full')
   example(complete, 'board cards complete 12')
   const archive = verb(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(
     '--dry-run',
@@ -30,9 +30,9 @@ export function registerVerbs(cards: Command): void {
       cards,
       'unarchive',
       'Bring archived cards back',
-      ({ client }, place) => client.cards.unarchive(place),
+      ({ client }, place, force) => client.cards.unarchive({ ...place, force }),
       'unarchived',
-    ),
+    ).option('--force', 'also into a full column'),
     'board cards unarchive 12',
   )
   registerDelete(cards)
@@ -44,16 +44,17 @@ function verb(
   cards: Command,
   name: string,
   summary: string,
-  action: (context: Context, place: CardPlace) => Promise<unknown>,
+  action: (context: Context, place: CardPlace, force?: boolean) => Promise<unknown>,
   done: string,
 ): Command {
   const command = cards
     .command(`${name} <cards...>`)
     .summary(summary)
     .description(`${summary}. - reads ids from stdin.`)
-  return command.action(async (ids: string[], { dryRun }: { dryRun?: boolean }) => {
+  return command.action(async (ids: string[], { dryRun, force }: { dryRun?: boolean; force?: boolean }) => {
     const context = await openContext(command)
-    await eachCard(context, ids, dryRun ? getCard : action, dryRun ? `would be ${done}` : done)
+    const act = (place: CardPlace) => (dryRun ? getCard(context, place) : action(context, place, force))
+    await eachCard(context, ids, (_, place) => act(place), dryRun ? `would be ${done}` : done)
   })
 }
 
@@ -93,12 +94,13 @@ function registerRestore(cards: Command): void {
     .command('restore <cards...>')
     .summary('Restore deleted cards')
     .description('Restore cards of the current project that were deleted in the last 30 days. - reads ids from stdin.')
-    .action(async (ids: string[]) => {
+    .option('--force', 'also into a full column')
+    .action(async (ids: string[], { force }: { force?: boolean }) => {
       const context = await openContext(command)
       await bulk(
         context,
         ids,
-        async cardId => context.client.cards.restore({ projectId: (await context.project()).id, cardId }),
+        async cardId => context.client.cards.restore({ projectId: (await context.project()).id, cardId, force }),
         { verb: 'restored' },
       )
     })

@@ -2,13 +2,15 @@ import { Option, type Command } from 'commander'
 import { pagePath, showPage } from '../browser/openPage.ts'
 import { CardStatus } from '../../src/contract/fields.ts'
 import { count } from '../parsing/arguments.ts'
-import { cardColumns } from '../cards/cardColumns.ts'
-import { listCards, type Card, type CardFilter, type CardQuery } from '../cards/cardApi.ts'
+import { cardColumns, planColumns } from '../cards/cardColumns.ts'
+import type { Card } from '../cards/cardApi.ts'
+import { listCards, type CardFilter, type CardQuery } from '../cards/cardListing.ts'
+import { addPlanFilters, planFilterOf, type PlanFilterOptions } from '../cards/planOptions.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { example } from '../help/help.ts'
 import { resolveColumn } from '../context/resolve.ts'
 
-interface ListOptions {
+interface ListOptions extends PlanFilterOptions {
   column?: string
   status?: CardStatus
   label?: string
@@ -28,10 +30,12 @@ interface Project {
 }
 
 export function registerVerbs(cards: Command): void {
-  const list = cards
+  const described = cards
     .command('list')
     .summary('List cards')
-    .description('List cards in the order of the board: column by column, each from its top.')
+    .description(
+      'List cards in the order of the board: column by column, each from its top. --sort gives another order.',
+    )
     .option('-c, --column <column>', 'only this column, by name or id')
     .addOption(new Option('-s, --status <status>', 'only cards of this status').choices(CardStatus.options))
     .option('-l, --label <label>', 'only cards whose labels contain this text')
@@ -39,6 +43,7 @@ export function registerVerbs(cards: Command): void {
     .option('--archived', 'only archived cards')
     .addOption(new Option('--ready', 'only cards that could start now').conflicts(['archived', 'blocked']))
     .option('--blocked', 'only cards that wait for others')
+  const list = addPlanFilters(described)
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
     .addOption(new Option('--all', 'every card').conflicts('limit'))
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
@@ -52,6 +57,10 @@ export function registerVerbs(cards: Command): void {
         'archived',
         'ready',
         'blocked',
+        'assignee',
+        'priority',
+        'dueBefore',
+        'sort',
         'limit',
         'all',
       ]),
@@ -62,6 +71,8 @@ export function registerVerbs(cards: Command): void {
     'board cards list -c review',
     'board cards list --status failed --json id,title',
     "board cards list --template '#{{id}} {{title}}'",
+    'board cards list --assignee me --sort -priority',
+    'board cards list --due-before now --json id,title,dueAt',
     'board cards list --web',
     'board cards list -c done --all -q | board cards archive -',
   )
@@ -78,6 +89,7 @@ async function listed(context: Context, options: ListOptions): Promise<void> {
     archived: options.archived,
     ready: options.ready,
     blocked: options.blocked,
+    ...(await planFilterOf(context, project.id, options)),
   }
   const limit = options.all ? Infinity : options.limit
   const query = { projectId: project.id, filter, limit, withColumns: showsColumns(context) }
@@ -90,9 +102,16 @@ export async function printList(context: Context, query: CardQuery, empty: strin
   const progress = context.out.progress('Listing')
   const page = await listCards(context, query, count => progress.to(count))
   progress.done()
-  await context.out.list(page.cards, cardColumns, { empty })
+  await context.out.list(page.cards, columnsFor(query), { empty })
   if (page.more)
     context.out.warn(`there are more cards; these are the first ${page.cards.length}. --all lists every card`)
+}
+
+/** Who does what by when is shown where the list is about it. */
+const columnsFor = ({ filter = {} }: CardQuery) => {
+  const { ready, assigneeId, priority, dueBefore, sort } = filter
+  const isPlan = /^-?(priority|dueAt)$/.test(sort ?? '') || ready === true
+  return isPlan || [assigneeId, priority, dueBefore].some(each => each !== undefined) ? planColumns : cardColumns
 }
 
 /** What came without the names of its columns gets them where they are shown. */
@@ -102,8 +121,13 @@ async function watch(context: Context, project: Project, query: CardQuery): Prom
   requireScreen(context)
   requireUser(context, 'cards list --watch')
   const { watchList } = await context.programs.watching()
-  await watchList<Card>(context, project.id, { title: project.name, noun: 'card', columns: cardColumns }, async () => {
-    const { cards, more } = await listCards(context, query)
-    return { rows: cards, more }
-  })
+  await watchList<Card>(
+    context,
+    project.id,
+    { title: project.name, noun: 'card', columns: columnsFor(query) },
+    async () => {
+      const { cards, more } = await listCards(context, query)
+      return { rows: cards, more }
+    },
+  )
 }

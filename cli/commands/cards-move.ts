@@ -34,7 +34,7 @@ export function registerVerbs(cards: Command): void {
     )
     .addOption(new Option('--top', 'to the top').conflicts('bottom'))
     .option('--bottom', 'to the bottom (the default)')
-    .option('--force', 'start the agents of cards that wait for others, too')
+    .option('--force', 'also into a full column, and start the agents of cards that wait for others')
     .option('--dry-run', 'only say what would be moved, and which agents would start')
     .option('-y, --yes', 'do not ask')
     .action(async (ids: string[], options: MoveOptions) => moved(await openContext(move), ids, options))

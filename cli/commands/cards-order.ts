@@ -62,11 +62,14 @@ const orderFields = cardFields.filter(({ name }) =>
 async function blocked(context: Context, id: string, { by = [], remove = [] }: BlockOptions): Promise<void> {
   const both = by.find(each => remove.includes(each))
   if (both !== undefined) throw usage(`--by and --remove both name card ${both}`)
+  let missing: string[] = []
   const card = await inItsProject(context, id, place =>
     changeFromPresent(context.client, place, ({ blockedBy: present }) => {
+      missing = remove.filter(each => !present.includes(each))
       const blockedBy = [...new Set([...present, ...by])].filter(each => !remove.includes(each))
       return blockedBy.join() === present.join() ? undefined : { blockedBy }
     }),
   )
+  for (const each of missing) context.out.warn(`card ${card.id} did not wait for card ${each}`)
   await context.out.record(card, orderFields)
 }

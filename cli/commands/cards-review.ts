@@ -3,6 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { reviewWords } from '../cards/cardColumns.ts'
+import { repositoryOption } from '../cards/repositoryOption.ts'
 import { readComments, readLines, type CommentInput } from '../cards/reviewComments.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
@@ -18,6 +19,7 @@ type Verdict = Review['verdict']
 interface ReviewOptions {
   message?: string
   file?: string
+  repository?: string
   line?: string
   side?: 'old' | 'new'
   comments?: string
@@ -60,6 +62,9 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-m, --message <text>', 'what you say of the line, or without --file of the whole')
     .option('--file <path>', 'the file that you comment on, as the diff names it')
+    .addOption(
+      repositoryOption("in which of the project's repositories the file is (default: home, that of its folder)"),
+    )
     .option('--line <lines>', 'the line of it, 12, or lines, 12-15, that the diff shows')
     .addOption(
       new Option('--side <side>', 'whether lines are counted before the changes or with them (default: new)').choices([
@@ -93,17 +98,21 @@ interface Added {
 }
 
 /** What the options say in words. @throws Failure (usage) */
-async function readAdded({ message, file, line, side, comments: list }: ReviewOptions): Promise<Added> {
+async function readAdded({ message, file, repository, line, side, comments: list }: ReviewOptions): Promise<Added> {
   if (message?.trim() === '') throw usage('the text is empty')
   if (file === undefined && (line !== undefined || side !== undefined))
     throw usage(`--${line === undefined ? 'side' : 'line'} goes with --file`)
-  const comments = list === undefined ? [] : readComments(await readText(list, '-F'), list)
+  const read = list === undefined ? [] : readComments(await readText(list, '-F'), list)
+  const comments = read.map(comment => ({ repository, ...comment }))
   if (file === undefined) return { body: message, comments }
   if (line === undefined || message === undefined)
     throw usage(`${line === undefined ? 'which line?' : 'what do you say of it?'}`, {
       hint: 'for example: --file src/a.ts --line 12 -m "Why twice?"',
     })
-  return { body: undefined, comments: [...comments, { path: file, side, ...readLines(line), body: message }] }
+  return {
+    body: undefined,
+    comments: [...comments, { repository, path: file, side, ...readLines(line), body: message }],
+  }
 }
 
 async function perform(context: Context, place: CardPlace, options: ReviewOptions, added: Added): Promise<void> {
@@ -200,11 +209,11 @@ const withComments = (body: string, comments: readonly Shown[]): string =>
     .map(part => `${indented(part)}\n`)
     .join('\n')
 
-function commentText({ path, side, startLine, line, text, body, answer, resolvedAt }: Shown): string {
+function commentText({ repository, path, side, startLine, line, text, body, answer, resolvedAt }: Shown): string {
   const lines = startLine === null || startLine === line ? `${line}` : `${startLine}-${line}`
   const quoted = text?.split('\n').map(each => `> ${each}\n`) ?? []
   const answered = answer ? `\n\nAnswer: ${answer.trim()}` : ''
-  return `${path}:${lines}${side === 'old' ? ' (before)' : ''}${resolvedAt ? ' [resolved]' : ''}\n${quoted.join('')}${body.trim()}${answered}`
+  return `${repository && `${repository}: `}${path}:${lines}${side === 'old' ? ' (before)' : ''}${resolvedAt ? ' [resolved]' : ''}\n${quoted.join('')}${body.trim()}${answered}`
 }
 
 const indented = (text: string): string => text.replace(/^(?=.)/gm, '  ')

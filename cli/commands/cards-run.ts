@@ -34,7 +34,7 @@ export function registerVerbs(cards: Command): void {
       'wait until the agents have ended or wait for you, at most --timeout; exit 1 unless all completed',
     )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
-    .option('--force', 'also a card that waits for others')
+    .option('--force', 'also a card that waits for others, and into a full column')
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
   example(
     run,

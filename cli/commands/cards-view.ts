@@ -3,6 +3,7 @@ import { pagePath, showPage } from '../browser/openPage.ts'
 import { bulk } from '../input/bulk.ts'
 import { cardFields } from '../cards/cardColumns.ts'
 import { getCard, inItsProject, withColumnName } from '../cards/cardApi.ts'
+import { landedWords } from '../../src/boardModel/landed.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { example } from '../help/help.ts'
 import { harmless } from '../output/text.ts'
@@ -49,6 +50,8 @@ async function viewed(context: Context, id: string, promptOnly: boolean | undefi
   if (promptOnly) return printPrompt(context, card.prompt ?? '')
   const known = cardFields.filter(({ name, value }) => name === 'labels' || (value(card) ?? null) !== null)
   await context.out.record(card, context.out.json ? cardFields : known, { body: card.prompt })
+  if (landedWords({ lastAgentAction: card.lastAgentAction ?? null }) !== undefined)
+    context.out.done(`To remove its worktree: board cards worktree ${card.id} --remove`)
 }
 
 async function shown(context: Context, id: string): Promise<void> {

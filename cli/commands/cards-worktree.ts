@@ -23,7 +23,7 @@ const fields: Column<Place>[] = [
 export function registerVerbs(cards: Command): void {
   const worktree = cards
     .command('worktree <card>')
-    .summary("Show, attach or detach a card's worktree")
+    .summary("Show, attach, detach or remove a card's worktree")
     .description(
       "Show a card's branch and worktree, or attach a worktree of your own. The folder of a worktree that the board made is shown where it is on this machine.",
     )
@@ -31,10 +31,17 @@ export function registerVerbs(cards: Command): void {
       new Option('--attach <folder>', "a worktree of the project's repository, on the server").conflicts('detach'),
     )
     .option('--detach', 'detach the attached worktree; its folder stays')
-    .action(async (id: string, { attach, detach }: { attach?: string; detach?: boolean }) => {
+    .addOption(
+      new Option(
+        '--remove',
+        'delete the folder of the worktree that the board made, unless work in it is nowhere else',
+      ).conflicts(['attach', 'detach']),
+    )
+    .action(async (id: string, { attach, detach, remove }: { attach?: string; detach?: boolean; remove?: boolean }) => {
       const context = await openContext(worktree)
       const card = await inItsProject(context, id, async place => {
-        if (detach) await context.client.cards.detachWorktree(place)
+        if (detach || remove) await context.client.cards.detachWorktree({ ...place, remove })
+        if (remove) context.out.done(`Removed the worktree of card ${id}.`)
         return withFolder(
           context,
           place,
@@ -51,6 +58,7 @@ export function registerVerbs(cards: Command): void {
     'cd "$(board cards worktree 12 --jq .worktreePath)"',
     'board cards worktree 12 --attach ../my-fix',
     'board cards worktree 12 --detach',
+    'board cards worktree 12 --remove',
   )
 
   const checkout = cards

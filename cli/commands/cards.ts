@@ -11,7 +11,10 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['move', () => import('./cards-move.ts')],
   ['run cancel wait', () => import('./cards-run.ts')],
   ['diff merge approve summary', () => import('./cards-changes.ts')],
+  ['push update repositories', () => import('./cards-branch.ts')],
+  ['pr', () => import('./cards-pr.ts')],
   ['review', () => import('./cards-review.ts')],
+  ['comment activity', () => import('./cards-talk.ts')],
   ['worktree checkout', () => import('./cards-worktree.ts')],
   ['preview', () => import('./cards-preview.ts')],
   ['archive unarchive complete delete restore', () => import('./cards-lifecycle.ts')],
@@ -25,10 +28,10 @@ export async function register(command: Command, verb?: string): Promise<void> {
   if (meant) return (await meant[1]()).registerVerbs(command)
   for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
-    'See cards': 'list ready view read summary',
-    'Write cards': 'add edit block attach attachments download detach',
+    'See cards': 'list ready view read summary activity',
+    'Write cards': 'add edit block attach attachments download detach comment',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
-    'Work with their branches': 'diff review preview merge checkout worktree',
+    'Work with their branches': 'diff review preview merge push pr update repositories checkout worktree',
   })
 }

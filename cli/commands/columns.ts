@@ -7,13 +7,14 @@ import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
+import { count } from '../parsing/arguments.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
 import { boardsOf, columnsOf, resolveBoard, resolveColumn } from '../context/resolve.ts'
 
 type BoardColumn = Output<Contract['columns']['update']>
-/** What an API key sees of a column has neither its prompt nor its count. */
+/** What an API key sees of a column has neither its prompt nor its agent. */
 type Listed = Pick<BoardColumn, 'id' | 'name' | 'boardId'> &
   Partial<Omit<BoardColumn, 'columnType'>> & { columnType: string }
 
@@ -25,6 +26,10 @@ const columnFields: Column<Listed>[] = [
   { name: 'boardId', header: 'BOARD', align: 'right', value: column => column.boardId },
   { name: 'prompt', style: 'text', value: column => column.prompt },
   { name: 'agent', value: column => column.agent },
+  { name: 'wipLimit', header: 'LIMIT', align: 'right', spare: true, value: column => column.wipLimit },
+  { name: 'mergedColumnId', header: 'MERGED TO', spare: true, align: 'right', value: column => column.mergedColumnId },
+  { name: 'closedColumnId', header: 'CLOSED TO', spare: true, align: 'right', value: column => column.closedColumnId },
+  { name: 'pull', header: 'PULLS', spare: true, value: column => column.pull || undefined },
   {
     name: 'how',
     spare: true,
@@ -36,11 +41,20 @@ const columnFields: Column<Listed>[] = [
   { name: 'effort', hidden: true, value: column => column.effort },
 ]
 
-interface CreateOptions extends PromptOptions, ChoiceOptions {
+interface LimitOptions {
+  limit?: number | false
+  pull?: boolean
+}
+/** Where cards go after their pull requests: a column, or `false` for none. */
+interface AfterOptions {
+  merged?: string | false
+  closed?: string | false
+}
+interface CreateOptions extends PromptOptions, ChoiceOptions, LimitOptions, AfterOptions {
   type: ColumnType
   board?: string
 }
-interface EditOptions extends PromptOptions, ChoiceOptions {
+interface EditOptions extends PromptOptions, ChoiceOptions, LimitOptions, AfterOptions {
   name?: string
 }
 
@@ -66,12 +80,12 @@ export function register(columns: Command): void {
 }
 
 function registerCreate(columns: Command): void {
-  const described = addPromptOptions(
+  const described = addColumnOptions(
     columns
       .command('create <name>')
       .summary('Create a column')
       .description(
-        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs.',
+        'Create a column at the end of a board. An active column runs the agents of its cards, with its prompt before theirs. With --limit it takes so many cards, and with --pull it takes the next ready one of the column before by itself when it has room.',
       ),
   )
     .addOption(new Option('--type <type>', 'what the column is for').choices(ColumnType.options).makeOptionMandatory())
@@ -90,6 +104,8 @@ function registerCreate(columns: Command): void {
         name,
         columnType: options.type,
         prompt: await promptOf(options),
+        ...limitOf(options),
+        ...(await afterOf(context, projectId, boardId, options)),
         ...(await chosen(context, options)),
       })
       context.out.done(`Created column ${column.id}.`)
@@ -100,22 +116,29 @@ function registerCreate(columns: Command): void {
     create,
     'board columns create Review --type active --prompt "Review the branch."',
     'board columns create Shipped --type done --board Release',
+    'board columns create Build --type active --limit 3 --pull',
   )
 }
 
 function registerEdit(columns: Command): void {
-  const described = addPromptOptions(
+  const described = addColumnOptions(
     columns
       .command('edit <column>')
       .summary('Change a column')
-      .description("Change a column's name, its prompt, or which agent works in it and how."),
+      .description(
+        "Change a column's name, its prompt, how many cards it takes, whether it takes them by itself, which agent works in it and how, or where its cards go after their pull requests.",
+      ),
   ).option('--name <name>', 'the new name')
   const edit = addChoiceOptions(described, "the agent that works in it; none for the project's").action(
     async (wanted: string, options: EditOptions) => {
       const prompt = await promptOf(options)
-      if (options.name === undefined && prompt === undefined && !isChosen(options))
+      const limit = limitOf(options)
+      const isGiven = [options.name, prompt, options.merged, options.closed, ...Object.values(limit)].some(
+        value => value !== undefined,
+      )
+      if (!isGiven && !isChosen(options))
         throw usage('what should change?', {
-          hint: `give --name, --prompt, --prompt-file or one of ${choiceFlags}`,
+          hint: `give --name, --prompt, --prompt-file, --limit, --pull, --merged, --closed or one of ${choiceFlags}`,
           see: 'board columns edit --help',
         })
       const context = await openContext(edit)
@@ -125,6 +148,8 @@ function registerEdit(columns: Command): void {
         columnId: column.id,
         name: options.name,
         prompt,
+        ...limit,
+        ...(await afterOf(context, projectId, column.boardId, options)),
         ...(await chosen(context, options)),
       })
       await context.out.did(edited, `Edited column ${column.id}.`)
@@ -135,7 +160,35 @@ function registerEdit(columns: Command): void {
     'board columns edit Review --prompt-file review.md',
     'board columns edit "In Progress" --name Build',
     'board columns edit Review --agent codex --model gpt-5 --effort high',
+    'board columns edit "In Progress" --limit 5',
+    'board columns edit Review --limit 2 --pull',
+    'board columns edit Review --merged Done --closed Backlog',
   )
+}
+
+/** The options of a column's texts, of its limit and of what comes after requests. */
+const addColumnOptions = (command: Command): Command =>
+  addPromptOptions(command)
+    .addOption(new Option('--limit <number>', 'how many cards it takes, at most 10000').argParser(count))
+    .option('--no-limit', 'it takes any number of cards')
+    .option('--pull', 'it takes the next ready card of the column before by itself when it has room; needs a limit')
+    .option('--no-pull', 'it takes none by itself')
+    .option(
+      '--merged <column>',
+      'where its cards go when their pull requests are merged (default: the first done column)',
+    )
+    .option('--no-merged', 'they go to the first done column')
+    .option('--closed <column>', 'where its cards go when their pull requests are closed (default: they stay)')
+    .option('--no-closed', 'they stay')
+
+/** What the options say of the limit; what is not given is undefined. */
+const limitOf = ({ limit, pull }: LimitOptions) => ({ wipLimit: limit === false ? null : limit, pull })
+
+/** The columns that the options name, on the same board; what is not given is undefined. */
+async function afterOf(context: Context, projectId: string, boardId: string, { merged, closed }: AfterOptions) {
+  const idOf = async (wanted: string | false | undefined) =>
+    wanted ? (await resolveColumn(context, projectId, wanted, boardId)).id : wanted === false ? null : undefined
+  return { mergedColumnId: await idOf(merged), closedColumnId: await idOf(closed) }
 }
 
 /** The column that is named, in the current project. */

@@ -8,7 +8,7 @@ import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { askSecret, confirm, readStdin } from '../input/prompt.ts'
 import { environmentValue } from '../input/secretValues.ts'
-import { collect, noneAsEmpty } from '../parsing/arguments.ts'
+import { collect, count, noneAsEmpty, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { resolveCredential } from '../context/resolve.ts'
 import { harmless } from '../output/text.ts'
 
@@ -26,6 +26,7 @@ interface SecretOptions {
 interface EditOptions extends SecretOptions {
   name?: string
   removeHeaders?: boolean
+  slots?: number | 'none'
 }
 interface AddOptions extends SecretOptions {
   provider: Provider
@@ -35,7 +36,7 @@ interface AddOptions extends SecretOptions {
 }
 
 const askEveryMs = 1000
-const providers: Provider[] = ['anthropic', 'openai', 'google', 'openrouter', 'github', 'custom']
+const providers: Provider[] = ['anthropic', 'openai', 'google', 'openrouter', 'github', 'gitlab', 'gitea', 'custom']
 const columns: Column<Credential>[] = [
   { name: 'id', style: 'id', align: 'right', value: credential => credential.id },
   { name: 'name', style: 'title', value: credential => credential.name },
@@ -48,6 +49,7 @@ const fields: Column<Masked & { authorization: string | null }>[] = [
   ...columns,
   { name: 'headers', value: credential => credential.headers },
   { name: 'models', value: credential => credential.models },
+  { name: 'agentSlots', header: 'Slots', value: credential => credential.agentSlots },
   { name: 'apiKey', header: 'API key', value: credential => credential.apiKey },
   { name: 'authorization', value: credential => credential.authorization },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: credential => credential.updatedAt },
@@ -202,13 +204,18 @@ function registerEdit(credentials: Command): void {
     )
     .option('--name <name>', 'the new name')
     .option('--api-key-stdin', 'read the new API key from stdin')
+    .addOption(
+      new Option('--slots <number>', 'how many agents work with it at once; none for any number').argParser(
+        orWord('none', count),
+      ),
+    )
   const edit = addSentOptions(described)
     .addOption(new Option('--remove-headers', 'let no headers go along').conflicts(['headerStdin', 'headerEnv']))
     .action(async (wanted: string, options: EditOptions) => {
-      const { name, apiKeyStdin, model, removeHeaders } = options
-      if (name === undefined && !apiKeyStdin && !removeHeaders && !isSent(options))
+      const { name, apiKeyStdin, model, removeHeaders, slots } = options
+      if (name === undefined && !apiKeyStdin && !removeHeaders && slots === undefined && !isSent(options))
         throw usage('what should change?', {
-          hint: 'give --name, --api-key-stdin, --header-stdin, --header-env, --remove-headers or --model',
+          hint: 'give --name, --api-key-stdin, --header-stdin, --header-env, --remove-headers, --model or --slots',
           see: 'board credentials edit --help',
         })
       const context = await openUserContext(edit)
@@ -218,6 +225,7 @@ function registerEdit(credentials: Command): void {
         name,
         headers: removeHeaders ? {} : await headersOf(options),
         models: noneAsEmpty(model),
+        agentSlots: wordAsNull('none', slots),
         apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined,
       })
       await context.out.did(edited, `Edited credential ${id}.`)

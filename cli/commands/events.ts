@@ -21,7 +21,7 @@ interface Options {
 const titleOf = ({ type, data }: LiveMessage): string => {
   if (type === 'notification') {
     const { cardId, cardTitle, message } = data as EventData<'notification'>
-    return `${cardId} ${cardTitle}: ${message}`
+    return `${cardId === null ? '' : `${cardId} `}${cardTitle}: ${message}`
   }
   const { id, title, name } = (data ?? {}) as { id?: string; title?: string; name?: string }
   return [id, title ?? name].filter(Boolean).join(' ')

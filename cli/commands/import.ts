@@ -75,7 +75,7 @@ export function register(command: Command): void {
     command,
     'board import board web.board.json --path ~/src/web',
     'board import trello board.json --map "Doing=In Progress" --dry-run',
-    'gh issue list --state all --limit 1000 --json number,title,body,labels,state,url,comments | board import github - -P web',
+    'gh issue list --state all --limit 1000 --json number,title,body,labels,state,url,author,assignees,comments | board import github - -P web',
     'board import markdown TODO.md -P web',
   )
 }

@@ -19,10 +19,12 @@ const columns: Column<Key>[] = [
   { name: 'id', style: 'id', align: 'right', value: key => key.id },
   { name: 'name', style: 'title', value: key => key.name },
   { name: 'scope', value: key => [key.scope, key.organizationId ?? key.projectId].filter(Boolean).join(' ') },
-  { name: 'permissions', style: 'text', value: key => key.permissions },
+  { name: 'app', value: key => key.app },
   { name: 'lastFour', header: 'ENDS IN', value: key => key.lastFour },
   { name: 'lastUsedAt', header: 'USED', style: 'time', value: key => key.lastUsedAt },
   { name: 'expiresAt', header: 'EXPIRES', style: 'time', value: key => key.expiresAt },
+  // The longest, and of an app always the same few: last, for a narrow terminal does without what is last.
+  { name: 'permissions', style: 'text', value: key => key.permissions },
 ]
 const newFields: Column<NewKey>[] = [
   { name: 'id', style: 'id', value: key => key.id },

@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
-import { openContext, requireUser } from '../context/context.ts'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { toolGroups } from '../../src/contract/tool.ts'
+import { openContext } from '../context/context.ts'
 import { example } from '../help/help.ts'
 import { createForwarder } from '../agents/mcpForwarder.ts'
 import { stdout, write } from '../output/streams.ts'
@@ -12,17 +13,27 @@ export function register(command: Command): void {
       .description(
         'Give a program the board as tools of the Model Context Protocol, over stdin and stdout. The project is the current one, unless a call names another.',
       )
-      .option('--read-only', 'offer only the tools that change nothing'),
+      .addOption(
+        new Option('--tools <groups>', `offer only the tools of these groups: ${toolGroups.join(', ')}`).argParser(
+          groupsIn,
+        ),
+      )
+      .option('--read-only', 'offer only the tools that change nothing, and prompts that lead to no others'),
     'board mcp',
     'board mcp -P web --read-only',
+    'board mcp --tools find,run',
     'claude mcp add board -- board mcp',
-  ).action((options: { readOnly?: boolean }) => serve(command, options))
+  ).action((options: Options) => serve(command, options))
+}
+
+interface Options {
+  readOnly?: boolean
+  tools?: string
 }
 
 /** stdout holds nothing but the protocol: one message a line, in the order in which they were asked for. */
-async function serve(command: Command, { readOnly = false }: { readOnly?: boolean }): Promise<void> {
+async function serve(command: Command, { readOnly = false, tools }: Options): Promise<void> {
   const context = await openContext(command)
-  requireUser(context, 'mcp')
   const isAgent = context.connection.token?.startsWith('svc_at_') === true
   const projectId = isAgent
     ? undefined
@@ -33,7 +44,7 @@ async function serve(command: Command, { readOnly = false }: { readOnly?: boolea
           return undefined
         },
       )
-  const relay = createForwarder(context.connection, { projectId, readOnly })
+  const relay = createForwarder(context.connection, { projectId, groups: tools, readOnly })
   stdout().on('error', () => process.stdin.destroy())
   for await (const line of lines(process.stdin)) {
     const { answer, trouble } = await relay(line)
@@ -51,4 +62,11 @@ async function* lines(input: NodeJS.ReadStream): AsyncGenerator<string> {
     for (const part of parts) if (part.trim() !== '') yield part
   }
   if (rest.trim() !== '') yield rest
+}
+
+function groupsIn(text: string): string {
+  const other = text.split(',').find(name => !(toolGroups as readonly string[]).includes(name))
+  if (other !== undefined)
+    throw new InvalidArgumentError(`it must be some of ${toolGroups.join(', ')}, with commas between them.`)
+  return text
 }

@@ -1,22 +1,29 @@
 import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
 import { addChoiceOptions, choiceFlags, chosen, type ChoiceOptions } from '../agents/agentOption.ts'
-import { collect } from '../parsing/arguments.ts'
+import { collect, count, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../projects/approvals.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { resolveOrganization, resolveProject } from '../context/resolve.ts'
 import { OnSilence } from '../../src/contract/silence.ts'
+import {
+  addRepositoryOptions,
+  changedRepositories,
+  repositoryFlags,
+  type RepositoryOptions,
+} from '../projects/repositoryOptions.ts'
 import { changedLimits, onLimitOf, type OnLimit } from '../projects/usageLimitOptions.ts'
 
-interface EditOptions extends ChoiceOptions, ApprovalOptions {
+interface EditOptions extends ChoiceOptions, ApprovalOptions, RepositoryOptions {
   name?: string
   path?: string
   org?: string
   onLimit?: OnLimit
   next?: string[]
   onSilence?: OnSilence
+  slots?: number | 'none'
 }
 
 export function registerEdit(projects: Command): void {
@@ -31,24 +38,28 @@ export function registerEdit(projects: Command): void {
     described,
     'the agent that works on its cards, unless a column or card names another; none for none',
   )
-  addApprovalOptions(addTroubleOptions(edit)).action(async (wanted: string | undefined, options: EditOptions) => {
-    if (Object.keys(options).length === 0)
-      throw usage('what should change?', {
-        hint: `give --name, --path, --org, --on-limit, --next, --on-silence or one of ${choiceFlags}, ${approvalFlags}`,
-        see: 'board projects edit --help',
+  addApprovalOptions(addRepositoryOptions(addTroubleOptions(edit))).action(
+    async (wanted: string | undefined, options: EditOptions) => {
+      if (Object.keys(options).length === 0)
+        throw usage('what should change?', {
+          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+          see: 'board projects edit --help',
+        })
+      const context = await openUserContext(edit)
+      const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
+      const usageLimits = await changedLimits(context, id, options)
+      const edited = await context.client.projects.update({
+        id,
+        ...(await changeOf(context, options)),
+        repositories: await changedRepositories(context, id, options),
+        usageLimits,
+        onSilence: options.onSilence,
+        agentSlots: wordAsNull('none', options.slots),
+        approvalPolicy: await changedApprovals(context, id, options),
       })
-    const context = await openUserContext(edit)
-    const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
-    const usageLimits = await changedLimits(context, id, options)
-    const edited = await context.client.projects.update({
-      id,
-      ...(await changeOf(context, options)),
-      usageLimits,
-      onSilence: options.onSilence,
-      approvalPolicy: await changedApprovals(context, id, options),
-    })
-    await context.out.did(edited, `Edited project ${id}.`)
-  })
+      await context.out.did(edited, `Edited project ${id}.`)
+    },
+  )
   example(
     edit,
     'board projects edit --agent claude',
@@ -57,6 +68,8 @@ export function registerEdit(projects: Command): void {
     'board projects edit --agent none --model none',
     'board projects edit --on-limit wait',
     'board projects edit --on-silence end',
+    'board projects edit --slots 2',
+    'board projects edit --add-repository lib=../lib --remove-repository docs',
     'board projects edit --approve-default allow_in_worktree --approve-allow "git status" --approve-allow "npm test"',
     'board projects edit --next codex --next "claude::work key"',
   )
@@ -81,6 +94,11 @@ const addTroubleOptions = (edit: Command): Command =>
         '--on-silence <what>',
         'when an agent shows no sign of life for long (board serve --agent-silence): wait, and people are told once, or end its session',
       ).choices(OnSilence.options),
+    )
+    .addOption(
+      new Option('--slots <number>', 'how many of its agents work at once; none for any number').argParser(
+        orWord('none', count),
+      ),
     )
 
 const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({

@@ -1,7 +1,5 @@
 import type { Command } from 'commander'
 import { pagePath, showPage } from '../browser/openPage.ts'
-import { resolve as absolute } from 'node:path'
-import { ApiFailure } from '../../src/client/index.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { countCards } from '../cards/cardApi.ts'
@@ -11,42 +9,18 @@ import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { changeProfile } from '../context/profiles.ts'
 import { confirmByName } from '../input/prompt.ts'
-import { confirmDuplicate } from '../projects/confirmDuplicate.ts'
 import { saveDownload } from '../output/saveDownload.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
-import { describeLimits } from '../projects/usageLimitOptions.ts'
-import { approvalsText } from '../projects/approvals.ts'
+import { projectColumns, projectFields } from '../projects/projectColumns.ts'
+import { registerCreate } from './projects-create.ts'
 import { registerEdit } from './projects-edit.ts'
+import { registerIssues } from './projects-issues.ts'
 import { registerMember } from './projects-member.ts'
+import { registerForge } from './projects-forge.ts'
 import { registerSandbox } from './projects-sandbox.ts'
 import { registerWorktree } from './projects-worktree.ts'
 
-type Project = Output<Contract['projects']['get']>
 type Stats = Output<Contract['projects']['stats']>
-
-const columns: Column<Project>[] = [
-  { name: 'id', style: 'id', align: 'right', value: project => project.id },
-  { name: 'name', style: 'title', value: project => project.name },
-  { name: 'path', style: 'text', value: project => project.path },
-  { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
-  { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
-]
-const fields: Column<Project>[] = [
-  ...columns,
-  { name: 'agent', value: project => project.agent },
-  { name: 'profile', value: project => project.profile },
-  { name: 'model', value: project => project.model },
-  { name: 'mode', value: project => project.mode },
-  { name: 'effort', value: project => project.effort },
-  { name: 'approvalPolicy', header: 'Approvals', value: ({ approvalPolicy }) => approvalsText(approvalPolicy) },
-  { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
-  { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
-  { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
-  { name: 'role', header: 'Your role', value: project => project.role },
-  { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
-  { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },
-  { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
-]
 
 export function register(projects: Command): void {
   const list = projects
@@ -57,7 +31,7 @@ export function register(projects: Command): void {
     .action(async ({ org }: { org?: string }) => {
       const context = await openUserContext(list)
       const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      await context.out.list(await context.client.projects.list({ organizationId }), columns, {
+      await context.out.list(await context.client.projects.list({ organizationId }), projectColumns, {
         empty: 'No projects. Make one: board projects create <name>',
       })
     })
@@ -73,7 +47,7 @@ export function register(projects: Command): void {
       const { id } = await projectOf(context, wanted)
       await (web
         ? showPage(context, pagePath.project(id))
-        : context.out.record(await context.client.projects.get({ id }), fields))
+        : context.out.record(await context.client.projects.get({ id }), projectFields))
     })
   example(view, 'board projects view', 'board projects view --web', 'board projects view web --json path')
 
@@ -83,12 +57,14 @@ export function register(projects: Command): void {
   registerOrder(projects)
   registerContents(projects)
   registerCredential(projects)
+  registerForge(projects)
+  registerIssues(projects)
   registerMember(projects)
   registerSandbox(projects)
   registerWorktree(projects)
   grouped(projects, {
-    'See projects': 'list view stats files read',
-    'Change projects': 'create edit worktree sandbox use accept reorder delete export',
+    'See projects': 'list view stats files issues read',
+    'Change projects': 'create edit worktree sandbox forge use accept reorder delete export',
     'Who works on them': 'member credential',
   })
 }
@@ -96,43 +72,6 @@ export function register(projects: Command): void {
 /** The project that is named, else the current one. */
 const projectOf = (context: Context, wanted: string | undefined): Promise<Named> =>
   wanted === undefined ? context.project() : resolveProject(context, wanted)
-
-function registerCreate(projects: Command): void {
-  const create = projects
-    .command('create <name>')
-    .summary('Create a project')
-    .description('Create a project of a folder, with its first board.')
-    .option('--path <folder>', 'the folder, on the server; it is made where the one above it is there', '.')
-    .option('--org <organization>', 'the organization that it belongs to, by name or id')
-    .option('-y, --yes', 'do not ask, also where another project has this folder or this name')
-    .action(async (name: string, { path, org, yes }: { path: string; org?: string; yes?: boolean }) => {
-      const context = await openUserContext(create)
-      await confirmDuplicate(context, { name, path: absolute(path) }, yes)
-      const organizationId = org === undefined ? undefined : (await resolveOrganization(context, org)).id
-      const project = await createIn(context, { name, path: absolute(path), organizationId })
-      const current = await context.project().catch(() => undefined)
-      context.out.done(
-        `Created project ${project.id}. Add a card: board cards add <title>${current?.id === project.id ? '' : ` -P ${project.id}`}`,
-      )
-      await context.out.record(project, columns.slice(0, 3))
-    })
-  example(create, 'board projects create web', 'board projects create api --path ~/src/api --org acme')
-}
-
-/** Creates a project, and its folder if that is missing. */
-async function createIn(
-  { client, out }: Context,
-  project: { name: string; path: string; organizationId?: string },
-): Promise<Project> {
-  try {
-    return await client.projects.create(project)
-  } catch (error) {
-    if (!(error instanceof ApiFailure) || error.code !== 'PATH_NOT_FOUND') throw error
-    const created = await client.projects.create({ ...project, createFolder: true })
-    out.done(`Made the folder ${created.path}.`)
-    return created
-  }
-}
 
 function registerDelete(projects: Command): void {
   const command = projects
@@ -162,7 +101,7 @@ function registerOrder(projects: Command): void {
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
       const ids = reordered('project', await context.client.projects.list(), wanted, 'board projects list')
-      await context.out.list(await context.client.projects.reorder({ ids }), columns)
+      await context.out.list(await context.client.projects.reorder({ ids }), projectColumns)
     })
   example(reorder, 'board projects reorder web api')
 

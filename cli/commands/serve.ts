@@ -17,6 +17,7 @@ interface Flags {
   qr?: boolean
   dataDir?: string
   worktreeRoot?: string
+  prices?: string
   publicUrl?: string
   allowHost?: string[]
   trustProxy?: boolean
@@ -74,7 +75,7 @@ Only the environment holds secrets:
                                     provider wants them`
 
 async function serve(command: Command, flags: Flags): Promise<void> {
-  const { allowHost, projectRoot, maxAttachment, maxImport, agentSilence, open, qr, https: _, ...rest } = flags
+  const { allowHost, projectRoot, maxAttachment, maxImport, agentSilence, prices, open, qr, https: _, ...rest } = flags
   requireCertificate(flags)
   const options: ServeOptions = {
     ...rest,
@@ -82,6 +83,7 @@ async function serve(command: Command, flags: Flags): Promise<void> {
     projectRoots: projectRoot,
     maxAttachmentBytes: maxAttachment,
     maxImportBytes: maxImport,
+    pricesFile: prices,
     agentSilenceMs: agentSilence === undefined ? undefined : agentSilence * 1000,
   }
   const { out } = createOutput(globalsOf(command))

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { offerWords, collect } from '../parsing/arguments.ts'
+import type { AgentSlots } from '../../src/contract/agentSlots.ts'
 import { openContext, requireUser, type Context } from '../context/context.ts'
 import { exitOf, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -37,6 +38,12 @@ const groups: Record<string, Group> = {
     get: ({ client }) => client.settings.getAgents(),
     set: ({ client }, values) => client.settings.setAgents(values),
     plain: value => (value === 'none' ? null : value),
+  },
+  'agent-slots': {
+    about: 'How many agents work at once on all machines, and how many of each agent (admins change it)',
+    get: async ({ client }) => flatSlots(await client.settings.getAgentSlots()),
+    set: async ({ client }, values) => flatSlots(await client.settings.setAgentSlots(slotsOf(values))),
+    plain: value => (value === 'none' ? null : parseJson(value)),
   },
   notifications: {
     about: 'What you are notified of, and how',
@@ -85,6 +92,7 @@ export function register(command: Command): void {
     'board settings set shortcuts -f quit=q',
     'board settings set agents -f agent=claude -f model=opus -f effort=none',
     'board settings set context-relay -f thresholdPercent=70',
+    'board settings set agent-slots -f server=8 -f agents.codex=2',
     'board settings set notifications -f sound=false -f webhookUrl=https://example.org/hook',
   ).action((name: string, options: { field?: string[]; file?: string }) => set(command, name, options))
   registerAuth(command)
@@ -141,6 +149,20 @@ const print = (context: Context, row: Values): Promise<void> =>
     row,
     Object.keys(row).map(key => ({ name: key, header: key, value: each => each[key] as string | boolean | string[] })),
   )
+
+/** `agents.codex` for the slots of one agent. */
+const flatSlots = ({ server, agents }: AgentSlots): Values => ({
+  server,
+  ...Object.fromEntries(Object.entries(agents).map(([agent, slots]) => [`agents.${agent}`, slots])),
+})
+
+function slotsOf(values: Values): Values {
+  const ofAgents = Object.entries(values).filter(([name]) => name.startsWith('agents.'))
+  const others = Object.entries(values).filter(([name]) => !name.startsWith('agents.'))
+  if (ofAgents.length === 0) return values
+  const agents = Object.fromEntries(ofAgents.map(([name, slots]) => [name.slice('agents.'.length), slots]))
+  return { ...Object.fromEntries(others), agents: { ...(values.agents as Values | undefined), ...agents } }
+}
 
 function known(name: string): string {
   if (Object.hasOwn(groups, name)) return name

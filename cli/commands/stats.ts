@@ -1,7 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { ago } from '../parsing/arguments.ts'
+import { dayAgo } from '../parsing/arguments.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { drawBars, drawBurnUp, drawStatusDays, type Bar } from '../output/charts.ts'
 import { example } from '../help/help.ts'
@@ -45,7 +45,7 @@ export function register(command: Command): void {
       .description(
         'Show how many cards a project has in each column and status, how its work grew and was done, and how many cards had each status, day by day.',
       )
-      .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', sinceOf)
+      .option('--since <time>', 'how far back the days go: 30d, or a day like 2030-01-31 (default: 90d)', dayAgo)
       .addOption(new Option('--by <what>', 'only this').choices(['column', 'status', 'day'])),
     'board stats',
     'board stats --by day --since 30d',
@@ -93,10 +93,3 @@ function rowsOf(stats: Stats, by: 'column' | 'status'): Row[] {
 
 const bars = (rows: readonly Row[], statuses = false): Bar[] =>
   rows.map(({ name, count }) => ({ name, count, status: statuses ? name : undefined }))
-
-function sinceOf(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
-  if (!/^\d{1,9}[smhd]?$/.test(text))
-    throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
-  return ago(text).slice(0, 10)
-}

@@ -126,7 +126,7 @@ const addColumnOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '-F, --columns-file <file>',
-        'the columns as JSON, or - for stdin: [{"name", "columnType", "prompt"}]',
+        'the columns as JSON, or - for stdin: [{"name", "columnType", "prompt", "wipLimit", "pull"}]',
       ).conflicts('column'),
     )
 

@@ -44,12 +44,13 @@ export async function openContext(command: Command): Promise<Context> {
   const { out, mayAsk, settings } = createOutput(globals, undefined, nameOf(command))
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
-  const timeoutSecs = globals.timeout ?? durationSecs(settings.config?.timeout ?? '30')
+  const { timeout } = settings.config ?? {}
+  const timeoutSecs = globals.timeout ?? (timeout === undefined ? undefined : durationSecs(timeout))
   const connection: Connection = {
     url: discovery.url.value,
     token: discovery.token?.value,
     certificate: discovery.certificate,
-    timeoutMs: timeoutSecs * 1000,
+    timeoutMs: timeoutSecs === undefined ? undefined : timeoutSecs * 1000,
     userAgent: `board/${version}`,
     renew: renewalOf(discovery),
     ...(globals.debug && { onRequest: debugLine }),

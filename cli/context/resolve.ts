@@ -131,6 +131,24 @@ export async function resolveScript(context: LookupContext, wanted: string): Pro
   return { projectId, scriptId, name }
 }
 
+/** Where a schedule is, as the routes name it. */
+export interface SchedulePlace {
+  projectId: string
+  scheduleId: string
+}
+
+/** A schedule of the current project by name or id. An API key names it by its id, for it may be one that changes schedules and reads none. */
+export async function resolveSchedule(
+  context: LookupContext,
+  wanted: string,
+): Promise<SchedulePlace & { name: string }> {
+  const { id: projectId } = await context.project()
+  if (context.external && isId(wanted)) return { projectId, scheduleId: wanted, name: `schedule ${wanted}` }
+  const schedules = await context.client.schedules.list({ projectId })
+  const { id: scheduleId, name } = pickNamed('schedule', schedules, wanted, 'board schedules list')
+  return { projectId, scheduleId, name }
+}
+
 /** Where a webhook is, as the routes name it. */
 export interface WebhookPlace {
   projectId: string
@@ -209,17 +227,12 @@ export async function columnsOf(
   context: LookupContext,
   projectId: string,
   boardId?: string,
-): Promise<(Named & { boardId: string; columnType: string })[]> {
+): Promise<(Named & { boardId: string; columnType: string; cardCount: number; wipLimit: number | null })[]> {
   if (!context.external) return context.client.columns.list({ projectId, boardId })
   return (await context.client.external.boards({ projectId }))
     .filter(board => boardId === undefined || String(board.id) === boardId)
     .flatMap(board =>
-      board.columns.map(({ id, name, columnType }) => ({
-        id: String(id),
-        name,
-        columnType,
-        boardId: String(board.id),
-      })),
+      board.columns.map(({ id, ...column }) => ({ id: String(id), ...column, boardId: String(board.id) })),
     )
 }
 

@@ -57,6 +57,10 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (error.code === 'CARD_BLOCKED')
     return { message, hint: 'to start it nevertheless: --force', see: 'board cards ready' }
+  if (error.code === 'COLUMN_FULL')
+    return { message, hint: 'to put it there nevertheless: --force', see: 'board columns list' }
+  if (error.code === 'PULL_REQUEST_NOT_READY')
+    return { message, hint: 'to merge it once it is: --auto; nevertheless: --force', see: 'board cards pr view <card>' }
   if (error.code === 'CARD_BLOCKS_OTHERS') return { message, hint: 'to delete it nevertheless: --force' }
   // A message that is not the usual one says what is missing.
   const missing = error.message === errors[error.code as ErrorCode]?.[1] ? missingIn(error) : undefined
@@ -64,7 +68,8 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
     return { message: missing === undefined ? message : `${message}: ${missing}`, see: whereToLook[error.code] }
   if (error.status === 403) return { message, see: 'board whoami' }
   if (error.status === 429 && error.retryAfterSecs) return { message, hint: `try again in ${error.retryAfterSecs} s` }
-  if (error.status === 503) return { message, hint: 'try again' }
+  if (error.status === 503)
+    return { message, hint: (error.retryAfterSecs ?? 1) > 1 ? `try again in ${error.retryAfterSecs} s` : 'try again' }
   if (error.status >= 500)
     return {
       message,
@@ -76,7 +81,8 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
 /** What was named that is not there: by the part of the path or the field that names one of its kind. */
 function missingIn({ code, asked }: ApiFailure): string | undefined {
   const [, kind] = /^(?:(.*)_)?NOT_FOUND$/.exec(code) ?? []
-  if (!asked || !code.endsWith('NOT_FOUND')) return undefined
+  // A card has one pull request, which nobody names.
+  if (!asked || !code.endsWith('NOT_FOUND') || code === 'PULL_REQUEST_NOT_FOUND') return undefined
   if (kind === undefined) return asked.path
   const name = kind.toLowerCase().replaceAll('_', '-')
   const [, inPath] = new RegExp(`[/-]${name}s?/([^/?]+)`).exec(asked.path) ?? []
@@ -95,6 +101,8 @@ const flags: Record<string, string> = {
   columnId: '--column',
   targetColumnId: '--to',
   boardId: '--board',
+  wipLimit: '--limit',
+  limit: '--limit',
   intervalSecs: '--every',
   allowUnsandboxed: '--allow-unsandboxed',
   expiresInDays: '--expires',
@@ -127,6 +135,8 @@ export const whereToLook: Record<string, string> = {
   CARD_NOT_FOUND: 'board cards list',
   TEMPLATE_NOT_FOUND: 'board templates list',
   KEY_NOT_FOUND: 'board keys list',
+  BUDGET_NOT_FOUND: 'board budgets list',
+  BUDGET_EXHAUSTED: 'board budgets list',
   ORGANIZATION_NOT_FOUND: 'board orgs list',
   CREDENTIAL_NOT_FOUND: 'board credentials list',
   USER_NOT_FOUND: 'board users list',
@@ -138,6 +148,9 @@ export const whereToLook: Record<string, string> = {
   WEBHOOK_NOT_FOUND: 'board webhooks list',
   DELIVERY_NOT_FOUND: 'board webhooks deliveries <webhook>',
   ATTACHMENT_NOT_FOUND: 'board cards attachments <card>',
+  PULL_REQUEST_NOT_FOUND: 'board cards pr create <card>',
+  PULL_REQUEST_EXISTS: 'board cards pr view <card>',
+  COMMENT_NOT_FOUND: 'board cards comment <card>',
   REVIEW_NOT_FOUND: 'board cards review <card>',
   PRE_SESSION_NOT_FOUND: 'board presession list',
   SESSION_NOT_FOUND: 'board agents sessions <card>',
@@ -151,9 +164,9 @@ export const whereToLook: Record<string, string> = {
   NOTHING_TO_APPROVE: 'board agents list',
 }
 
-/** A sentence of the API as a short line: no capital, no full stop, and commands for routes. */
+/** A sentence of the API as a short line: no capital but of a name (Git, GitHub), no full stop, and commands for routes. */
 export const sentence = (text: string): string =>
   text
-    .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase())
+    .replace(/^(?!Git)[A-Z](?=[a-z ])/, first => first.toLowerCase())
     .replace(/\.$/, '')
     .replaceAll('POST /api/auth/setup', 'board auth setup')

@@ -53,18 +53,26 @@ const sources: Record<string, Source> = {
       .filter(({ cardId }) => cardId === card)
       .map(({ id, description, command }) => ({ value: id, about: description ?? command })),
   script: async ({ client, project }) => named(await client.scripts.list({ projectId: (await project()).id })),
+  schedule: async ({ client, project }) => named(await client.schedules.list({ projectId: (await project()).id })),
   webhook: async ({ client, project }) =>
     (await client.webhooks.list({ projectId: (await project()).id })).map(({ id, url }) => ({ value: id, about: url })),
   delivery: deliveryCandidates,
   template: async ({ client }) => named(await client.templates.list()),
   key: async ({ client }) => named(await client.keys.list(), key => key.scope),
   credential: async ({ client }) => named(await client.credentials.list(), credential => credential.provider),
+  budget: async ({ client }) =>
+    (await client.budgets.list({})).map(({ id, scope, scopeName, unit, period }) => ({
+      value: id,
+      about: `${scope} ${scopeName}: ${unit}, ${period}`,
+    })),
   backup: async ({ client }) =>
     (await client.backups.list()).map(({ filename, origin }) => ({ value: filename, about: origin })),
   user: async ({ client }) =>
     (await client.users.list({ limit: 100 })).users.map(({ id, email }) => ({ value: id, about: email })),
   organization: async ({ client }) => named(await client.organizations.list()),
   member: memberCandidates,
+  person: personCandidates,
+  people: personCandidates,
 }
 
 /** What this program knows itself. */
@@ -122,6 +130,12 @@ async function columnCandidates(context: Context): Promise<Candidate[]> {
     ({ columnType }) => columnType,
     column => (onDefault.includes(column) ? onDefault : columns),
   )
+}
+
+/** Those whom cards can be assigned to. */
+async function personCandidates({ client, project }: Context): Promise<Candidate[]> {
+  const people = await client.members.people({ projectId: (await project()).id })
+  return [{ value: 'me' }, ...named(people.map(({ userId, displayName }) => ({ id: userId, name: displayName })))]
 }
 
 /** The project's first cards, by id; archived ones where those are meant. Nothing lists deleted ones. */

@@ -35,7 +35,7 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
     hear: ({ type, data }) => {
       if (type !== 'notification') return
       const notification = data as Notification
-      heard.add(notification.cardId)
+      if (notification.cardId !== null) heard.add(notification.cardId)
       talk(`${notification.sound ? '\u0007' : ''}${notification.desktop ? shown(notification, env) : ''}`)
     },
     settle: async cards => {

@@ -46,7 +46,7 @@ export const pastTime = (text: string): string =>
   timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
 
 /** The time a duration ago (`15m`), in ISO 8601. */
-export const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
+const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
 
 function timeOf(text: string): string | undefined {
   return /^\d{1,9}[smhd]$/.test(text) ? ago(text) : writtenTime(text)
@@ -57,6 +57,30 @@ function writtenTime(text: string): string | undefined {
   if (!/^\d{4}-\d\d-\d\d/.test(text)) return undefined
   const time = new Date(text.length === 10 ? `${text}T00:00` : text)
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}
+
+/** Parses a time to come: a day or `today` and `tomorrow` as its end, `3d` and `2h` from now, or a date and time. ISO 8601. */
+export const dayEnd = (text: string): string => timeToCome(text, 1)
+/** The same with a day as its beginning; also `now`. */
+export const dayStart = (text: string): string => (text === 'now' ? new Date().toISOString() : timeToCome(text, 0))
+
+function timeToCome(text: string, endsOfDay: 0 | 1): string {
+  const word = ['today', 'tomorrow'].indexOf(text)
+  if (word >= 0 || /^\d{4}-\d\d-\d\d$/.test(text)) {
+    const day = word >= 0 ? new Date() : new Date(writtenTime(text) ?? refuse(notToCome))
+    return new Date(
+      new Date(day.getFullYear(), day.getMonth(), day.getDate() + Math.max(0, word) + endsOfDay).getTime() - endsOfDay,
+    ).toISOString()
+  }
+  if (/^\d{1,5}[smhd]$/.test(text)) return new Date(Date.now() + durationSecs(text) * 1000).toISOString()
+  return writtenTime(text) ?? refuse(notToCome)
+}
+const notToCome = 'must be a date like 2030-01-31, today, tomorrow, a length of time like 3d, or a time.'
+
+/** How much work something is. */
+export function estimate(text: string): number {
+  if (!/^\d{1,7}(\.\d{1,2})?$/.test(text)) throw new InvalidArgumentError('must be a number like 3 or 0.5.')
+  return Number(text)
 }
 
 function refuse(message: string): never {
@@ -106,3 +130,11 @@ export const orWord =
 /** null in the place of the word. */
 export const wordAsNull = <T, W extends string>(word: W, value: T | W | undefined): Exclude<T, W> | null | undefined =>
   value === word ? null : (value as Exclude<T, W> | undefined)
+
+/** A day: `2030-01-31`, or how long ago it was, `30d`. */
+export function dayAgo(text: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  if (!/^\d{1,9}[smhd]?$/.test(text))
+    throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
+  return ago(text).slice(0, 10)
+}

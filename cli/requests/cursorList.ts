@@ -21,11 +21,22 @@ export const addNewestOptions = (command: Command, usual: number, noun: string):
 /** Prints a list that comes newest first, in pages with cursors; a page may be short and not the last one. Warns when there is more. */
 export async function printNewest<Row>(
   out: Out,
-  { limit, all }: NewestOptions,
+  options: NewestOptions,
   page: (asked: { cursor?: number; limit: number }) => Promise<Page<Row>>,
   columns: readonly Column<Row>[],
   noun: { one: string; many: string },
 ): Promise<void> {
+  const { found, isWhole } = await readNewest(options, page)
+  await out.list(found, columns, { empty: `No ${noun.many}.` })
+  if (!isWhole)
+    out.warn(`there are more ${noun.many}; these are the newest ${found.length}. --all lists every ${noun.one}`)
+}
+
+/** Reads a list that comes newest first, as far as it is asked for; `isWhole` unless there is more. */
+export async function readNewest<Row>(
+  { limit, all }: NewestOptions,
+  page: (asked: { cursor?: number; limit: number }) => Promise<Page<Row>>,
+): Promise<{ found: Row[]; isWhole: boolean }> {
   const maxItems = all ? Infinity : limit
   const found: Row[] = []
   let cursor: number | undefined
@@ -34,9 +45,7 @@ export async function printNewest<Row>(
     found.push(...items)
     cursor = nextCursor === null ? undefined : Number(nextCursor)
   } while (cursor !== undefined && found.length < maxItems)
-  await out.list(found, columns, { empty: `No ${noun.many}.` })
-  if (cursor !== undefined)
-    out.warn(`there are more ${noun.many}; these are the newest ${found.length}. --all lists every ${noun.one}`)
+  return { found, isWhole: cursor === undefined }
 }
 
 const pageSize = 200

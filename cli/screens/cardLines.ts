@@ -1,6 +1,8 @@
 import { relativeTime } from '../output/text.ts'
 import { titleLines } from '../ui/state/layout.ts'
 import type { Card } from '../../src/boardModel/cardCache.ts'
+import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
+import { pullRequestSign } from '../../src/boardModel/pullRequests.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
 import { statusStyle, type Theme } from './theme.ts'
 import { between, span } from './spans.ts'
@@ -12,6 +14,8 @@ export interface CardStyling {
   isTarget: boolean
   /** All in one line. */
   isDense: boolean
+  /** Of its column. */
+  columnType: string
   /** The column's inside, and how wide the title may be, in cells. */
   inside: number
   width: number
@@ -22,7 +26,7 @@ export interface CardStyling {
 /** Below this a line has room for the sign of a status, and not for its name. */
 const minNamedStatus = 46
 
-/** A card in its column: the title, and below it the number, how its agent is doing, whether it waits for others, its labels, and when it last changed. */
+/** A card in its column: the title, and below it the number, how its agent is doing, its pull request, its plan, whether it waits for others, its labels, and when it last changed. */
 export function cardLines(card: Card, how: CardStyling): Line[] {
   const { isDense, inside, width, nowMs, theme } = how
   const { palette, glyphs } = theme
@@ -30,18 +34,53 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
     oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
   const status = card.status === 'idle' ? [] : [span('  '), badge(card, theme, nowMs)]
-  const waits = card.blocked ? [span('  '), span('waits', palette.warn)] : []
+  const starts = startsLater(card, nowMs)
+    ? [span('  '), span(`starts ${relativeTime(card.startAt!, nowMs)}`, palette.dim)]
+    : []
+  const request = card.pullRequest ? [span('  '), requestMark(card.pullRequest, theme)] : []
+  const waits = [...(card.blocked ? [span('  '), span('waits', palette.warn)] : []), ...starts]
+  const plan = planOf(card, how)
   const labels = card.labels.flatMap(label => [span('  '), span(label, palette.label)])
   const style = card.unread ? palette.strong : palette.title
   return [
     ...titleLines(card, width).map((text, at) => row([span(text, style)], [], at === 0)),
     row(
-      [span(`#${card.id}`, palette.dim), ...status, ...waits, ...labels],
+      [span(`#${card.id}`, palette.dim), ...status, ...request, ...plan, ...waits, ...labels],
       [span(`${ageOf(card, nowMs)} `, palette.dim)],
       false,
     ),
   ]
 }
+
+/** How a card's pull request stands: its number, and a sign of the worst of what is said of it. */
+function requestMark(request: NonNullable<Card['pullRequest']>, { palette, glyphs }: Theme): Span {
+  const { failed, queued, completed } = glyphs.status
+  const look = {
+    good: [completed, palette.good],
+    bad: [failed, palette.error],
+    waits: [queued, palette.accent],
+    over: ['', palette.dim],
+  } as const
+  const [sign, style] = look[pullRequestSign(request)]
+  const number = request.number === null ? 'PR' : `PR #${request.number}`
+  const said = request.state === 'open' && !request.draft ? '' : ` ${request.draft ? 'draft' : request.state}`
+  return span(`${number}${said}${sign && ` ${sign}`}`, style)
+}
+
+/** How soon it is to be done, by when, and by whom. */
+function planOf(card: Card, { columnType, nowMs, theme: { palette } }: CardStyling): Span[] {
+  const isLate = isOverdue(card, columnType, nowMs)
+  const people = assigneeNames(card)
+  const due = card.dueAt === null ? undefined : `${isLate ? 'overdue' : 'due'} ${relativeTime(card.dueAt, nowMs)}`
+  return [
+    ...(card.priority === 'normal'
+      ? []
+      : [span('  '), span(card.priority, isUrgent(card) ? palette.warn : palette.dim)]),
+    ...(due === undefined ? [] : [span('  '), span(due, isLate ? palette.error : palette.dim)]),
+    ...(people.length === 0 ? [] : [span('  '), span(`@${people.join(' @')}`, palette.dim)]),
+  ]
+}
+const isUrgent = ({ priority }: Card): boolean => priority === 'urgent' || priority === 'high'
 
 /** In one line the title keeps its room: of the rest only the number and the status stand beside it. */
 function denseLine(card: Card, how: CardStyling): Line {

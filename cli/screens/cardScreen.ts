@@ -1,5 +1,9 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import type { CardDetail } from '../../src/boardModel/cardCache.ts'
+import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
+import { landedWords } from '../../src/boardModel/landed.ts'
+import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
 import { reviewWords } from '../cards/cardColumns.ts'
 import { relativeTime } from '../output/text.ts'
 import { tabHeight, tabLines, tabWidth, type TextLine } from '../ui/state/cardText.ts'
@@ -60,17 +64,22 @@ export function aboutLine(
   const session = latestSession(opened)
   const parts = [
     card.columnName,
+    landedWords(card),
     session?.agent ?? card.agent,
     card.profile,
     session?.model ?? card.model,
     session?.mode ?? card.mode,
     session?.effort ?? card.effort,
     card.autoMode ? 'auto mode' : undefined,
+    ...planParts(card, nowMs),
+    startsLater(card, nowMs) ? `starts ${relativeTime(card.startAt!, nowMs)}` : undefined,
     card.blocked ? `waits for ${card.blockedBy.map(id => `#${id}`).join(', ')}` : undefined,
     card.children.total > 0 ? `${card.children.done} of ${card.children.total} parts done` : undefined,
     card.parentId === null ? undefined : `part of #${card.parentId}`,
     reviewWords(card),
+    card.pullRequest ? `pull request ${pullRequestWords(card.pullRequest)}` : undefined,
     card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
+    card.statusReason === 'budget' ? card.lastAgentAction?.detail : undefined,
     session?.notBefore && card.status === 'queued' ? `goes on ${relativeTime(session.notBefore, nowMs)}` : undefined,
     session?.retrying ??
       (session?.silentSince ? `silent for ${relativeTime(session.silentSince, nowMs).replace(' ago', '')}` : undefined),
@@ -82,6 +91,17 @@ export function aboutLine(
     ...card.labels.map(label => span(`  ${label}`, palette.label)),
   ]
   return between(left, session ? usageOf(session, palette) : [], size.width, undefined, glyphs.ellipsis)
+}
+
+function planParts(card: CardDetail, nowMs: number): (string | undefined)[] {
+  const people = assigneeNames(card)
+  const isLate = isOverdue(card, card.columnType, nowMs)
+  return [
+    people.length > 0 ? `for ${people.join(', ')}` : undefined,
+    card.priority === 'normal' ? undefined : card.priority,
+    card.dueAt === null ? undefined : `${isLate ? 'overdue' : 'due'} ${relativeTime(card.dueAt, nowMs)}`,
+    card.estimate === null ? undefined : `estimate ${card.estimate}`,
+  ]
 }
 
 function usageOf({ usage }: Session, palette: Theme['palette']): Span[] {

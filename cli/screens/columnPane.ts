@@ -56,6 +56,7 @@ function windowLines(props: ColumnProps): { lines: Line[]; window: Window } {
       isSelected: view.selected.has(card.id),
       isTarget: props.drop?.columnId === column.id && props.drop.at === index,
       isDense: layout.isDense,
+      columnType: column.columnType,
       inside,
       width,
       theme,

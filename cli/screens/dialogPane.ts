@@ -79,6 +79,8 @@ function contentOf(asked: Asked): Content | undefined {
       return add(asked, dialog)
     case 'send':
       return send(asked, dialog)
+    case 'comment':
+      return comment(asked, dialog)
     case 'approve':
       return approve(asked, dialog)
     case 'confirm':
@@ -154,6 +156,12 @@ function send({ model, theme, inside }: Asked, dialog: SendDialog): Content {
     caret,
     hint: 'tab completes, enter sends, escape goes back',
   }
+}
+
+function comment({ inside }: Asked, { cardId, field: typed }: Extract<DialogState, { kind: 'comment' }>): Content {
+  const { lines, caret } = field('', typed, inside, 0)
+  const hint = 'enter sends, ctrl+e writes it in your editor, escape goes back'
+  return { title: `Comment on card ${cardId}`, lines, caret, hint }
 }
 
 function add(

@@ -92,6 +92,8 @@ const onBoard: [ShortcutAction, string][] = [
   ['undo', 'undo'],
   ['moveTo', 'to column'],
   ['label', 'label'],
+  ['plan', 'plan'],
+  ['comment', 'comment'],
   ['agent', 'agent'],
   ['merge', 'merge'],
   ['archive', 'archive'],
@@ -108,6 +110,7 @@ const onCard: [ShortcutAction, string][] = [
   ['down', ''],
   ['up', 'scroll'],
   ['send', 'message'],
+  ['comment', 'comment'],
   ['run', 'run'],
   ['approve', 'approve'],
   ['cancel', 'cancel'],
@@ -116,6 +119,7 @@ const onCard: [ShortcutAction, string][] = [
   ['merge', 'merge'],
   ['moveTo', 'to column'],
   ['label', 'label'],
+  ['plan', 'plan'],
   ['browser', 'browser'],
 ]
 

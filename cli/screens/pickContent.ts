@@ -64,11 +64,14 @@ function titleOf(purpose: Purpose): string {
       return `Model of ${purpose.choice.profile ?? purpose.choice.agent} for ${forCards(purpose.cardIds)}`
     case 'label':
       return `Labels of ${forCards(purpose.cardIds)}`
+    case 'plan':
+      return `Plan of ${forCards(purpose.cardIds)}`
   }
 }
 
 function hintOf({ type, ...purpose }: Purpose): string {
   if (type === 'label') return 'tab marks, enter applies, escape goes back'
+  if (type === 'plan') return 'enter takes it; type a day like 2030-01-31 or 3d, or an estimate'
   if (type === 'project' && (purpose as { isFirst: boolean }).isFirst) return 'enter opens, escape leaves'
   return 'enter takes it, escape goes back'
 }

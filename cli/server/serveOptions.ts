@@ -118,6 +118,13 @@ export function addAgents(command: Command): void {
     )
     .addOption(
       option(
+        '--prices <file>',
+        'a file of prices of models, which go before those that ship with the board',
+        'BOARD_PRICES',
+      ),
+    )
+    .addOption(
+      option(
         '--worktree-root <folder>',
         'where new worktrees of cards are made (default: worktrees in the data folder)',
         'BOARD_WORKTREE_ROOT',

@@ -6,6 +6,7 @@ import { startCard } from '../../cards/cardRun.ts'
 import type { Context } from '../../context/context.ts'
 import { edit } from '../../input/editor.ts'
 import type { Msg } from '../state/model.ts'
+import { changePlan } from './plan.ts'
 import { browseCard, runUserCommand } from './outside.ts'
 import type { CmdHooks, JobOf, Shown } from './runner.ts'
 
@@ -24,6 +25,9 @@ type Changes =
   | 'label'
   | 'agent'
   | 'create'
+  | 'plan'
+  | 'comment'
+  | 'writeComment'
   | 'send'
   | 'writePrompt'
   | 'edit'
@@ -48,8 +52,8 @@ function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placi
   const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
   return {
     viewed: ({ cardId }) => client.cards.view(place(cardId)),
-    move: async ({ move: { id, cardId, columnId, position } }) => {
-      const card = await client.cards.move({ ...place(cardId), columnId: columnId!, position })
+    move: async ({ move: { id, cardId, columnId, position }, force }) => {
+      const card = await client.cards.move({ ...place(cardId), columnId: columnId!, position, force })
       const reason = whyNotStarted(card)
       return {
         type: 'moved',
@@ -81,7 +85,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
   const { client } = context
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   return {
-    run: ({ cardId }) => run(context, place(cardId)),
+    run: ({ cardId, force }) => run(context, place(cardId), force),
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
     approve: ({ cardId, requestId, approved, optionId, feedback }) =>
@@ -123,6 +127,9 @@ function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHo
       cardId: (await client.cards.create({ projectId, columnId, title, prompt, deferred: true })).id,
     }),
     label: ({ cardId, marks }) => label(context, place(cardId), marks),
+    plan: ({ cardId, step }) => changePlan(client, place(cardId), step),
+    comment: ({ cardId, content }) => comment(context, place(cardId), content),
+    writeComment: ({ cardId, content }) => suspendWhile(() => writeComment(context, place(cardId), content)),
     writePrompt: ({ columnId, title, prompt }) =>
       suspendWhile(() => writePrompt(context, projectId, columnId, title, prompt)),
     edit: ({ cardId }) => suspendWhile(() => editCard(context, place(cardId))),
@@ -146,13 +153,26 @@ async function label({ client }: Context, place: CardPlace, marks: Readonly<Reco
 }
 
 /** Starts a card's agent: for the first time, resumed, or anew. */
-async function run(context: Context, place: CardPlace): Promise<Msg> {
+async function run(context: Context, place: CardPlace, force?: boolean): Promise<Msg> {
   const { client } = context
-  const begun = await startCard(context, place)
+  const begun = await startCard(context, place, force)
   const { lastAgentAction } = await client.cards.get(place)
   if (lastAgentAction?.type === 'not_started')
     return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
   return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
+}
+
+async function comment({ client }: Context, place: CardPlace, body: string): Promise<Msg> {
+  await client.comments.create({ ...place, body })
+  return { type: 'said', text: `Commented on card ${place.cardId}.` }
+}
+
+async function writeComment(context: Context, place: CardPlace, text: string): Promise<Msg> {
+  let said: Msg = { type: 'said', text: 'Nothing was written.' }
+  await edit(text, `comment-${place.cardId}.md`, async written => {
+    if (written.trim() !== '') said = await comment(context, place, written.trim())
+  })
+  return said
 }
 
 async function editCard({ client }: Context, place: CardPlace): Promise<Msg> {

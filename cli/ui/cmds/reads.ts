@@ -3,6 +3,7 @@ import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
 import type { Msg } from '../state/model.ts'
 import { messagesAtOnce } from '../../../src/boardModel/openedCard.ts'
+import { commentsAtOnce } from '../state/comments.ts'
 import { previewMessages } from '../state/preview.ts'
 import { reasonOf } from './reason.ts'
 import type { Job, JobOf, Shown } from './runner.ts'
@@ -15,6 +16,8 @@ type Reads =
   | 'preview'
   | 'older'
   | 'diff'
+  | 'comments'
+  | 'people'
   | 'find'
   | 'question'
   | 'projects'
@@ -53,21 +56,13 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
       const diff = await client.agents.diff({ projectId, cardId }).catch(error => orReason(error))
       return { type: 'diffed', cardId, diff }
     },
-    find: ({ cardId }) => findCard(context, shown, cardId),
-    question: async ({ cardId }) => {
-      const { questions } = await client.agents.get({ projectId, cardId })
-      const [first] = questions
-      const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
-      if (!first) return { type: 'question', cardId, lines: ['It asks nothing any more.'], options: [] }
-      const [title, ...lines] = questionLines(first)
-      return {
-        type: 'question',
-        cardId,
-        requestId: first.requestId,
-        lines: [`${title}${more}`, ...lines],
-        options: first.options,
-      }
+    comments: async ({ cardId }) => {
+      const read = client.comments.list({ projectId, cardId, limit: commentsAtOnce })
+      return { type: 'commented', cardId, comments: await read.then(({ items }) => items, orReason) }
     },
+    people: async () => ({ type: 'people', people: await client.members.people({ projectId }) }),
+    find: ({ cardId }) => findCard(context, shown, cardId),
+    question: ({ cardId }) => readQuestion(context, shown, cardId),
     projects: async () => ({
       type: 'projects',
       projects: (await client.projects.list()).map(({ id, name }) => ({ id, name })),
@@ -82,6 +77,22 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
       commands: await client.agents.slashCommands({ projectId }),
     }),
     search: async ({ text }) => ({ type: 'hits', text, hits: await client.search.find({ q: text, limit: 20 }) }),
+  }
+}
+
+/** The oldest question of a card's agent. */
+async function readQuestion({ client }: Context, { projectId }: Shown, cardId: string): Promise<Msg> {
+  const { questions } = await client.agents.get({ projectId, cardId })
+  const [first] = questions
+  const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
+  if (!first) return { type: 'question', cardId, lines: ['It asks nothing any more.'], options: [] }
+  const [title, ...lines] = questionLines(first)
+  return {
+    type: 'question',
+    cardId,
+    requestId: first.requestId,
+    lines: [`${title}${more}`, ...lines],
+    options: first.options,
   }
 }
 

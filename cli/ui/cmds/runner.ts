@@ -4,6 +4,7 @@ import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
 import type { Cmd, Msg } from '../state/model.ts'
+import { forcedOf } from '../state/forcing.ts'
 import { changesOf } from './changes.ts'
 import { isQuiet, readsOf } from './reads.ts'
 import { reasonOf } from './reason.ts'
@@ -42,13 +43,19 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
   const dispatch = (msg: Msg | void) => {
     if (msg && !isClosed) hooks.dispatch(msg)
   }
-  const refused = (error: unknown, moveId?: number) => dispatch({ type: 'refused', moveId, text: reasonOf(error) })
+  const refused = (error: unknown, job: Job) =>
+    dispatch({
+      type: 'refused',
+      moveId: 'move' in job ? job.move.id : undefined,
+      text: reasonOf(error),
+      forced: forcedOf(job, (error as Partial<ApiFailure>).code),
+    })
   const read = (job: Job, ask: () => Promise<Msg>) =>
     void retryWhileUnreachable(ask, () => isClosed).then(dispatch, error => {
-      if (!isQuiet(job)) refused(error)
+      if (!isQuiet(job)) refused(error, job)
     })
-  const change = (act: () => Promise<Msg | void>, moveId?: number) => {
-    void changes(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, moveId))
+  const change = (job: Job, act: () => Promise<Msg | void>) => {
+    void changes(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, job))
   }
   return {
     run: job => {
@@ -58,8 +65,8 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
       const act = (changesOf(context, place, hooks) as Table<Msg | void>)[job.type]
       // Not queued: a background command may take long.
       if (act && job.type === 'userCommand' && job.command.background)
-        void act(job).then(dispatch, error => refused(error))
-      else if (act) change(() => act(job), 'move' in job ? job.move.id : undefined)
+        void act(job).then(dispatch, error => refused(error, job))
+      else if (act) change(job, () => act(job))
     },
     close: () => {
       isClosed = true

@@ -39,6 +39,11 @@ export function perform(model: Model, action: Action): Update {
       return undone(rested)
     case 'redo':
       return redone(rested)
+    case 'force':
+      return updated(
+        { ...rested, moves: [...model.moves, ...action.cmds.flatMap(cmd => (cmd.type === 'move' ? cmd.move : []))] },
+        ...action.cmds,
+      )
     case 'cancel':
     case 'merge':
       return updated(rested, ...action.cardIds.map((cardId): Cmd => ({ type: action.type, cardId })))

@@ -41,6 +41,8 @@ const cardActions: ReadonlySet<ShortcutAction> = new Set([
   'moveTo',
   'agent',
   'label',
+  'plan',
+  'comment',
   'merge',
   'archive',
   'delete',
@@ -61,6 +63,10 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
       return updated(withPick(model, { type: 'agent', cardIds }), { type: 'agents' })
     case 'label':
       return updated(withPick(model, { type: 'label', cardIds, marks: {} }))
+    case 'plan':
+      return updated(withPick(model, { type: 'plan', cardIds, people: [] }), { type: 'people' })
+    case 'comment':
+      return updated({ ...model, dialog: { kind: 'comment', cardId: currentId, field: emptyField } })
     case 'merge':
       return confirm(model, mergeQuestion(cards), { type: 'merge', cardIds })
     case 'archive':
@@ -148,7 +154,9 @@ function cancel(model: Model, cards: readonly Card[]): Update {
 
 /** Opens the question of a waiting card; moves completed cards to their next step. */
 function approve(model: Model, cards: readonly Card[]): Update {
-  const waiting = cards.find(({ status, statusReason }) => status === 'waiting' && statusReason !== 'silent')
+  const waiting = cards.find(
+    ({ status, statusReason }) => status === 'waiting' && statusReason !== 'silent' && statusReason !== 'budget',
+  )
   if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
   if (completed.length > 0) return each(withNotice(model, `Approved ${named(completed)}.`), completed, 'advance')

@@ -1,3 +1,4 @@
+import { commentLines } from './comments.ts'
 import { changesOf, diffLines } from '../../output/diffText.ts'
 import { harmless } from '../../output/text.ts'
 import type { Model, UserSettings } from './model.ts'
@@ -34,6 +35,7 @@ export interface TextLine {
 export function tabLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {
   if (!opened.card) return [{ kind: 'dim', text: 'Reading ...' }]
   if (opened.tab === 'prompt') return promptLines(opened, width)
+  if (opened.tab === 'comments') return commentLines(opened, text => markdown(text, width - 2, 'text'))
   return opened.tab === 'transcript' ? transcriptLines(opened, settings, width) : diffTab(opened, width)
 }
 

@@ -1,11 +1,12 @@
 import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { widthOf } from '../../output/text.ts'
 
-/** `12`, `3/12` with a filter, `+` while there are more to read. */
-export const countOf = ({ found, ids, total }: ShownColumn): string =>
-  found.length !== ids.length
-    ? `${grouped(found.length)}${ids.length < total ? '+' : ''}/${grouped(total)}`
-    : grouped(total)
+/** `12`, `3/5` with a limit of 5, `3/12` with a filter, `+` while there are more to read. */
+export function countOf({ found, ids, total, wipLimit }: ShownColumn): string {
+  const all = wipLimit === null ? grouped(total) : `${grouped(total)}/${grouped(wipLimit)}`
+  if (found.length === ids.length) return all
+  return `${grouped(found.length)}${ids.length < total ? '+' : ''}${wipLimit === null ? '/' : ' of '}${all}`
+}
 
 /** 12,345. Not Intl, which takes milliseconds to load. */
 export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -23,6 +23,8 @@ export function updateDialog(model: Model, dialog: Dialog, key: Key): Update {
       return updateAdd(model, dialog, key)
     case 'send':
       return updateSend(model, dialog, key)
+    case 'comment':
+      return updateComment(model, dialog, key)
     case 'approve':
       return updateApprove(model, dialog, key)
     case 'confirm':
@@ -104,6 +106,18 @@ function updateSend(model: Model, dialog: Of<'send'>, key: Key): Update {
   }
   const field = typeInto(dialog.field, key)
   return field ? showDialog(model, { ...dialog, field, at: 0 }) : updated(model)
+}
+
+function updateComment(model: Model, dialog: Of<'comment'>, key: Key): Update {
+  const { cardId } = dialog
+  const content = textIn(dialog.field).trim()
+  if (key.name === 'enter')
+    return content === ''
+      ? updated(closeDialog(model))
+      : updated(closeDialog(model), { type: 'comment', cardId, content })
+  if (key.name === 'ctrl+e') return updated(closeDialog(model), { type: 'writeComment', cardId, content })
+  const field = typeInto(dialog.field, key)
+  return field ? showDialog(model, { ...dialog, field }) : updated(model)
 }
 
 /** Closes an approval and returns to where it was opened from: the card or the board. */

@@ -2,6 +2,7 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { UserSettings } from '../../../src/contract/settings.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { Board } from '../../../src/contract/boards.ts'
+import type { Priority } from '../../../src/contract/cardPlan.ts'
 import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
@@ -16,7 +17,7 @@ import type { BoardFeed } from '../../../src/boardModel/boardFeed.ts'
 import type { Change, Changing, Place } from '../../../src/boardModel/changes.ts'
 import type { Sort } from '../../../src/boardModel/sort.ts'
 import type { Keymap } from '../../../src/boardModel/keymap.ts'
-import type { Opened } from './opened.ts'
+import type { Comment, Opened } from './opened.ts'
 import type { Diff, Message, Session } from '../../../src/boardModel/openedCard.ts'
 import type { CardDetail, Column, Page, CardCache } from '../../../src/boardModel/cardCache.ts'
 import type { TextField } from './textField.ts'
@@ -26,11 +27,17 @@ export type { UserSettings }
 type Hit = Output<Contract['search']['find']>[number]
 type Provider = Output<Contract['agents']['providers']>[number]
 type AgentProfile = Output<Contract['agentProfiles']['list']>[number]
+type Person = Output<Contract['members']['people']>[number]
 type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Shortcuts = Readonly<Record<ShortcutAction, string>>
 
 /** An action of the user; some need a confirmation. */
-export type Action = Change | { type: 'cancel' | 'merge'; cardIds: readonly string[] } | { type: 'undo' | 'redo' }
+export type Action =
+  | Change
+  | { type: 'cancel' | 'merge'; cardIds: readonly string[] }
+  | { type: 'undo' | 'redo' }
+  /** What was refused, and force overcomes. */
+  | { type: 'force'; cmds: readonly Forcible[] }
 
 /** A drag of cards, and its drop target: a column and the card before which they are inserted. */
 export interface Drag {
@@ -75,6 +82,20 @@ export type Purpose =
   | { type: 'model'; cardIds: readonly string[]; choice: AgentChoice }
   /** `marks`: labels to add to all the cards (true) or to remove (false). */
   | { type: 'label'; cardIds: readonly string[]; marks: Readonly<Record<string, boolean>> }
+  | PlanPurpose
+
+/** A change of cards' plans; `people` can be assigned. */
+export interface PlanPurpose {
+  type: 'plan'
+  cardIds: readonly string[]
+  people: readonly Person[]
+}
+/** A field of a plan, and what it becomes. A due date is as people write it. */
+export type PlanStep =
+  | { field: 'priority'; value: Priority }
+  | { field: 'due'; value: string }
+  | { field: 'estimate'; value: number | null }
+  | { field: 'assignee'; userId: string; name: string; isOn: boolean }
 
 /** A message to an agent. `commands` are the agent's slash commands; `at` is the one that tab completes. */
 export interface SendDialog {
@@ -98,6 +119,7 @@ export type Dialog =
   | { kind: 'help'; field: TextField; top: number }
   | { kind: 'add'; columnId: string; title: TextField; prompt?: TextField }
   | SendDialog
+  | { kind: 'comment'; cardId: string; field: TextField }
   | {
       kind: 'approve'
       cardId: string
@@ -115,9 +137,9 @@ export type Dialog =
 /** Side effects: requests, the editor, quitting. */
 export type Cmd =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
-  | { type: 'columns' | 'settings' | 'projects' | 'agents' }
+  | { type: 'columns' | 'settings' | 'projects' | 'agents' | 'people' }
   | { type: 'search'; text: string }
-  | { type: 'move'; move: Move }
+  | { type: 'move'; move: Move; force?: true }
   | { type: 'archive'; move: Move }
   | { type: 'delete'; move: Move }
   | ({ type: 'unarchive' | 'restore' } & Place)
@@ -129,7 +151,7 @@ export type Cmd =
   | { type: 'agent'; cardId: string; choice: AgentChoice }
   | { type: 'copy'; text: string }
   | { type: 'userCommand'; command: UserCommand; cardId: string | undefined; cardIds: readonly string[] }
-  | CardCmd<'run'>
+  | { type: 'run'; cardId: string; force?: true }
   | CardCmd<'cancel'>
   | CardCmd<'advance'>
   | CardCmd<'viewed'>
@@ -139,12 +161,18 @@ export type Cmd =
   | CardCmd<'slashCommands'>
   | CardCmd<'open'>
   | CardCmd<'diff'>
+  | CardCmd<'comments'>
+  | { type: 'comment' | 'writeComment'; cardId: string; content: string }
+  | { type: 'plan'; cardId: string; step: PlanStep }
   | { type: 'approve'; cardId: string; requestId: string; approved: boolean; optionId?: string; feedback?: string }
   | { type: 'create'; columnId: string; title: string; prompt: string }
   | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
   | { type: 'send'; cardId: string; content: string }
   | { type: 'older'; cardId: string; before: string }
   | { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }
+
+/** What may be done nevertheless, when it is asked for again with force. */
+export type Forcible = Extract<Cmd, { type: 'move' | 'run' }>
 
 interface CardCmd<Type extends string> {
   type: Type
@@ -165,13 +193,15 @@ export type Msg =
   | { type: 'projects'; projects: readonly Named[] }
   | { type: 'agents'; agents: readonly Provider[]; agentProfiles: readonly AgentProfile[] }
   | { type: 'slashCommands'; cardId: string; commands: readonly SlashCommand[] }
+  | { type: 'people'; people: readonly Person[] }
   | { type: 'hits'; text: string; hits: readonly Hit[] }
   | { type: 'previewed'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'columns'; projectId?: string; boards: readonly BoardRecord[]; boardId: string; columns: readonly Column[] }
   | { type: 'page'; page: Page }
   /** `notStarted`: why the new column started no agent. */
   | { type: 'moved'; moveId: number; version: number; notStarted?: string }
-  | { type: 'refused'; moveId?: number; text: string }
+  /** `forced`: what to do for it to pass nevertheless. */
+  | { type: 'refused'; moveId?: number; text: string; forced?: Forcible }
   | { type: 'said'; text: string }
   | { type: 'created'; cardId: string }
   /** `project`: the card's, if it is another one. */
@@ -186,6 +216,7 @@ export type Msg =
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'older'; cardId: string; messages: readonly Message[] }
   | { type: 'diffed'; cardId: string; diff: Diff | string }
+  | { type: 'commented'; cardId: string; comments: readonly Comment[] | string }
 
 /** The whole state of the user interface. */
 export interface Model extends BoardFeed, Changing {

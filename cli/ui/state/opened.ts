@@ -1,7 +1,10 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
 import { unreadCard, type OpenedCard } from '../../../src/boardModel/openedCard.ts'
 
-export const tabs = ['prompt', 'transcript', 'diff'] as const
+export const tabs = ['prompt', 'transcript', 'diff', 'comments'] as const
 export type Tab = (typeof tabs)[number]
+export type Comment = Output<Contract['comments']['list']>['items'][number]
 
 /** An opened card and its view. */
 export interface Opened extends OpenedCard {
@@ -10,11 +13,16 @@ export interface Opened extends OpenedCard {
   tops: Readonly<Record<Tab, number>>
   /** The transcript scrolls along with new messages. */
   follows: boolean
+  /** Newest first; the reason instead, where they could not be read. */
+  comments?: readonly Comment[] | string
+  areCommentsStale: boolean
 }
 
 export const openedOf = (cardId: string, tab: Tab): Opened => ({
   ...unreadCard(cardId),
   tab,
-  tops: { prompt: 0, transcript: 0, diff: 0 },
+  // The newest comments are at the end.
+  tops: { prompt: 0, transcript: 0, diff: 0, comments: Infinity },
   follows: true,
+  areCommentsStale: true,
 })

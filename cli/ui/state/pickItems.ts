@@ -4,7 +4,8 @@ import { boardOf } from './board.ts'
 import { boardOnly } from './helpRows.ts'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import type { Size } from '../terminal/session.ts'
-import type { Model, PickDialog, Purpose } from './model.ts'
+import type { Model, PickDialog, PlanStep, Purpose } from './model.ts'
+import { planItems } from './planItems.ts'
 import { textIn } from './textField.ts'
 
 /** One line of a list. */
@@ -23,6 +24,7 @@ type Target =
   | { type: 'card'; id: string }
   | { type: 'agent'; id: string | null; profile?: string; install?: string }
   | { type: 'model'; id: string | null }
+  | { type: 'plan'; step: PlanStep }
   | { type: 'action'; action: ShortcutAction }
   | { type: 'command'; command: UserCommand }
 
@@ -44,6 +46,8 @@ export function pickItems(model: Model, { purpose, field }: PickDialog): PickIte
       return matching(modelItems(model, purpose), text)
     case 'label':
       return labelItems(model, purpose, text)
+    case 'plan':
+      return matching(planItems(model, purpose, text), text)
   }
 }
 

@@ -8,6 +8,7 @@ import { runAction, runUserCommand, withPick } from './cardKeys.ts'
 import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
 import { withNotice, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
 import { pickItems, pickRows, type PickItem } from './pickItems.ts'
+import { planned } from './planItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
 
 /** The debounce of the server's search for cards. */
@@ -102,6 +103,8 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
       return purpose.type === 'model'
         ? toAgent(closed, purpose.cardIds, { ...purpose.choice, model: target.id })
         : updated(closed)
+    case 'plan':
+      return purpose.type === 'plan' ? planned(closed, purpose, target.step) : updated(closed)
     case 'label':
       return purpose.type === 'label' ? toggled(model, dialog, purpose, { text: '', target }) : updated(closed)
   }

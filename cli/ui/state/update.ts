@@ -5,6 +5,9 @@ import { boardOf, focusedColumn, settle } from './board.ts'
 import { runAction, lastTop, runUserCommand } from './cardKeys.ts'
 import { updateDialog } from './dialogs.ts'
 import { toCard, withBoard, withProject } from './goTo.ts'
+import { readComments, withCommentEvents } from './comments.ts'
+import { onRefused } from './forcing.ts'
+import { onPeople } from './planItems.ts'
 import { bindingOf } from '../../../src/boardModel/keymap.ts'
 import { onMouse } from './mouse.ts'
 import { searchWhenDue } from './pickKeys.ts'
@@ -23,18 +26,21 @@ import {
   withRequest,
   withFeedEvents,
 } from '../../../src/boardModel/boardFeed.ts'
-import { withMoveDone, withMoveRefused } from '../../../src/boardModel/changes.ts'
+import { withMoveDone } from '../../../src/boardModel/changes.ts'
 
 /** The update function: the next model, and its commands. */
 export function update(model: Model, msg: Msg): Update {
   const { model: next, cmds } = apply(model, msg)
   const settled = settle(next)
   const all: Cmd[] = [...cmds]
-  const after = [readNextPage, (now: Model) => markViewed(model, now), followCursor].reduce((now, follow) => {
-    const { model: following, cmds: more } = follow(now)
-    all.push(...more)
-    return following
-  }, settled)
+  const after = [readNextPage, (now: Model) => markViewed(model, now), readComments, followCursor].reduce(
+    (now, follow) => {
+      const { model: following, cmds: more } = follow(now)
+      all.push(...more)
+      return following
+    },
+    settled,
+  )
   return { model: after, cmds: all }
 }
 
@@ -76,11 +82,13 @@ function apply(model: Model, msg: Msg): Update {
       return updated({ ...model, projects: msg.projects })
     case 'agents':
       return updated({ ...model, agents: msg.agents, agentProfiles: msg.agentProfiles })
+    case 'people':
+      return updated(onPeople(model, msg))
     case 'previewed':
       return updated(onPreviewed(model, msg))
     case 'subscribed':
       return updated(
-        asStaleFeed(model),
+        { ...asStaleFeed(model), opened: model.opened && { ...model.opened, areCommentsStale: true } },
         { type: 'columns' },
         ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []),
       )
@@ -132,19 +140,6 @@ function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): M
   return { ...model, dialog: { ...dialog, purpose: { ...dialog.purpose, hits: cards } } }
 }
 
-/** Reverts a refused move, with the cursor on the card. */
-function onRefused(model: Model, { moveId, text }: Extract<Msg, { type: 'refused' }>): Update {
-  const move = model.moves.find(({ id }) => id === moveId)
-  const opened = model.opened?.card ? model.opened : undefined
-  return updated(
-    withNotice(
-      { ...withMoveRefused(model, moveId), opened, view: move ? { ...model.view, wanted: move.cardId } : model.view },
-      text,
-      true,
-    ),
-  )
-}
-
 function onKey(model: Model, key: Key): Update {
   if (key.name === 'ctrl+z') return updated(model, { type: 'stop' })
   if (key.name === 'ctrl+l') return updated(model, { type: 'redraw' })
@@ -186,7 +181,7 @@ function onEvents(model: Model, events: readonly LiveMessage[]): Update {
   const next = {
     ...withFeedEvents(model, events),
     project,
-    opened: model.opened && withLiveEvents(model.opened, events),
+    opened: model.opened && withCommentEvents(withLiveEvents(model.opened, events), events),
     preview: model.preview && { ...withLiveEvents(model.preview, events), readAtMs: model.preview.readAtMs },
   }
   const cmds: Cmd[] = affectsColumns(events) ? [{ type: 'columns' }] : []
@@ -233,7 +228,7 @@ function onFound(model: Model, { card, project }: Extract<Msg, { type: 'found' }
   return updated({ ...other, view: { ...other.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
 }
 
-function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' | 'diffed' }>): Update {
+function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' | 'diffed' | 'commented' }>): Update {
   const { opened } = model
   if (!opened || opened.cardId !== (msg.type === 'opened' ? msg.card.id : msg.cardId)) return updated(model)
   if (msg.type === 'opened')
@@ -242,6 +237,7 @@ function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' |
       opened: withRead(opened, { card: msg.card, sessions: msg.sessions, messages: msg.messages }),
     })
   if (msg.type === 'diffed') return updated({ ...model, opened: { ...opened, diff: msg.diff, isDiffComing: false } })
+  if (msg.type === 'commented') return updated({ ...model, opened: { ...opened, comments: msg.comments } })
   const more = {
     ...opened,
     messages: merged(opened.messages, msg.messages),

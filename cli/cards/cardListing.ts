@@ -1,0 +1,130 @@
+import type { Priority, Sort } from '../../src/contract/cardPlan.ts'
+import type { CardStatus } from '../../src/contract/fields.ts'
+import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
+import type { Context } from '../context/context.ts'
+import { columnsOf } from '../context/resolve.ts'
+import { fromExternal, withColumnNames, type Card } from './cardApi.ts'
+
+export interface CardFilter {
+  boardId?: string
+  columnId?: string
+  status?: CardStatus
+  label?: string
+  search?: string
+  archived?: boolean
+  /** Only what could start now, which comes in the order in which it should. */
+  ready?: boolean
+  /** Only what waits for other cards. */
+  blocked?: boolean
+  assigneeId?: number | 'none'
+  priority?: Priority
+  dueBefore?: string
+  /** The order in which they come, instead of that of the board. */
+  sort?: Sort
+}
+/** Which cards are listed: `withColumns` adds the names and types of their columns where the route leaves them out. */
+export interface CardQuery {
+  projectId: string
+  filter?: CardFilter
+  limit: number
+  withColumns?: boolean
+}
+export interface CardPage {
+  cards: Card[]
+  more: boolean
+}
+/**
+ * Lists at most `limit` cards in the order of the board: boards, their columns, places. The archived ones have none and come by
+ * id. Where more than the column is asked for, or by an API key, a column's cards come by id, and those that came are put in order.
+ */
+export async function listCards(
+  context: Context,
+  { withColumns = false, ...query }: CardQuery,
+  onPage?: (count: number) => void,
+): Promise<CardPage> {
+  const listing = readCards(context, query, onPage)
+  if (!withColumns) return listing
+  const cards = await withColumnNames(
+    context,
+    query.projectId,
+    listing.then(page => page.cards),
+  )
+  return { ...(await listing), cards }
+}
+
+async function readCards(
+  context: Context,
+  { projectId, filter = {}, limit }: CardQuery,
+  onPage?: (count: number) => void,
+): Promise<CardPage> {
+  const cards: Card[] = []
+  for (const part of await partsOf(context, projectId, filter)) {
+    if (cards.length > limit) break
+    const inColumn: Card[] = []
+    const wanted = limit + 1 - cards.length
+    const source = isExternalFilter(context, part) ? externalPages : internalPages
+    for await (const page of source(context, projectId, part, wanted)) {
+      inColumn.push(...page)
+      onPage?.(Math.min(limit, cards.length + inColumn.length))
+      if (inColumn.length >= wanted) break
+    }
+    if (part.columnId !== undefined && !isOrdered(part)) inColumn.sort((a, b) => (a.position ?? 0) - (b.position ?? 0))
+    cards.push(...inColumn)
+  }
+  return { cards: cards.slice(0, limit), more: cards.length > limit }
+}
+
+/** Whether the cards come in the order in which they are shown. */
+const isOrdered = ({ ready, sort }: CardFilter): boolean => ready === true || sort !== undefined
+
+/** The filter once for each column that it may find cards in. */
+async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
+  if (filter.archived || isOrdered(filter) || filter.columnId !== undefined) return [filter]
+  const { boardId, ...others } = filter
+  return (await columnsOf(context, projectId, boardId)).map(({ id }) => ({ ...others, columnId: id }))
+}
+
+/** External lists know neither boards, search nor orders; a key that may read cards may use the internal list for those. */
+const isExternalFilter = (
+  { external }: Context,
+  { boardId, search, archived, ready, blocked, sort }: CardFilter,
+): boolean => external && [boardId, search, sort].every(each => each === undefined) && !archived && !ready && !blocked
+
+/** The route pages what is sorted or ready, and one column when nothing else is asked for, by places (`offset`), and all else by ids (`cursor`). */
+async function* internalPages(
+  { client }: Context,
+  projectId: string,
+  filter: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
+  const limit = Math.min(1000, wanted)
+  const { columnId, ...others } = filter
+  const inPlaces =
+    isOrdered(filter) || (columnId !== undefined && Object.values(others).every(value => value === undefined))
+  for (let offset = 0, cursor = '0'; ;) {
+    const page = await retryOnRateLimit(() =>
+      client.cards.list({ projectId, ...filter, ...(inPlaces ? { offset } : { cursor }), limit }),
+    )
+    yield page
+    if (page.length < limit) return
+    offset += page.length
+    cursor = page.at(-1)!.id
+  }
+}
+
+async function* externalPages(
+  { client }: Context,
+  projectId: string,
+  { columnId, status, label, assigneeId, priority, dueBefore }: CardFilter,
+  wanted: number,
+): AsyncGenerator<Card[]> {
+  const limit = Math.min(100, wanted)
+  let cursor: number | undefined
+  do {
+    const { items, nextCursor } = await retryOnRateLimit(() =>
+      client.external.list({ projectId, columnId, status, label, assigneeId, priority, dueBefore, limit, cursor }),
+    )
+    yield items.map(fromExternal)
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+}

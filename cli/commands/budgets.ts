@@ -1,0 +1,151 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { cardIdOf } from '../cards/cardIds.ts'
+import { openContext, openUserContext, type Context } from '../context/context.ts'
+import { pickNamed, resolveCredential, resolveOrganization, resolveProject } from '../context/resolve.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { confirm } from '../input/prompt.ts'
+import type { Column } from '../output/output.ts'
+import { harmless } from '../output/text.ts'
+
+type Budget = Output<Contract['budgets']['list']>[number]
+
+const units = ['usd', 'tokens', 'runs', 'hours'] as const
+const periods = ['day', 'month', 'total'] as const
+const columns: Column<Budget>[] = [
+  { name: 'id', style: 'id', align: 'right', value: budget => budget.id },
+  { name: 'scope', value: ({ scope, scopeId }) => `${scope} ${scopeId}` },
+  { name: 'scopeName', header: 'NAME', style: 'title', value: budget => budget.scopeName },
+  { name: 'spent', align: 'right', value: budget => shown(budget.spent, budget.unit) },
+  { name: 'limit', align: 'right', value: budget => shown(budget.limit, budget.unit) },
+  { name: 'unit', value: budget => budget.unit },
+  { name: 'period', value: budget => budget.period },
+  { name: 'state', style: 'status', value: budget => budget.state },
+  { name: 'unknownRuns', header: 'UNKNOWN', align: 'right', spare: true, value: budget => budget.unknownRuns },
+  { name: 'resetsAt', header: 'RESETS', style: 'time', value: budget => budget.resetsAt },
+]
+const shown = (amount: number, unit: Budget['unit']) =>
+  unit === 'usd' ? amount.toFixed(2) : Number(amount.toFixed(unit === 'hours' ? 3 : 0))
+
+export function register(budgets: Command): void {
+  registerList(budgets)
+  registerSet(budgets)
+  registerDelete(budgets)
+}
+
+function registerList(budgets: Command): void {
+  const list = budgets
+    .command('list')
+    .summary('List budgets, with what is spent of them')
+    .description(
+      "List the budgets that you may see, with what is spent of them. With -P those that bound the agents of that project: its own, its cards', its organization's, and those of the credentials that it uses. UNKNOWN is how many runs are not in it, because their agents did not tell what they used. Days and months are those of UTC.",
+    )
+    .option('--card <card>', 'only those of this card')
+    .option('--org <organization>', 'only those of this organization, by name or id')
+    .action(async ({ card, org }: { card?: string; org?: string }) => {
+      const context = await openContext(list)
+      await context.out.list(await listed(context, { card, org }), columns, {
+        empty: 'No budgets. Set one: board budgets set project --limit 20',
+      })
+    })
+  example(list, 'board budgets list', 'board budgets list -P web', 'board budgets list --json id,spent,limit,state')
+}
+
+async function listed(context: Context, { card, org }: { card?: string; org?: string }): Promise<Budget[]> {
+  const { client, external, globals } = context
+  if (card !== undefined) return client.budgets.list({ cardId: Number(cardIdOf(card)) })
+  if (org !== undefined)
+    return client.budgets.list({ organizationId: Number((await resolveOrganization(context, org)).id) })
+  // An API key reads those of its project.
+  return external || globals.project !== undefined
+    ? client.budgets.listProject({ projectId: (await context.project()).id })
+    : client.budgets.list({})
+}
+
+interface SetOptions {
+  limit: number
+  unit: Budget['unit']
+  period: Budget['period']
+}
+
+function registerSet(budgets: Command): void {
+  const set = budgets
+    .command('set <scope>')
+    .summary('Set what agents may use, or change it')
+    .description(
+      'Set what the agents of a project, a card, an organization or a credential may use: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. One that is there already for the same unit and period is changed. What has been used since the period began counts. At 80 % people are told; at the end agents at work wait, and go on where they stopped when it is raised, deleted, or begins anew.',
+    )
+    .addOption(
+      new Option('--limit <amount>', 'how much: 20, 0.5, $20, 500k, 2M').argParser(amountOf).makeOptionMandatory(),
+    )
+    .addOption(new Option('--unit <unit>', 'of what').choices(units).default('usd'))
+    .addOption(
+      new Option('--period <period>', 'in which time; days and months of UTC').choices(periods).default('month'),
+    )
+    .action(async (scope: string, { limit, unit, period }: SetOptions) => {
+      const context = await openUserContext(set)
+      const { client, out } = context
+      const of = await scopeOf(context, scope)
+      const present = (await client.budgets.list({})).find(
+        each => each.scope === of.scope && each.scopeId === of.scopeId && each.unit === unit && each.period === period,
+      )
+      const budget = present
+        ? await client.budgets.update({ id: present.id, limit })
+        : await client.budgets.create({ ...of, unit, limit, period })
+      await out.record(budget, columns)
+      if (budget.state === 'exhausted') out.done('It is used up already: what it bounds waits.')
+    })
+  example(
+    set,
+    'board budgets set project --limit 20',
+    'board budgets set card:12 --limit 2M --unit tokens --period total',
+    'board budgets set org:Crew --limit 8 --unit hours --period day',
+  )
+}
+
+function registerDelete(budgets: Command): void {
+  const command = budgets
+    .command('delete <budget>')
+    .summary('Delete a budget')
+    .description('Delete a budget. What waits for it goes on.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openUserContext(command)
+      const found = (await context.client.budgets.list({})).map(each => ({ ...each, name: each.id }))
+      const { id, scope, scopeId, scopeName } = pickNamed('budget', found, wanted, 'board budgets list')
+      await confirm(context, `Delete budget ${id} of ${scope} ${scopeId} "${harmless(scopeName)}"?`, yes)
+      await context.client.budgets.delete({ id })
+      context.out.done(`Deleted budget ${id}.`)
+    })
+  example(command, 'board budgets delete 3')
+}
+
+/** What a budget is for, as somebody wrote it. @throws Failure (usage, not found) */
+async function scopeOf(context: Context, text: string): Promise<{ scope: Budget['scope']; scopeId: string }> {
+  const [, kind = '', name] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? []
+  if (kind === 'project')
+    return {
+      scope: 'project',
+      scopeId: (await (name === undefined ? context.project() : resolveProject(context, name))).id,
+    }
+  if (kind === 'card' && name) return { scope: 'card', scopeId: cardIdOf(name) }
+  if ((kind === 'org' || kind === 'organization') && name)
+    return { scope: 'organization', scopeId: (await resolveOrganization(context, name)).id }
+  if (kind === 'credential' && name)
+    return { scope: 'credential', scopeId: (await resolveCredential(context, name)).id }
+  throw usage(`"${text}" says not what the budget is for`, {
+    hint: 'give project, project:NAME, card:ID, org:NAME or credential:NAME',
+    see: 'board budgets set --help',
+  })
+}
+
+const factors = { '': 1, k: 1e3, m: 1e6 } as const
+
+function amountOf(text: string): number {
+  const match = /^\$?(\d{1,12}(?:\.\d{1,9})?)([km]?)$/i.exec(text.trim())
+  const amount = match ? Number(match[1]) * factors[match[2]!.toLowerCase() as keyof typeof factors] : 0
+  if (!(amount > 0)) throw new InvalidArgumentError('it must be an amount above 0, such as 20, 0.5, $20, 500k or 2M.')
+  return amount
+}

@@ -1,0 +1,107 @@
+import type { Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { inItsProject } from '../cards/cardApi.ts'
+import { repositoryOption, repositoryWords } from '../cards/repositoryOption.ts'
+import { openContext } from '../context/context.ts'
+import { example } from '../help/help.ts'
+import type { Column } from '../output/output.ts'
+
+type Pushed = Output<Contract['branches']['push']>
+type Repository = Output<Contract['branches']['repositories']>[number]
+type Updated = Output<Contract['branches']['update']>
+
+const pushedFields: Column<Pushed>[] = [
+  { name: 'commit', style: 'id', value: pushed => pushed.commit },
+  { name: 'branch', value: pushed => pushed.branch },
+  { name: 'remote', value: pushed => pushed.remote },
+  { name: 'pushed', value: pushed => pushed.pushed },
+]
+const repositoryColumns: Column<Repository>[] = [
+  { name: 'name', style: 'title', value: ({ name }) => repositoryWords(name) },
+  { name: 'branch', value: ({ branch }) => branch },
+  { name: 'additions', header: '+', align: 'right', value: ({ additions }) => additions },
+  { name: 'deletions', header: '-', align: 'right', value: ({ deletions }) => deletions },
+  { name: 'touched', value: ({ touched }) => touched },
+  { name: 'worktree', value: ({ worktree }) => worktree },
+  { name: 'baseCommit', header: 'Base', style: 'id', value: ({ baseCommit }) => baseCommit },
+  { name: 'path', style: 'text', value: ({ path }) => path },
+]
+const updatedFields: Column<Updated>[] = [
+  { name: 'commit', style: 'id', value: updated => updated.commit },
+  { name: 'branch', value: updated => updated.branch },
+  { name: 'baseCommit', header: 'Base', style: 'id', value: updated => updated.baseCommit },
+  { name: 'updated', value: updated => updated.updated },
+  { name: 'resolving', value: updated => updated.resolving },
+  { name: 'remark', value: updated => updated.remark },
+]
+
+interface UpdateOptions {
+  rebase?: boolean
+  resolve?: boolean
+  repository?: string
+}
+
+export function registerVerbs(cards: Command): void {
+  const push = cards
+    .command('push <card>')
+    .summary("Push a card's branch")
+    .description(
+      "Push a card's branch to the remote of the project's repository: the one that its branch follows, else origin, as the server's account reaches it. What is not committed yet is committed first; no hook runs.",
+    )
+    .option('-f, --force', 'replace there what was last seen of the branch; never what somebody else has pushed since')
+    .addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
+    .action(async (id: string, options: { force?: boolean; repository?: string }) => {
+      const context = await openContext(push)
+      const pushed = await inItsProject(context, id, place => context.client.branches.push({ ...place, ...options }))
+      const { branch, remote } = pushed
+      context.out.done(pushed.pushed ? `Pushed ${branch} to ${remote}.` : `${remote} has all of ${branch} already.`)
+      await context.out.record(pushed, pushedFields)
+    })
+  example(push, 'board cards push 12', 'board cards push 12 --force', 'board cards push 12 --repository lib')
+
+  const update = cards
+    .command('update <card>')
+    .summary('Bring the newest of its base into a card')
+    .description(
+      "Bring the newest of its base into a card's branch, which is fetched first: the branch of the project's folder, or what the card starts at. What is not committed yet is committed first. A conflict changes nothing and names the files.",
+    )
+    .option('--rebase', "replay the card's commits on the base (default: merge it)")
+    .option('--resolve', 'where it conflicts, have its agent resolve that')
+    .addOption(repositoryOption("in which of the project's repositories (default: home, that of its folder)"))
+    .action(async (id: string, { rebase, resolve, repository }: UpdateOptions) => {
+      const context = await openContext(update)
+      const strategy = rebase ? 'rebase' : 'merge'
+      const updated = await inItsProject(context, id, place =>
+        context.client.branches.update({ ...place, strategy, resolve, repository }),
+      )
+      if (updated.remark !== null) context.out.warn(updated.remark)
+      context.out.done(
+        updated.resolving
+          ? `It conflicts. The agent of card ${id} was told to resolve that; then run board cards update ${id} once more.`
+          : updated.updated
+            ? `Updated ${updated.branch}.`
+            : updated.remark !== null
+              ? `${updated.branch} stays as it is.`
+              : `${updated.branch} has the newest of its base already.`,
+      )
+      await context.out.record(updated, updatedFields)
+    })
+  example(update, 'board cards update 12', 'board cards update 12 --rebase', 'board cards update 12 --resolve')
+  registerRepositories(cards)
+}
+
+function registerRepositories(cards: Command): void {
+  const repositories = cards
+    .command('repositories <card>')
+    .summary("Show what a card has in each of its project's repositories")
+    .description(
+      "Show what a card has in each of its project's repositories: its branch, and how many lines it has changed there. To give a project more: board projects edit --add-repository",
+    )
+    .action(async (id: string) => {
+      const context = await openContext(repositories)
+      const all = await inItsProject(context, id, place => context.client.branches.repositories(place))
+      await context.out.list(all, repositoryColumns)
+    })
+  example(repositories, 'board cards repositories 12', 'board cards repositories 12 --json name,touched')
+}

@@ -1,0 +1,215 @@
+import type { Command } from 'commander'
+import { openContext, type Context } from '../context/context.ts'
+import { resolveColumn, resolveSchedule } from '../context/resolve.ts'
+import { cardBrief } from '../cards/cardColumns.ts'
+import { withColumnName } from '../cards/cardApi.ts'
+import { resolvePeople } from '../cards/planOptions.ts'
+import { warnOfFolder } from '../cards/startWarnings.ts'
+import { chosen, isChosen } from '../agents/agentOption.ts'
+import {
+  addTemplateOptions,
+  addTimingOptions,
+  type TemplateOptions,
+  type TimingOptions,
+} from '../projects/scheduleOptions.ts'
+import { nextRunsOf, scheduleColumns, scheduleFields } from '../projects/scheduleColumns.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { confirm } from '../input/prompt.ts'
+import { promptOf } from '../input/promptOption.ts'
+
+interface AddOptions extends TimingOptions, TemplateOptions {
+  title?: string
+  disable?: boolean
+  dryRun?: boolean
+}
+interface EditOptions extends TimingOptions, TemplateOptions {
+  name?: string
+  title?: string
+  enable?: boolean
+  disable?: boolean
+}
+
+export function register(schedules: Command): void {
+  const list = schedules
+    .command('list')
+    .summary('List schedules')
+    .description("List a project's schedules, with when each ran last and runs next.")
+    .action(async () => {
+      const context = await openContext(list)
+      const { id: projectId } = await context.project()
+      await context.out.list(await context.client.schedules.list({ projectId }), scheduleColumns, {
+        empty: 'No schedules.',
+      })
+    })
+  example(list, 'board schedules list', 'board schedules list --json id,name,nextRunAt')
+  registerView(schedules)
+  registerAdd(schedules)
+  registerEdit(schedules)
+  registerRun(schedules)
+  registerDelete(schedules)
+}
+
+function registerView(schedules: Command): void {
+  const view = schedules
+    .command('view <schedule>')
+    .summary('Show a schedule')
+    .description('Show a schedule whole: what its cards are made from, its last run and its next three.')
+    .action(async (wanted: string) => {
+      const context = await openContext(view)
+      const { projectId, scheduleId } = await resolveSchedule(context, wanted)
+      const all = await context.client.schedules.list({ projectId })
+      const found = all.find(({ id }) => id === scheduleId)!
+      await context.out.record(found, scheduleFields(context.out), { body: found.template.prompt })
+    })
+  example(view, 'board schedules view 3', 'board schedules view nightly --json nextRuns')
+}
+
+function registerAdd(schedules: Command): void {
+  const described = schedules
+    .command('add <name>')
+    .summary('Make cards on a schedule')
+    .description(
+      'Make a card again and again, with your rights: at the times of a cron expression, or at an interval. Prints the next three runs.',
+    )
+    .option('-t, --title <title>', 'the title of its cards, with {date} for the day of the run (default: the name)')
+  const add = addTemplateOptions(addTimingOptions(described))
+    .option('--disable', 'add it switched off')
+    .option('--dry-run', 'add nothing; tell when it would run next')
+    .action(async (name: string, options: AddOptions) => added(await openContext(add), name, options))
+  example(
+    add,
+    `board schedules add "Dependencies" --cron "0 9 * * 1-5" --time-zone Europe/Berlin --title "Renew dependencies, {date}" --column "In Progress"`,
+    'board schedules add audit --every 1d --prompt-file audit.md --overlap queue --catch-up one',
+    'board schedules add report --cron "0 8 1 * *" --dry-run',
+  )
+}
+
+async function added(context: Context, name: string, options: AddOptions): Promise<void> {
+  const { cron, every, timeZone, overlap, catchUp, title = name, disable, dryRun } = options
+  if ((cron === undefined) === (every === undefined))
+    throw usage('when should it run?', {
+      hint: 'give either --cron "0 9 * * 1-5" or --every 1d',
+      see: 'board schedules add --help',
+    })
+  const { id: projectId } = await context.project()
+  const timing = { cron, everySecs: every, timeZone }
+  if (dryRun) {
+    const { nextRuns, timeZone: zone } = await context.client.schedules.preview({ projectId, ...timing })
+    context.out.done(`Would run by the clock of ${zone}:`)
+    return context.out.list(
+      nextRuns.map(at => ({ at })),
+      nextRunsOf(context.out, zone),
+    )
+  }
+  const template = { ...(await templateOf(context, projectId, options)), title }
+  const fields = { name, ...timing, template, overlap, catchUp, enabled: !disable }
+  const schedule = await context.client.schedules.create({ projectId, ...fields })
+  context.out.done(`Added schedule ${schedule.id}.`)
+  await context.out.record(schedule, scheduleFields(context.out))
+}
+
+function registerEdit(schedules: Command): void {
+  const described = schedules
+    .command('edit <schedule>')
+    .summary('Change a schedule')
+    .description(
+      'Change a schedule. Whoever changes more than its name, or enables it, makes it theirs: its cards are made with their rights.',
+    )
+    .option('--name <name>', 'the new name')
+    .option('-t, --title <title>', 'the title of its cards, with {date} for the day of the run')
+  const edit = addTemplateOptions(addTimingOptions(described))
+    .option('--enable', 'let it run')
+    .option('--disable', 'let it run no more, until it is enabled')
+    .action(async (wanted: string, options: EditOptions) => edited(await openContext(edit), wanted, options))
+  example(
+    edit,
+    'board schedules edit nightly --cron "30 2 * * *"',
+    'board schedules edit 3 --disable',
+    'board schedules edit 3 --overlap add --column Backlog',
+  )
+}
+
+async function edited(context: Context, wanted: string, options: EditOptions): Promise<void> {
+  const { cron, every, timeZone, overlap, catchUp, name, title, enable, disable } = options
+  if (enable && disable) throw usage('--enable and --disable do not go together')
+  if (cron !== undefined && every !== undefined) throw usage('--cron and --every do not go together')
+  const place = await resolveSchedule(context, wanted)
+  const given = { ...(await templateOf(context, place.projectId, options)), title }
+  const template = Object.values(given).some(value => value !== undefined) ? given : undefined
+  const change = {
+    name,
+    cron,
+    everySecs: every,
+    timeZone,
+    overlap,
+    catchUp,
+    template,
+    enabled: enable ? true : disable ? false : undefined,
+  }
+  if (Object.values(change).every(value => value === undefined))
+    throw usage('what should change?', { see: 'board schedules edit --help' })
+  const schedule = await context.client.schedules.update({
+    projectId: place.projectId,
+    scheduleId: place.scheduleId,
+    ...change,
+  })
+  context.out.done(`Edited schedule ${schedule.id}.`)
+  await context.out.record(schedule, scheduleFields(context.out))
+}
+
+/** What was typed of a template, as requests say it. */
+async function templateOf(context: Context, projectId: string, options: TemplateOptions) {
+  const { column, label, assignee, priority, worktree, auto } = options
+  const labels = label?.includes('none') ? [] : label
+  return {
+    prompt: await promptOf(options),
+    columnId:
+      column === undefined
+        ? undefined
+        : column === 'none'
+          ? null
+          : (await resolveColumn(context, projectId, column)).id,
+    labels,
+    assigneeIds: assignee?.includes('none') ? [] : await resolvePeople(context, projectId, assignee),
+    priority,
+    useWorktree: worktree,
+    autoMode: auto,
+    ...(isChosen(options) && (await chosen(context, options))),
+  }
+}
+
+function registerRun(schedules: Command): void {
+  const run = schedules
+    .command('run <schedule>')
+    .summary("Make a schedule's next card now")
+    .description(
+      "Make a schedule's next card now, with your rights, whatever the last one is doing. When it runs next by itself does not change.",
+    )
+    .option('--force', 'also into a full column')
+    .action(async (wanted: string, { force }: { force?: boolean }) => {
+      const context = await openContext(run)
+      const { projectId, scheduleId } = await resolveSchedule(context, wanted)
+      const made = await context.client.schedules.run({ projectId, scheduleId, force })
+      context.out.done(`Added card ${made.id}.`)
+      await warnOfFolder(context, made)
+      await context.out.record(context.out.quiet ? made : await withColumnName(context, made), cardBrief)
+    })
+  example(run, 'board schedules run nightly', 'board schedules run 3 -q')
+}
+
+function registerDelete(schedules: Command): void {
+  const command = schedules
+    .command('delete <schedule>')
+    .summary('Delete a schedule')
+    .description('Delete a schedule. The cards that it has made stay.')
+    .option('-y, --yes', 'do not ask')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { projectId, scheduleId, name } = await resolveSchedule(context, wanted)
+      await confirm(context, `Delete schedule ${scheduleId} "${name}"?`, yes)
+      await context.client.schedules.delete({ projectId, scheduleId })
+      context.out.done(`Deleted schedule ${scheduleId}.`)
+    })
+  example(command, 'board schedules delete nightly', 'board schedules delete 3 --yes')
+}

@@ -1,0 +1,39 @@
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import type { Column } from '../output/output.ts'
+import { approvalsText } from './approvals.ts'
+import { describeLimits } from './usageLimitOptions.ts'
+
+export type Project = Output<Contract['projects']['get']>
+
+/** A project in a list. */
+export const projectColumns: Column<Project>[] = [
+  { name: 'id', style: 'id', align: 'right', value: project => project.id },
+  { name: 'name', style: 'title', value: project => project.name },
+  { name: 'path', style: 'text', value: project => project.path },
+  { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
+  { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
+]
+/** A project whole. */
+export const projectFields: Column<Project>[] = [
+  ...projectColumns,
+  {
+    name: 'repositories',
+    style: 'text',
+    value: ({ repositories }) => repositories.map(({ name, path }) => `${name}: ${path}`).join('; '),
+  },
+  { name: 'agent', value: project => project.agent },
+  { name: 'profile', value: project => project.profile },
+  { name: 'model', value: project => project.model },
+  { name: 'mode', value: project => project.mode },
+  { name: 'effort', value: project => project.effort },
+  { name: 'approvalPolicy', header: 'Approvals', value: ({ approvalPolicy }) => approvalsText(approvalPolicy) },
+  { name: 'credentialId', header: 'Credential', value: project => project.credentialId },
+  { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
+  { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
+  { name: 'agentSlots', header: 'Slots', value: project => project.agentSlots },
+  { name: 'role', header: 'Your role', value: project => project.role },
+  { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
+  { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },
+  { name: 'updatedAt', header: 'Updated', style: 'time', value: project => project.updatedAt },
+]

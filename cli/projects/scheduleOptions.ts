@@ -1,0 +1,63 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { priorities, type Priority } from '../../src/contract/cardPlan.ts'
+import { addChoiceOptions, type ChoiceOptions } from '../agents/agentOption.ts'
+import { names } from '../cards/planOptions.ts'
+import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
+import { collect, durationSecs } from '../parsing/arguments.ts'
+
+/** When a schedule runs, as it was typed. `every` is in seconds. */
+export interface TimingOptions {
+  cron?: string
+  every?: number
+  timeZone?: string
+  overlap?: 'skip' | 'queue' | 'add'
+  catchUp?: 'none' | 'one'
+}
+/** What its cards are made from, as it was typed. */
+export interface TemplateOptions extends PromptOptions, ChoiceOptions {
+  column?: string
+  label?: string[]
+  assignee?: string[]
+  priority?: Priority
+  worktree?: boolean
+  auto?: boolean
+}
+
+export const addTimingOptions = (command: Command): Command =>
+  command
+    .option('--cron <expression>', 'when: minute, hour, day of the month, month, day of the week ("0 9 * * 1-5")')
+    .addOption(new Option('--every <time>', 'how often: 15m, 2h, 1d, at least 60s').argParser(wholeSecs))
+    .option('--time-zone <zone>', "the zone of the cron expression, such as Europe/Berlin (default: the server's)")
+    .addOption(
+      new Option('--overlap <how>', 'while its last card is open: leave a run out, let one wait, or add it').choices([
+        'skip',
+        'queue',
+        'add',
+      ]),
+    )
+    .addOption(
+      new Option('--catch-up <how>', 'after downtime: no run, or one for all that were missed').choices([
+        'none',
+        'one',
+      ]),
+    )
+
+export const addTemplateOptions = (command: Command): Command =>
+  addChoiceOptions(
+    addPromptOptions(command)
+      .option('-c, --column <column>', 'the column of its cards, by name or id; none for the first')
+      .option('-l, --label <label>', 'a label of its cards; may be given several times; none for none', collect)
+      .option('-a, --assignee <people>', 'who is to do them, with commas: me, names, ids; none for nobody', names)
+      .addOption(new Option('--priority <priority>', 'how soon they are to be done').choices(priorities.toReversed())),
+    'the agent that works on them; none for that of their column or project',
+  )
+    .option('--worktree', 'give each of them a worktree of its own')
+    .option('--no-worktree', "let their agents work in the project's own folder")
+    .option('--auto', 'switch their auto mode on')
+    .option('--no-auto', 'switch their auto mode off')
+
+function wholeSecs(text: string): number {
+  const secs = durationSecs(text)
+  if (!Number.isInteger(secs) || secs < 60) throw new InvalidArgumentError('must be at least 60s.')
+  return secs
+}

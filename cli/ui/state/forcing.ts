@@ -1,0 +1,38 @@
+import { withMoveRefused } from '../../../src/boardModel/changes.ts'
+import { confirm } from './actions.ts'
+import { updated, withNotice, type Cmd, type Forcible, type Model, type Msg, type Update } from './model.ts'
+
+type Refused = Extract<Msg, { type: 'refused' }>
+
+/** Which refusals force overcomes: a column that is full, a card that waits for others or for its time. */
+const forcibleCodes: ReadonlySet<string | undefined> = new Set(['COLUMN_FULL', 'CARD_BLOCKED'])
+
+/** A refused change as it would be forced; undefined where force is no help. */
+export const forcedOf = (cmd: Cmd, code: string | undefined): Forcible | undefined =>
+  forcibleCodes.has(code) && (cmd.type === 'move' || cmd.type === 'run') && !cmd.force
+    ? { ...cmd, force: true }
+    : undefined
+
+/** Reverts a refused move, with the cursor on the card. What force overcomes is asked about, and the rest is said. */
+export function onRefused(model: Model, { moveId, text, forced }: Refused): Update {
+  const move = model.moves.find(({ id }) => id === moveId)
+  const opened = model.opened?.card ? model.opened : undefined
+  const back = {
+    ...withMoveRefused(model, moveId),
+    opened,
+    view: move ? { ...model.view, wanted: move.cardId } : model.view,
+  }
+  const asked = askedBefore(model)
+  if (!forced || (model.dialog && !asked)) return updated(withNotice(back, text, true))
+  const cmds = [...(asked ?? []), forced]
+  return confirm(back, `${text} ${anyway(cmds)}`, { type: 'force', cmds })
+}
+
+/** What an open question is about already: cards that are moved together are refused one after the other. */
+const askedBefore = ({ dialog }: Model): readonly Forcible[] | undefined =>
+  dialog?.kind === 'confirm' && dialog.action.type === 'force' ? dialog.action.cmds : undefined
+
+function anyway(cmds: readonly Forcible[]): string {
+  const [what, where] = cmds[0]!.type === 'move' ? ['Put', ' there'] : ['Start', '']
+  return `${what} ${cmds.length === 1 ? 'it' : `all ${cmds.length}`}${where} anyway?`
+}
