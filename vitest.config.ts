@@ -15,15 +15,24 @@ const thorough = [
 ]
 /** What waits for real time or for many programs: half of the time of all files. `npm test` shows the same areas by quicker ones. */
 const slow = [
-  'test/agents/{approvalPolicy,reviews,sandbox,silence,usageLimits,worktreeRoot}.test.ts',
-  'test/cli/{backups,bell,cardsChanges,cardsReview,logs,oidc}.test.ts',
+  'test/agents/{approvalPolicy,attachments,branches,cardBase,landedWork,messages,pipeline,pullRequests,repositories}.test.ts',
+  'test/agents/{pullRequestConflicts,pullRequestFaults,pullRequestLoop,pullRequestRepositories,reviews,sandbox}.test.ts',
+  'test/agents/{silence,slowPush,usageLimits,waits,walledRepositories}.test.ts',
+  'test/agents/{worktreeCommands,worktreeRoot}.test.ts',
+  'test/cli/{backups,bell,cardsChanges,cardsPlan,cardsPr,cardsPreview,cardsReview,help,logs,oidc}.test.ts',
   'test/contract/missingParts.test.ts',
-  'test/git/{fetchedBase,sandboxHostile,sandboxView,worktrees}.test.ts',
+  'test/domain/consumer.test.ts',
+  'test/forge/{adapters,fakeForges,fakeGitHub}.test.ts',
+  'test/git/{diff,fetchedBase,remotes,sandboxHostile,sandboxView,worktrees}.test.ts',
+  'test/inspector/inspector.test.ts',
+  'test/issues/{comments,failures,killed}.test.ts',
   'test/monitors/runs.test.ts',
   'test/previews/*.test.ts',
   'test/process/stop.test.ts',
-  'test/routes/{backups,concurrency,deviceGrants,filesystem,oidcAccounts,otherAccounts,transfers}.test.ts',
+  'test/routes/{backups,concurrency,credentials,deviceGrants,filesystem,oidcAccounts,otherAccounts}.test.ts',
+  'test/routes/{restoreKept,throttle,transfers}.test.ts',
   'test/sandbox/network.test.ts',
+  'test/schedules/{recurrence,year}.test.ts',
   'test/scripts/{endings,output}.test.ts',
   'test/store/{copying,transactions}.test.ts',
   'test/ui/{card,mouse,picking,terminal,theme}.test.ts',
@@ -44,6 +53,19 @@ const sampled = [
   'test/fuzz/board.test.ts',
   'test/routes/{attachments,bad-input,dependencyModel,eventAudience,promises,restore}.test.ts',
 ]
+/**
+ * What the check (.ci/run) leaves out to end within half an hour: `npm test` what runs in full there anyway, and the others what measures
+ * for long or waits for real time. `npm test` and `npm run test:load` leave out nothing.
+ */
+const isCheck = process.env.BOARD_TEST_CHECK === 'on'
+const beyondCheck = isCheck
+  ? [
+      'test/{agents/sandboxCost,sources/bench}.load.test.ts',
+      'test/agents/slowPush.test.ts',
+      'test/e2e/{agentLoad,backupsAtScale,loadMixed,loadSockets,monitorLoad,year}.test.ts',
+      'test/schedules/year.test.ts',
+    ]
+  : []
 /** Tests of agents that npm run test:walls runs once more, with their agents in the sandbox: each part of an agent's life. */
 const walled = [
   'test/agents/{assistant,attachments,boardTools,goneWorktrees,interrupted,lifecycle,messages,missingParts}.test.ts',
@@ -58,10 +80,11 @@ const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' 
 const every = {
   testTimeout: hangMs,
   hookTimeout: hangMs,
+  expect: { poll: { timeout: hangMs / 2 } },
   pool: 'forks' as const,
   // A process that starts another is copied with its page tables: at 500 MB that takes 10 ms, and V8 lets the heap grow fourfold.
   execArgv: ['--heap-growing-percent=50'],
-  setupFiles: 'test/support/run/keptOutput.ts',
+  setupFiles: ['test/support/run/keptOutput.ts', 'test/support/run/drawnCases.ts'],
   env,
 }
 /** Whether the boards of this run have their agents in the sandbox, and can: where they cannot, a line says why. */
@@ -100,6 +123,7 @@ export default defineConfig({
             ...load,
             // On libSQL servers they run with the others.
             ...(onLibsqlServers ? [] : slow),
+            ...(isCheck ? sampled : []),
             ...beside.exclude,
           ],
           isolate: false,
@@ -112,11 +136,20 @@ export default defineConfig({
           ...atOnce,
           name: 'full',
           include: [...sampled, ...thorough, ...slow],
+          exclude: ['**/node_modules/**', ...beyondCheck],
           isolate: false,
           env: { ...env, BOARD_TEST_FULL: '1' },
         },
       },
-      { test: { ...every, ...atOnce, name: 'load', include: load, exclude: [...measuring, ...thorough] } },
+      {
+        test: {
+          ...every,
+          ...atOnce,
+          name: 'load',
+          include: load,
+          exclude: [...measuring, ...thorough, ...beyondCheck],
+        },
+      },
       // npm run test:walls.
       { test: { ...every, ...atOnce, name: 'walls', include: isWalled ? walled : [], isolate: false } },
       // npm run test:browser. A browser and a server want a processor each.
@@ -141,7 +174,16 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
-      { test: { ...every, name: 'measuring', include: measuring, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      {
+        test: {
+          ...every,
+          name: 'measuring',
+          include: measuring,
+          exclude: beyondCheck,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })

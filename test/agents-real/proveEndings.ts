@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { processesWith } from '../support/processes/trees.ts'
+import { childrenOf, readProcessFile } from '../support/processes/processFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import type { AgentUnderTest } from './proveAgent.ts'
 
@@ -37,7 +36,7 @@ export function proveEndings({ real: started, cell }: AgentUnderTest): void {
     expect(JSON.stringify(taken.body)).toContain(handoff)
     expect((await client.agents.sessions(ref)).map(({ status }) => status).sort()).toEqual(['completed', 'running'])
     cell('relay', 'yes')
-    const leaders = processesWith(real.dataDir).filter(pid => isAgentOf(real.board.pid, pid))
+    const leaders = childrenOf(real.board.pid).filter(isAgent)
     expect(leaders).toHaveLength(1)
     process.kill(leaders[0]!, 'SIGKILL')
     await eventually('the end', async () => !(await real.card(cardId)).hasActiveAgent, 30_000)
@@ -47,8 +46,5 @@ export function proveEndings({ real: started, cell }: AgentUnderTest): void {
   })
 }
 
-/** The process that a server started for an agent, and not its watchdog. */
-function isAgentOf(server: number, pid: number): boolean {
-  const parent = /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))![1]
-  return Number(parent) === server && readFileSync(`/proc/${pid}/environ`, 'latin1').includes('BOARD_RUN_ID=')
-}
+/** Whether a server's process was started for an agent: its watchdog was not. */
+const isAgent = (pid: number): boolean => readProcessFile(pid, 'environ').includes('BOARD_RUN_ID=')

@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Client } from '../../src/client/index.ts'
 import { databaseOptions, onLibsqlServer, testSandbox, untilOnDuty } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
-import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
+import { configure, fixtureState, makeRepository } from '../support/agents/agentBoard.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-interrupted-'))
 const dataDir = join(root, 'data')
@@ -181,4 +181,24 @@ test('a file that waits with its message is given after a kill, and the copies t
     { type: 'resource_link', name: 'given.txt', file: 'Still there.' },
   ])
   await eventually('the end of the copies', () => copies().length === 0)
+})
+
+test('what an agent had not answered when its server was killed it is told once more', async () => {
+  const { id } = await create('resumable')
+  const place = { projectId, cardId: id }
+  await untilStatus(id, 'completed')
+  await client.agents.send({ ...place, content: 'Be still.' })
+  const state = fixtureState(dataDir)
+  await eventually('an agent that is told', () => existsSync(join(state, 'still')))
+  await end('SIGKILL')
+  await start()
+  await untilStatus(id, 'interrupted')
+  await client.agents.retry(place)
+  await untilStatus(id, 'completed')
+  const told = readdirSync(state)
+    .filter(name => name.endsWith('.json'))
+    .flatMap(name => JSON.parse(readFileSync(join(state, name), 'utf8')) as string[])
+  expect(told).toContain(
+    'Go on with your task where you left off. In case you have not had it, this is what you were told last:\n\nBe still.',
+  )
 })

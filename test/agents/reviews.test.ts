@@ -123,7 +123,14 @@ test('what is done after an approval awaits a review anew', async () => {
 
 test('a draft is kept for whoever wrote it, and sent by a review without body and comments', async () => {
   const id = await worked()
-  const comment = { path: 'notes.txt', side: 'new' as const, startLine: null, line: 1, body: 'Hm.' }
+  const comment = {
+    repository: '',
+    path: 'notes.txt',
+    side: 'new' as const,
+    startLine: null,
+    line: 1,
+    body: 'Hm.',
+  }
   expect(await board.client.reviews.getDraft(ref(id))).toEqual({ body: '', comments: [], updatedAt: null })
   const draft = await board.client.reviews.putDraft({ ...ref(id), body: 'So far.', comments: [comment] })
   expect(draft).toEqual({ body: 'So far.', comments: [comment], updatedAt: expect.any(String) })

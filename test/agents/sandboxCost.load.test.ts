@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
+import { processIds, readProcessFile, statOf } from '../support/processes/processFiles.ts'
 
 const sides = {
   off: { walls: 'off' },
@@ -92,22 +93,13 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
 /** The processes that keep walls: bubblewrap, and what it has for the first process inside. */
 function keepersOf(serverPid: number): number[] {
   const parents = new Map<number, number>()
-  for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
-    const [, comm, parent] = /\((.*)\) \S (\d+)/.exec(read(`/proc/${name}/stat`)) ?? []
-    if (comm === 'bwrap') parents.set(Number(name), Number(parent))
-  }
+  for (const pid of processIds())
+    if (readProcessFile(pid, 'comm').trim() === 'bwrap') parents.set(pid, Number(statOf(pid)[1]))
   return [...parents]
     .filter(([, parent]) => parent === serverPid || parents.get(parent) === serverPid)
     .map(([pid]) => pid)
 }
 
 /** The memory of a process, what it shares counted by its part. */
-const sharedKiB = (pid: number): number => Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const sharedKiB = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB/m.exec(readProcessFile(pid, 'smaps_rollup'))?.[1] ?? 0)

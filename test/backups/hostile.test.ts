@@ -67,7 +67,8 @@ const linked = (type: string) =>
   )
 const damagedPage = (bytes: Buffer) => {
   const copy = Buffer.from(bytes)
-  copy.fill(0xff, 4096 * 3 + 8, 4096 * 4)
+  // The page after it is damaged, too: one without rows has nothing that could be wrong.
+  copy.fill(0xff, 4096 * 3 + 8, 4096 * 5)
   return copy
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { CardItem } from '../../src/contract/cardRecords.ts'
 import { cardFields } from '../../src/store/cardFields.ts'
 import { insertCard, listCards, listExternalJson, readCard, updateCard, type CardRow } from '../../src/store/cards.ts'
-import { cardDetail, externalCard, hasActiveAgent } from '../../src/views/cards.ts'
+import { cardFor, externalCard, hasActiveAgent } from '../../src/views/cards.ts'
 import { viewOf } from '../../src/views/view.ts'
 import type { Job, Sample, WorkKind } from './ipc.ts'
 import { placeholder, statementOf, type Statement } from './statements.ts'
@@ -23,7 +23,7 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
 
   const get: Make = async ({ projectId, via }, sample) => {
     const { statement, bind } = prepare(await statementOf(db => readCard(db, projectId, cardId)))
-    const view = via === 'key' ? externalCard : cardDetail
+    const view = via === 'key' ? externalCard : cardFor({ userId: 0 })
     return (request, response) => {
       const row = statement.get(bind({ card: lastNumber(request.url!, '/') })) as CardRow
       answer(response, sample, `{"data":${JSON.stringify(view(row))}}`)

@@ -1,14 +1,16 @@
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { availableParallelism, loadavg } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { runAgainst } from './against.ts'
 import { judge } from './aims.ts'
 import { measureBrowser } from './browser.ts'
 import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
+import { machineText, measureMachine, presentLoad } from './machine.ts'
+import { moveTo } from './moveTo.ts'
 import { isWanted, readOptions, usage, type Options } from './options.ts'
 import { measureCommands, measureStarts } from './processes.ts'
-import { aimsText, comparison, detailsText, reportOf } from './report.ts'
+import { aimsText, comparison, detailsText, placeOfFigures, reportOf, writeFigures } from './report.ts'
 import { measureWorks, type Servers } from './rounds.ts'
 import { configureAgents, seedBoard, seedSmall, type Seeded } from './seed.ts'
 import { measureSessions } from './sessions.ts'
@@ -20,13 +22,15 @@ import { measureWriters } from './writers.ts'
 /** Where the bundled parts are, the board's program and page, what measures in a page, the agent that says so much, and what was typed. */
 export interface Bench {
   folder: string
+  /** Bundles another commit's server and what seeds its board. @returns their folder */
+  buildCommit(commit: string): Promise<string>
   board: string
   web: string
   meter: string
   flood: string
   argv: readonly string[]
 }
-type Tell = (text: string) => void
+export type Tell = (text: string) => void
 
 /** Measures the board beside its floors on this machine, and prints what it finds. */
 export async function runBench(bench: Bench): Promise<void> {
@@ -36,15 +40,29 @@ export async function runBench(bench: Bench): Promise<void> {
   const tell: Tell = text => {
     process.stderr.write(`${Math.round((performance.now() - startedAt) / 1000)} s: ${text}\n`)
   }
-  const [busy] = loadavg() as [number]
+  const busy = presentLoad()
   const figures: Figures = new Map()
-  if (isWanted(options, 'browser')) await measureBrowser(bench, options, figures, tell)
-  const works = isOnlyBrowser(options) ? [] : await measurePrograms(bench, options, figures, tell)
-  report(figures, works, options)
+  await measureMachine(bench.folder, figures)
+  const machine = machineText(figures, busy)
+  if (options.against !== undefined) await runAgainst(bench, options, figures, tell)
+  else await runAlone(bench, { ...options, machine }, figures, tell)
+  console.log(`This machine: ${machine}`)
   if (busy > availableParallelism() / 4)
     console.log(
       `Other programs were busy before this run (load ${busy.toFixed(1)} on ${availableParallelism()} processors): its figures are higher than those of a quiet machine, and lie further apart.`,
     )
+}
+
+/** Measures this tree's board beside its floors, and judges it. */
+async function runAlone(
+  bench: Bench,
+  options: Options & { machine: string },
+  figures: Figures,
+  tell: Tell,
+): Promise<void> {
+  if (isWanted(options, 'browser')) await measureBrowser(bench, options, figures, tell)
+  const works = isOnlyBrowser(options) ? [] : await measurePrograms(bench, options, figures, tell)
+  report(figures, works, { ...options, argv: bench.argv })
 }
 
 const isOnlyBrowser = ({ only }: Options) => only.length > 0 && only.every(part => 'browser'.startsWith(part))
@@ -111,18 +129,11 @@ async function measureServers(
   }
 }
 
-/** Copies the seeded board to a libSQL server, as one does who goes there. */
-function moveTo(url: string, program: string, dataDir: string): void {
-  execFileSync(
-    process.execPath,
-    [program, 'database', 'move', '--to', url, '--replace', '--yes', '--machine', 'bench', '--data-dir', dataDir],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
-}
-
 function optionsOf(argv: readonly string[]): Options | undefined {
   try {
-    return readOptions(argv)
+    const options = readOptions(argv)
+    if (options.write !== undefined) placeOfFigures(options.write)
+    return options
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}\n`)
     process.exitCode = 2
@@ -153,10 +164,16 @@ async function withServers(
   }
 }
 
-function report(figures: Figures, works: readonly Work[], options: Options): void {
+function report(
+  figures: Figures,
+  works: readonly Work[],
+  options: Options & { machine: string; argv: readonly string[] },
+): void {
   const aims = judge(figures)
   console.log(`\n${aimsText(figures, aims)}`)
   if (options.details) console.log(detailsText(figures, works))
   if (options.compare) console.log(comparison(figures, options.compare))
-  if (options.json) writeFileSync(options.json, `${JSON.stringify(reportOf(figures, aims), null, 2)}\n`)
+  if (options.json)
+    writeFileSync(options.json, `${JSON.stringify(reportOf(figures, aims, options.machine), null, 2)}\n`)
+  if (options.write) writeFigures(options.write, figures, aims, options)
 }

@@ -4,7 +4,11 @@ export interface Options {
   /** Only the parts whose name begins so. Empty: all. */
   only: readonly string[]
   json?: string
+  /** A Markdown file in which the figures of this run replace those of an earlier one. */
+  write?: string
   compare?: string
+  /** A commit whose server is measured in turn with this tree's. */
+  against?: string
   /** Where the servers leave their CPU profiles. They cost time: figures taken with them are not to be compared. */
   profile?: string
   /** A libSQL server that keeps the board's database meanwhile. What it holds is replaced. The floors keep their file. */
@@ -13,6 +17,8 @@ export interface Options {
   details: boolean
   quick: boolean
   rounds: number
+  againstRounds: number
+  againstLoadMs: number
   /** How long each server is under load in a round, by 32 clients and by eight. */
   loadMs: number
   calmMs: number
@@ -46,11 +52,13 @@ export const parts = [
   'commands',
   'browser',
 ]
-export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--compare FILE] [--profile FOLDER] [--database ws://HOST:PORT]`
+export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--write FILE] [--compare FILE] [--against COMMIT] [--profile FOLDER] [--database ws://HOST:PORT]`
 
 const floodUpdates = 100_000
 const thorough = {
   rounds: 5,
+  againstRounds: 15,
+  againstLoadMs: 400,
   loadMs: 900,
   calmMs: 500,
   warmUpMs: 800,
@@ -67,6 +75,8 @@ const thorough = {
 }
 const quick = {
   rounds: 3,
+  againstRounds: 5,
+  againstLoadMs: 200,
   loadMs: 250,
   calmMs: 150,
   warmUpMs: 300,
@@ -91,7 +101,9 @@ export function readOptions(argv: readonly string[]): Options {
       details: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
+      write: { type: 'string' },
       compare: { type: 'string' },
+      against: { type: 'string' },
       profile: { type: 'string' },
       database: { type: 'string' },
     },
@@ -101,9 +113,27 @@ export function readOptions(argv: readonly string[]): Options {
   if (unknown !== undefined) throw new TypeError(`--only knows no part ${unknown}.`)
   if (values.database !== undefined && (only.length === 0 || only.some(part => part.startsWith('start'))))
     throw new TypeError('With --database, say --only what is to be measured; start is not: that is with a file.')
+  if (values.against !== undefined) requireComparable(values)
   return { ...values, only, ...(values.quick ? quick : thorough) }
 }
 
-/** Whether a part, or one work of it (`list 100`), is to be measured. */
-export const isWanted = ({ only }: Options, name: string): boolean =>
-  only.length === 0 || only.some(part => name.startsWith(part))
+function requireComparable({
+  database,
+  compare,
+  json,
+  write,
+}: Partial<Pick<Options, 'database' | 'compare' | 'json' | 'write'>>): void {
+  if (database ?? compare ?? json ?? write)
+    throw new TypeError(
+      '--against measures both boards on their files, and goes without --database, --compare, --json and --write.',
+    )
+}
+
+/** Whether a part, or one work of it (`list 100`, `move 10000`), is to be measured. */
+export const isWanted = ({ only }: Pick<Options, 'only'>, name: string): boolean => {
+  const plain = name.replaceAll(',', '')
+  return (
+    only.length === 0 ||
+    only.some(part => plain.startsWith(part) && !/\d\d/.test(plain.slice(part.length - 1, part.length + 1)))
+  )
+}

@@ -18,11 +18,14 @@ export interface Program {
 }
 
 /** Node reads extra certificates at each start, and a profile of somebody's own would lead to another server. */
-function environment({ dataDir, projectId }: Pick<Program, 'dataDir' | 'projectId'>): NodeJS.ProcessEnv {
+export function plainEnvironment(): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _certificates, NODE_OPTIONS: _options, ...inherited } = process.env
-  const own = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
+  return Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('BOARD_')))
+}
+
+function environment({ dataDir, projectId }: Pick<Program, 'dataDir' | 'projectId'>): NodeJS.ProcessEnv {
   return {
-    ...own,
+    ...plainEnvironment(),
     BOARD_DATA_DIR: dataDir,
     BOARD_PROJECT: String(projectId),
     XDG_CONFIG_HOME: dataDir,
@@ -84,7 +87,7 @@ export async function measureStarts(program: Program, runs: number, figures: Fig
 }
 
 /** Linux tells how long each thread of a process was at work. */
-function cpuMsOf(pid: number): number | undefined {
+export function cpuMsOf(pid: number): number | undefined {
   const folder = `/proc/${pid}/task`
   if (!existsSync(folder)) return undefined
   return readdirSync(folder).reduce(
@@ -105,7 +108,7 @@ async function firstAnswer(child: ChildProcess): Promise<void> {
 }
 
 /** Resident memory of a process, shared pages included. */
-function residentMegabytes(pid: number): number {
+export function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`
   const kibibytes = existsSync(status)
     ? /VmRSS:\s*(\d+)/.exec(readFileSync(status, 'utf8'))![1]

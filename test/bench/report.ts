@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Judged } from './aims.ts'
 import { median, range, spread, type Figures } from './figures.ts'
 import { busyClients, calmClients } from './rounds.ts'
@@ -15,10 +14,10 @@ export interface Report {
   aims: Judged[]
 }
 
-export const reportOf = (figures: Figures, aims: Judged[]): Report => ({
+export const reportOf = (figures: Figures, aims: Judged[], machine: string): Report => ({
   at: new Date().toISOString(),
   node: process.version,
-  machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+  machine,
   figures: Object.fromEntries(
     [...figures].map(([name, values]) => [name, { median: median(values), ...range(values), rounds: values.length }]),
   ),
@@ -27,25 +26,65 @@ export const reportOf = (figures: Figures, aims: Judged[]): Report => ({
 
 /** Every aim that was measured: the board's figure, its floor's, and what the one is of the other. */
 export const aimsText = (figures: Figures, aims: readonly Judged[]): string =>
-  aims.length === 0
-    ? ''
-    : table([
-        ['', 'board', 'floor', 'ratio', 'of rounds', 'aim', ''],
-        ...aims.map(({ title, of, beside, base, value, low, high, atMost, atLeast, unit = '', verdict }) => {
-          const show = base === undefined ? (each: number) => `${digits(each)} ${unit}`.trim() : times
-          const floor =
-            base ?? (beside === undefined || !figures.has(beside) ? undefined : median(figures.get(beside)!))
-          return [
-            title,
-            `${digits(median(figures.get(of)!))} ${unit}`.trim(),
-            floor === undefined ? '' : `${digits(floor)} ${unit}`.trim(),
-            base === undefined ? '' : times(value),
-            figures.get(of)!.length === 1 ? '' : `${show(low)}–${show(high)}`,
-            atMost === undefined ? `≥ ${show(atLeast!)}` : `≤ ${show(atMost)}`,
-            verdict,
-          ]
-        }),
-      ])
+  aims.length === 0 ? '' : table(aimRows(figures, aims))
+
+/** Between these lines a Markdown file has what a run of the bench measured. */
+const [begin, end] = ['<!-- begin: npm run bench -->', '<!-- end: npm run bench -->']
+
+/** Where a Markdown file has the figures of a run. @throws TypeError when it has no such place, or cannot be read */
+export function placeOfFigures(file: string): { text: string; from: number; to: number } {
+  const text = readFileSync(file, 'utf8')
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new TypeError(`${file} has no lines ${begin} and ${end}.`)
+  return { text, from, to }
+}
+
+/** Replaces what an earlier run wrote into a Markdown file: the machine with its own speed, when and how it was measured, every aim. */
+export function writeFigures(
+  file: string,
+  figures: Figures,
+  aims: readonly Judged[],
+  { machine, argv }: { machine: string; argv: readonly string[] },
+): void {
+  const { text, from, to } = placeOfFigures(file)
+  const [head, ...rows] = aimRows(figures, aims) as [string[], ...string[][]]
+  const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const block = [
+    `\`npm run bench -- ${argv.join(' ')}\`, ${new Date().toISOString().slice(0, 10)}. ${machine}`,
+    '',
+    ...[['what', ...head.slice(1, -1), 'verdict'], head.map(() => '---'), ...rows, ...rateRows(figures)].map(line),
+  ]
+  writeFileSync(file, `${text.slice(0, from)}${begin}\n\n${block.join('\n')}\n\n${text.slice(to)}`)
+}
+
+/** What has no aim and is asked for first: how many requests a second, beside the bare server with the same statement. */
+const rateRows = (figures: Figures): string[][] =>
+  [...figures].flatMap(([name, rates]) => {
+    const [work, side, what] = name.split('/')
+    const bare = figures.get(`${work}/statement/rate`)
+    if (side !== 'board' || what !== 'rate' || !bare) return []
+    const [own, floor] = [median(rates), median(bare)]
+    return [
+      [`${work} by ${busyClients} clients`, `${whole(own)} /s`, `${whole(floor)} /s`, times(own / floor), '', '', ''],
+    ]
+  })
+
+const aimRows = (figures: Figures, aims: readonly Judged[]): string[][] => [
+  ['', 'board', 'floor', 'ratio', 'of rounds', 'aim', ''],
+  ...aims.map(({ title, of, beside, base, value, low, high, atMost, atLeast, unit = '', verdict }) => {
+    const show = base === undefined ? (each: number) => `${digits(each)} ${unit}`.trim() : times
+    const floor = base ?? (beside === undefined || !figures.has(beside) ? undefined : median(figures.get(beside)!))
+    return [
+      title,
+      `${digits(median(figures.get(of)!))} ${unit}`.trim(),
+      floor === undefined ? '' : `${digits(floor)} ${unit}`.trim(),
+      base === undefined ? '' : times(value),
+      figures.get(of)!.length === 1 ? '' : `${show(low)}–${show(high)}`,
+      atMost === undefined ? `≥ ${show(atLeast!)}` : `≤ ${show(atMost)}`,
+      verdict,
+    ]
+  }),
+]
 
 /** What lies behind the table: every work on every side, and what has no aim. */
 export function detailsText(figures: Figures, works: readonly Work[]): string {
@@ -127,6 +166,26 @@ export function comparison(figures: Figures, file: string): string {
       return [name, digits(then), digits(median(values)), times(median(values) / then)]
     })
   return `Compared with ${before.at} (${before.node}, ${before.machine})\n${table([['', 'then', 'now', 'now ÷ then'], ...rows])}`
+}
+
+/** Both boards' figures, and what this tree's are of the commit's: the median of the rounds' ratios, and their tenths. */
+export function againstText(figures: Figures, commit: string): string {
+  const rows = [...figures].flatMap(([name, values]) => {
+    const then = figures.get(`then ${name.slice('now '.length)}`)
+    if (!name.startsWith('now ') || !then) return []
+    const ratios = values.map((value, round) => value / then[round]!)
+    const { low, high } = range(ratios)
+    return [
+      [
+        name.slice('now '.length),
+        digits(median(then)),
+        digits(median(values)),
+        times(median(ratios)),
+        `${times(low)}–${times(high)}`,
+      ],
+    ]
+  })
+  return `This tree beside ${commit}, in turn: cpu in µs a request, rate in requests a second, the others in ms.\n${table([['', 'then', 'now', 'now ÷ then', 'of rounds'], ...rows])}`
 }
 
 function table(rows: readonly string[][]): string {

@@ -26,7 +26,7 @@ const ownHeaders = new Set([
   'ratelimit-policy',
 ])
 
-export const tokenOf = ({ seeded }: Servers, { via }: Pick<Work, 'via'>): string =>
+export const tokenOf = ({ seeded }: Pick<Servers, 'seeded'>, { via }: Pick<Work, 'via'>): string =>
   via === 'key' ? seeded.apiKey : seeded.signInToken
 
 /**
@@ -59,12 +59,13 @@ export async function measureWorks(
   if (works.length > 0) note(figures, 'memory/load', (await servers.board.memory()).peakBytes / 1024 / 1024)
 }
 
-async function measureOnce(
-  servers: Servers,
+/** Loads one server once, and notes `name/cpu`, `rate`, `p50` and so on. */
+export async function measureOnce(
+  servers: Pick<Servers, 'seeded'>,
   child: Child,
   work: Work,
   name: string,
-  options: Options,
+  options: Pick<Options, 'loadMs' | 'calmMs'>,
   figures: Figures,
 ): Promise<void> {
   fetchFiles(servers)
@@ -81,7 +82,7 @@ async function measureOnce(
 const piece = Buffer.allocUnsafe(1024 * 1024)
 
 /** Has the system hold both databases in its memory: what nobody asked for in half a minute some take away, and then it is their disk that is measured. */
-function fetchFiles({ seeded: { dataDir, floorFile } }: Servers): void {
+function fetchFiles({ seeded: { dataDir, floorFile } }: Pick<Servers, 'seeded'>): void {
   for (const path of [join(dataDir, 'board.db'), floorFile].flatMap(file => [file, `${file}-wal`]).filter(existsSync)) {
     const file = openSync(path, 'r')
     while (readSync(file, piece, 0, piece.length, null) > 0);
@@ -89,7 +90,14 @@ function fetchFiles({ seeded: { dataDir, floorFile } }: Servers): void {
   }
 }
 
-async function load(servers: Servers, { port }: Child, work: Work, clients: number, durationMs: number): Promise<Load> {
+/** Loads one server. @throws Error when a request fails */
+export async function load(
+  servers: Pick<Servers, 'seeded'>,
+  { port }: Child,
+  work: Work,
+  clients: number,
+  durationMs: number,
+): Promise<Load> {
   const result = await drive({ port, clients, durationMs, token: tokenOf(servers, work), next: work.next })
   if (result.failures > 0)
     throw new Error(`${work.title}: ${result.failures} of ${result.requests} requests failed (${result.firstFailure}).`)

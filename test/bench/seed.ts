@@ -36,7 +36,7 @@ export interface Seeded {
 }
 
 export const flooder = 'flooder'
-const operator: Caller = {
+export const operator: Caller = {
   kind: 'local',
   userId: localOperator,
   role: 'super_admin',

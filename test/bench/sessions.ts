@@ -26,7 +26,7 @@ export interface Session {
 export type AskBoard = <T>(method: string, path: string, body?: unknown) => Promise<T>
 
 export const requestAs =
-  ({ board, seeded }: Servers): AskBoard =>
+  ({ board, seeded }: Pick<Servers, 'board' | 'seeded'>): AskBoard =>
   async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const { status, body: text } = await ask(board.port, { method, path, body }, seeded.signInToken)
     if (status >= 300) throw new Error(`${path}: ${status} ${text}`)
@@ -59,26 +59,47 @@ export async function measureSessions(
   const path = makeRepository(join(folder, 'repository'))
   const projects = await Promise.all(
     Object.entries(sides).map(async ([side, sandbox]) => {
-      const { id } = await askBoard<{ id: string }>('POST', '/api/projects', { name: `Sandbox ${side}`, path })
-      await askBoard('PATCH', `/api/projects/${id}`, { sandbox })
-      const columns = await askBoard<Array<{ id: string; columnType: string }>>('GET', `/api/projects/${id}/columns`)
-      return { side, projectId: id, columnId: columns.find(({ columnType }) => columnType === 'active')!.id }
+      const project = await makeProject(askBoard, `Sandbox ${side}`, path)
+      await askBoard('PATCH', `/api/projects/${project.projectId}`, { sandbox })
+      return { side, ...project }
     }),
   )
   // The first round warms up.
   for (let round = 0; round <= sessionRuns; round++)
-    for (const { side, projectId, columnId } of round % 2 === 0 ? projects : projects.toReversed()) {
-      const beganAt = Date.now()
-      const card = { projectId, columnId, title: 'Shell', kind: 'terminal', command: 'true' }
-      const { id } = await askBoard<{ id: string }>('POST', '/api/cards', card)
-      const at = `/api/projects/${projectId}/cards/${id}/agent`
-      const { endedAt, sandbox } = await completed(askBoard, at, pollMs, patienceMs)
+    for (const { side, ...project } of round % 2 === 0 ? projects : projects.toReversed()) {
+      const { ms, sandbox } = await runTerminalCard(askBoard, project)
       const isWalled = sandbox?.kind === 'bubblewrap'
-      if (round > 0 && isWalled === (side !== 'off')) note(figures, `session/${side}`, Date.parse(endedAt!) - beganAt)
+      if (round > 0 && isWalled === (side !== 'off')) note(figures, `session/${side}`, ms)
     }
 }
 
-function makeRepository(path: string): string {
+interface SessionProject {
+  projectId: string
+  columnId: string
+}
+
+/** Makes a project of a repository. */
+export async function makeProject(askBoard: AskBoard, name: string, path: string): Promise<SessionProject> {
+  const { id } = await askBoard<{ id: string }>('POST', '/api/projects', { name, path })
+  const columns = await askBoard<Array<{ id: string; columnType: string }>>('GET', `/api/projects/${id}/columns`)
+  return { projectId: id, columnId: columns.find(({ columnType }) => columnType === 'active')!.id }
+}
+
+/** Runs a terminal card in a worktree of its own. @returns how long that took from the request that makes it, and its walls */
+export async function runTerminalCard(
+  askBoard: AskBoard,
+  { projectId, columnId }: SessionProject,
+): Promise<Pick<Session, 'sandbox'> & { ms: number }> {
+  const beganAt = Date.now()
+  const card = { projectId, columnId, title: 'Shell', kind: 'terminal', command: 'true' }
+  const { id } = await askBoard<{ id: string }>('POST', '/api/cards', card)
+  const session = `/api/projects/${projectId}/cards/${id}/agent`
+  const { endedAt, sandbox } = await completed(askBoard, session, pollMs, patienceMs)
+  return { ms: Date.parse(endedAt!) - beganAt, sandbox }
+}
+
+/** Makes a Git repository with one commit. */
+export function makeRepository(path: string): string {
   mkdirSync(path)
   const person = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'commit.gpgsign=false']
   for (const args of [

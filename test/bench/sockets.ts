@@ -134,7 +134,7 @@ export async function measureReplay({ board, seeded }: Servers, work: Work, figu
 }
 
 /** Opens sockets, some at a time, which follow a project if one is given. */
-async function openAll(port: number, token: string, count: number, projectId?: number): Promise<Listener[]> {
+export async function openAll(port: number, token: string, count: number, projectId?: number): Promise<Listener[]> {
   const opened: Listener[] = []
   while (opened.length < count) {
     const some = await Promise.all(

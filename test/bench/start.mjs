@@ -1,8 +1,9 @@
 import { build } from 'esbuild'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { checkOut } from './checkOut.mjs'
 
 // Node 20 runs no TypeScript, and the server under test shall run as it is shipped: bundled, and told that this is production.
 const here = import.meta.dirname
@@ -11,23 +12,28 @@ const folder = mkdtempSync(join(tmpdir(), 'board-bench-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 
-symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-await build({
-  entryPoints: ['main', 'server', 'floor'].map(name => join(here, `${name}.ts`)),
-  outdir: folder,
-  outExtension: { '.js': '.mjs' },
-  bundle: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm', 'playwright-core'],
-  define: { 'process.env.NODE_ENV': '"production"' },
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: 'none',
-  logLevel: 'warning',
-  banner: { js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);" },
-})
+const bundle = async (tree, into, names) => {
+  symlinkSync(join(tree, 'node_modules'), join(into, 'node_modules'), 'junction')
+  await build({
+    entryPoints: names.map(name => join(tree, 'test', 'bench', `${name}.ts`)),
+    outdir: into,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    external: ['libsql', '@libsql/*', '@node-rs/argon2', 'jq-wasm', 'playwright-core'],
+    define: { 'process.env.NODE_ENV': '"production"' },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+    banner: {
+      js: "import{createRequire as boardRequire}from'node:module';const require=boardRequire(import.meta.url);",
+    },
+  })
+}
+await bundle(root, folder, ['main', 'server', 'floor'])
 const { runBench } = await import(pathToFileURL(join(folder, 'main.mjs')).href)
 await runBench({
   folder,
@@ -35,5 +41,12 @@ await runBench({
   web: join(root, 'dist', 'web'),
   meter: join(here, 'meter.js'),
   flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'),
+  buildCommit: async commit => {
+    const [tree, into] = [join(folder, 'tree'), join(folder, 'commit')]
+    checkOut(root, commit, tree)
+    mkdirSync(into)
+    await bundle(tree, into, ['server', 'seed'])
+    return into
+  },
   argv: process.argv.slice(2),
 })

@@ -1,5 +1,5 @@
 import { createCommitSignals } from '../../src/store/commitSignals.ts'
-import type { Reader, Transaction, Value } from '../../src/store/database.ts'
+import { systemActor, type Reader, type Transaction, type Value } from '../../src/store/database.ts'
 
 export type Bound = string | number | null
 /** A statement of the store's own, with a function that makes its parameters out of what a request says. */
@@ -30,7 +30,9 @@ export async function statementOf(call: (db: Transaction) => Promise<unknown>): 
     enqueue: (sql, args) => {
       void note(undefined)(sql, args)
     },
+    ahead: () => {},
     now: new Date().toISOString(),
+    actor: systemActor,
     signals: createCommitSignals(),
     afterCommit: () => {},
   })

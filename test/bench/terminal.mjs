@@ -1,4 +1,4 @@
-// Prints the figures of the terminal board under load, with 10,000 cards: node test/bench/terminal.mjs [seconds]
+// Prints the figures of the terminal board under load, with 20,000 cards: node test/bench/terminal.mjs [seconds]
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 

@@ -21,25 +21,34 @@ export const [smallest, largest] = [100, 100_000]
 
 export const grouped = (count: number): string => count.toLocaleString('en-US')
 
+type Plan = [make: (project: SeededProject, via: Via) => Work, kind: WorkKind, size: number, via: Via]
+const plan = (kind: WorkKind, size: number, via: Via = 'key'): Plan => [makers[kind], kind, size, via]
 /** All works: what reads with a key and with a sign-in token, and then what writes. */
-export const worksOf = ({ projects }: Seeded): Work[] => {
-  const [small, large] = [projects[smallest]!, projects[largest]!]
-  return [
-    getWork(small, 'key'),
-    getWork(large, 'key'),
-    ...sizes.map(size => listWork(projects[size]!, 'key')),
-    statsWork(large),
-    searchWork(large),
-    getWork(large, 'sign-in'),
-    listWork(large, 'sign-in'),
-    ...sizes.map(size => moveWork(projects[size]!, 'key')),
-    createWork(small, 'key'),
-    createWork(large, 'key'),
-    moveWork(projects[10_000]!, 'sign-in'),
-    createWork(large, 'sign-in'),
-  ]
-}
+const plans = (): Plan[] => [
+  plan('get', smallest),
+  plan('get', largest),
+  ...sizes.map(size => plan('list', size)),
+  plan('stats', largest),
+  plan('search', largest, 'sign-in'),
+  plan('get', largest, 'sign-in'),
+  plan('list', largest, 'sign-in'),
+  ...sizes.map(size => plan('move', size)),
+  plan('create', smallest),
+  plan('create', largest),
+  plan('move', 10_000, 'sign-in'),
+  plan('create', largest, 'sign-in'),
+]
 
+/** Those of the projects that there are. */
+export const worksOf = ({ projects }: Seeded): Work[] =>
+  plans().flatMap(([make, , size, via]) => (projects[size] ? [make(projects[size], via)] : []))
+
+/** The sizes of projects that the wanted works need. */
+export const sizesOf = (isWanted: (name: string) => boolean): number[] =>
+  sizes.filter(size => plans().some(([, kind, each, via]) => each === size && isWanted(nameOf(kind, size, via))))
+
+const nameOf = (kind: WorkKind, cards: number, via: Via) =>
+  `${kind} ${grouped(cards)}${isExternal(via) ? '' : ' signed in'}`
 const isExternal = (via: Via) => via === 'key'
 const cardsOf = ({ projectId }: SeededProject, via: Via) =>
   `${isExternal(via) ? '/api/external' : '/api'}/projects/${projectId}/cards`
@@ -53,7 +62,7 @@ const work = (
 ): Work => {
   const how = isExternal(via) ? '' : ', sign-in token'
   return {
-    name: `${kind} ${grouped(project.cards)}${isExternal(via) ? '' : ' signed in'}`,
+    name: nameOf(kind, project.cards, via),
     kind,
     via,
     project,
@@ -131,6 +140,15 @@ const createWork = (project: SeededProject, via: Via): Work => {
       ? { method: 'POST', path: cardsOf(project, via), body: card() }
       : { method: 'POST', path: '/api/cards', body: { projectId: String(project.projectId), ...card() } },
   )
+}
+
+const makers = {
+  get: getWork,
+  list: listWork,
+  stats: statsWork,
+  search: searchWork,
+  move: moveWork,
+  create: createWork,
 }
 
 /** Goes over a project's first `count` cards in an order that jumps and comes to every card. */

@@ -180,7 +180,7 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await panel.getByRole('heading', { name: 'Attachments' }).click()
     await page.evaluate(pastePicture)
     await panel.getByRole('img', { name: 'roof.png' }).waitFor()
-    await panel.getByRole('button', { name: 'Start' }).focus()
+    await panel.getByRole('button', { name: 'Start', exact: true }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Start its agent?' }).getByText('which uses tokens').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Start' }).focus()

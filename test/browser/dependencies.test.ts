@@ -38,6 +38,28 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     })
   })
 
+  test('starts at the branch of a card, or one that is named', async () => {
+    const [tiles, roof] = [await add('Tiles'), await add('Roof')]
+    const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
+    const choose = async (base: string) => {
+      await page.getByRole('button', { name: 'Base…' }).click()
+      await page.getByRole('textbox', { name: 'Branch, tag or commit, or a card' }).fill(base)
+      await page.keyboard.press('Enter')
+    }
+    await choose(`#${tiles.id}`)
+    await page.getByRole('link', { name: `the branch of card #${tiles.id}` }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await choose('a..b')
+    await page.getByText('must be the name of a branch or tag, or a commit', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await choose('release/2.0')
+    await page.getByText('Its base is release/2.0').waitFor()
+    await choose('')
+    await page.getByText('Its base is').waitFor({ state: 'detached' })
+    expect(await board.client.cards.get({ projectId, cardId: roof.id })).toMatchObject({ base: null, baseCardId: null })
+  })
+
   test('stands on the board as waiting, and a card with parts as how many are done', async () => {
     const whole = await add('The whole house')
     const part = await add('The cellar', { parentId: whole.id, blockedBy: [whole.id] })

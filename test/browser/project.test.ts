@@ -147,8 +147,11 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     const sections = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
     expect(await sections.allTextContents()).toEqual([
       'General',
+      'Budgets and use',
+      'Forge',
       'Members',
       'API keys',
+      'Schedules',
       'Scripts',
       'Monitors',
       'Import and export',

@@ -133,10 +133,10 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     return page
   }
 
-  test('leads to the provider and back into the page, signed in, with nothing in the address', async () => {
+  test('leads to the provider and back to where somebody was, signed in, with nothing in the address', async () => {
     const page = await signOn('ada')
     await page.getByRole('button', { name: 'Account of Ada' }).waitFor()
-    await expect.poll(() => page.url()).toBe(`${sso.board.url}/#/`)
+    await expect.poll(() => page.url()).toBe(`${sso.board.url}/#/me`)
     await expect.poll(() => page.evaluate('Object.keys(sessionStorage)')).toEqual(['board token /'])
   })
 

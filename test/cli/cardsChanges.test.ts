@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -15,6 +15,7 @@ const oddFiles = `mv 'old name.txt' 'new name.txt'; echo more >> 'new name.txt';
 beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' },
+    lib: { protocol: 'command', command: ['sh', '-c', 'cd "$BOARD_REPOSITORIES/lib" && echo mine > mine'] },
     shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
@@ -138,6 +139,39 @@ test('a card is merged, and a conflict names the files and ends with 5', async (
   expect(git(board.path, 'rev-parse', 'main')).toBe(before)
 })
 
+test('a card is pushed, and brought up to date; what cannot be says why', async () => {
+  const id = await done('good', 'Pushed')
+  const { worktreePath } = await cli.json(['cards', 'worktree', id])
+  writeFileSync(join(worktreePath!, 'pushed.txt'), 'pushed\n')
+  expect(await cli.board(['cards', 'push', id])).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('no remote to push to'),
+  })
+  const remote = board.folder('remote.git')
+  git(board.path, 'init', '-q', '--bare', remote)
+  git(board.path, 'remote', 'add', 'origin', remote)
+  const { gitBranch } = await board.card(id)
+  const pushed = await cli.board(['cards', 'push', id, '--json'])
+  expect(JSON.parse(pushed.stdout)).toMatchObject({ remote: 'origin', branch: gitBranch, pushed: true })
+  expect((await cli.board(['cards', 'push', id])).stderr).toBe(`origin has all of ${gitBranch} already.\n`)
+
+  writeFileSync(join(board.path, 'news.txt'), 'news\n')
+  git(board.path, 'add', 'news.txt')
+  git(board.path, 'commit', '-q', '-m', 'News')
+  expect(await cli.json(['cards', 'update', id, '--rebase'])).toMatchObject({ updated: true, branch: gitBranch })
+  expect((await cli.board(['cards', 'update', id])).stderr).toBe(`${gitBranch} has the newest of its base already.\n`)
+  expect(await cli.board(['cards', 'push', id])).toMatchObject({ code: 5, stderr: expect.stringContaining('force') })
+  await cli.ok(['cards', 'push', id, '--force'])
+  expect((await cli.board(['cards', 'push', '999'])).code).toBe(3)
+  git(board.path, 'remote', 'remove', 'origin')
+  git(board.path, 'merge', '-q', '--squash', gitBranch!)
+  git(board.path, 'commit', '-q', '-m', 'All of it')
+  const { stderr } = await cli.board(['cards', 'update', id])
+  expect(stderr).toContain('Its work is in main already')
+  expect(stderr).toContain(`${gitBranch} stays as it is.\n`)
+  expect(stderr).not.toContain('newest of its base')
+})
+
 test('a card is summarized, and approve lets the card move on', async () => {
   const id = await done()
   expect(await cli.ok(['cards', 'summary', id])).toBe('I wrote hello.txt as asked.\n')
@@ -151,4 +185,45 @@ test('a card is summarized, and approve lets the card move on', async () => {
     ).status,
   ).toBe('completed')
   expect((await cli.board(['cards', 'approve', id])).code).toBe(5)
+})
+
+test('a project is made with several repositories', async () => {
+  const [lib, docs] = ['lib-new', 'docs-new'].map(name => makeRepository(board.folder(name))) as [string, string]
+  const args = ['projects', 'create', 'several', '--path', board.folder('several'), '--repository']
+  expect((await cli.board([...args, lib])).stderr).toContain('NAME=FOLDER')
+  const made = await cli.json([...args, `lib=${lib}`, '--repository', `docs=${docs}`])
+  expect(made.repositories).toEqual([
+    { name: 'lib', path: lib },
+    { name: 'docs', path: docs },
+  ])
+})
+
+test('a project has several repositories, and a card its work in each', async () => {
+  const [lib, docs] = ['lib', 'docs'].map(name => makeRepository(board.folder(name))) as [string, string]
+  expect((await cli.board(['projects', 'edit', '--add-repository', lib])).stderr).toContain('NAME=FOLDER')
+  await cli.ok(['projects', 'edit', '--add-repository', `lib=${lib}`, '--add-repository', `docs=${docs}`])
+  expect(await cli.ok(['projects', 'view', '--json', 'repositories'])).toContain(docs)
+  expect((await cli.board(['projects', 'edit', '--remove-repository', 'other'])).stderr).toContain('it has lib, docs')
+  await cli.ok(['projects', 'edit', '--remove-repository', 'docs'])
+  const id = await done('lib', 'Two')
+  const rows = (await cli.ok(['cards', 'repositories', id])).split('\n').map(row => row.split('\t').slice(0, 5))
+  const { gitBranch } = await board.card(id)
+  expect(rows.slice(0, 2)).toEqual([
+    ['home', gitBranch, '0', '0', 'false'],
+    ['lib', gitBranch, '1', '0', 'true'],
+  ])
+  expect(await cli.ok(['cards', 'diff', id, '--repository', 'lib', '--stat'])).toBe('mine\t1\t0\n')
+  expect(await cli.ok(['cards', 'diff', id, '--repository', 'home', '--stat'])).toBe('')
+  expect(await cli.board(['cards', 'push', id, '--repository', 'docs'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("must be one of the project's repositories: home, lib"),
+  })
+  await cli.ok(['cards', 'review', id, '--repository', 'lib', '--file', 'mine', '--line', '1', '-m', 'Why?', '--send'])
+  expect(await cli.ok(['cards', 'review', id])).toContain('lib: mine:1')
+  expect((await cli.board(['cards', 'update', id, '--repository', 'lib'])).stderr).toContain(
+    'newest of its base already',
+  )
+  expect((await cli.board(['cards', 'merge', id])).stderr).toBe(`Merged card ${id} into main in lib.\n`)
+  expect(existsSync(join(lib, 'mine'))).toBe(true)
+  await cli.ok(['projects', 'edit', '--remove-repository', 'lib'])
 })

@@ -26,6 +26,9 @@ describe('cards that wait for others', () => {
     expect(await cli.ok(['cards', 'view', c])).toMatch(new RegExp(`blockedBy\\t${a}, ${b}\\nparentId\\t${a}\\n`))
     expect(await cli.ok(['cards', 'view', a])).toContain('children\t0 of 1 done\n')
     expect(await cli.json(['cards', 'block', c, '--remove', a])).toMatchObject({ blockedBy: [b] })
+    expect((await cli.board(['cards', 'block', c, '--remove', a])).stderr).toContain(
+      `card ${c} did not wait for card ${a}`,
+    )
     await cli.ok(['cards', 'complete', b])
     expect(await cli.ok(['cards', 'ready', '-q'])).toBe(`${a}\n${c}\n`)
     expect(await cli.json(['cards', 'block', c, '--by', `${a},${b}`])).toMatchObject({
@@ -56,6 +59,21 @@ describe('cards that wait for others', () => {
       stderr: expect.stringContaining(`the card blocks card ${b}, which would go on waiting for it`),
     })
     await cli.ok(['cards', 'delete', a, '--yes', '--force'])
+  })
+
+  test('start at a branch, or at that of another card', async () => {
+    const a = await add('a')
+    const b = await add('b', '--base-card', a)
+    const shown = () => cli.json<{ base: string | null; baseCardId: string | null }>(['cards', 'view', b])
+    expect(await shown()).toMatchObject({ base: null, baseCardId: a })
+    await cli.ok(['cards', 'edit', b, '--base', 'release/2.0'])
+    expect(await shown()).toMatchObject({ base: 'release/2.0', baseCardId: null })
+    await cli.ok(['cards', 'edit', b, '--base', 'none'])
+    expect(await shown()).toMatchObject({ base: null, baseCardId: null })
+    expect(await cli.board(['cards', 'edit', b, '--base', 'a..b'])).toMatchObject({
+      stderr: expect.stringContaining('must be the name of a branch or tag, or a commit'),
+    })
+    expect(await cli.board(['cards', 'add', 'c', '--base', 'x', '--base-card', a])).toMatchObject({ code: 2 })
   })
 
   test('refuse circles, cards that are not there, and what is no card', async () => {

@@ -22,6 +22,7 @@ interface Taker {
 const free = [
   'agent[:profile',
   'action',
+  'amount',
   'arguments',
   'branch',
   'claim',
@@ -43,6 +44,7 @@ const free = [
   'message',
   'name',
   'name: value',
+  'name=folder',
   'name=variable',
   'name:type',
   'number',
@@ -50,6 +52,7 @@ const free = [
   'pattern',
   'port',
   'prefix',
+  'scope',
   'seconds',
   'seq',
   'size',
@@ -58,10 +61,12 @@ const free = [
   'time',
   'title',
   'url',
+  'zone',
   'value',
   'what',
   'when',
   'words',
+  'groups',
 ]
 /** What a key names is meant in `keys rotate`, and is made up elsewhere. */
 const listedHere = /^keys /

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settleJson } from '../../cli/parsing/run.ts'
 import { run } from '../support/commands/commandLine.ts'
+import { unpackBoard } from '../support/commands/packedBoard.ts'
 import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
@@ -279,24 +279,8 @@ describe('the program', () => {
   })
 
   test('it runs from the packed files and its few dependencies alone', async () => {
-    const root = resolve(program, '..', '..')
     const copy = server.folder('packed')
-    const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>
-    }
-    const owners = Object.keys(dependencies).map(name => name.split('/')[0]!)
-    const runtime = new Set([...owners, 'detect-libc', '@libsql', '@neon-rs'])
-    const packed = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: root,
-      env: { PATH: process.env.PATH! },
-    })
-    const [{ files }] = JSON.parse(packed.stdout) as [{ files: { path: string }[] }]
-    for (const { path } of files) {
-      mkdirSync(dirname(resolve(copy, path)), { recursive: true })
-      copyFileSync(resolve(root, path), resolve(copy, path))
-    }
-    mkdirSync(resolve(copy, 'node_modules'))
-    for (const name of runtime) symlinkSync(resolve(root, 'node_modules', name), resolve(copy, 'node_modules', name))
+    await unpackBoard(copy, { withDependencies: true })
     const packedProgram = resolve(copy, 'bin', 'board.js')
     expect((await run(process.execPath, [packedProgram, 'cards', 'list', '-q'], { env: cli.env })).stdout).toBe(
       '1\n2\n3\n4\n',

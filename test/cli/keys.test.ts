@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { connectedApp } from '../support/identity/connectedApp.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let server: TestBoard
 let owner: CommandLine
@@ -140,4 +142,17 @@ test('what a key cannot do ends with 4 and says what is needed', async () => {
   ).toEqual(['cards.move', 'cards.update', 'cards.move', 'signed-in user', 'signed-in user', 'signed-in user'])
   const named = await key.board(['cards', 'list', '-P', 'web'])
   expect({ code: named.code, said: named.stderr.includes('by its id') }).toEqual({ code: 2, said: true })
+})
+
+test('the list shows a connected app with its last use and its end on a narrow terminal, and does without the permissions', async () => {
+  const ada = (await server.as().auth.setup({ email: 'ada@example.org', password: 'a long password' })).token
+  const app = await connectedApp(server)
+  const { access_token: token } = await app.connect(ada)
+  await server.as(token).auth.me()
+  await eventually('its use', async () => (await server.as(ada).keys.list()).some(each => each.app && each.lastUsedAt))
+  const shown = async (width: string) =>
+    owner.ok(['keys', 'list'], { env: { BOARD_TOKEN: ada, BOARD_FORCE_TTY: width, NO_COLOR: '1' } })
+  expect(await shown('80')).toMatch(/APP +ENDS IN +USED +EXPIRES\n/)
+  expect(await shown('80')).toMatch(/Probe +server +https:\/\/app\.example\.org +now +in \d+d\n/)
+  expect(await shown('120')).toMatch(/EXPIRES +PERMISSIONS\n/)
 })

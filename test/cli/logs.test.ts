@@ -208,7 +208,14 @@ describe('board settings log-export', () => {
     await board.as().auth.setup({ email: 'root@example.org', password: 'root password' })
     const { token } = await board.as().auth.register({ email: 'ada@example.org', password: 'correct horse' })
     const mine = await cli.json<Record<string, unknown>>(['settings', 'get'], { env: { BOARD_TOKEN: token } })
-    expect(Object.keys(mine).sort()).toEqual(['agents', 'context-relay', 'notifications', 'shortcuts', 'user'])
+    expect(Object.keys(mine).sort()).toEqual([
+      'agent-slots',
+      'agents',
+      'context-relay',
+      'notifications',
+      'shortcuts',
+      'user',
+    ])
     expect((await cli.board(['settings', 'get', 'log-export'], { env: { BOARD_TOKEN: token } })).code).toBe(4)
     expect((await cli.board(['logs'], { env: { BOARD_TOKEN: token } })).code).toBe(4)
   })

@@ -58,41 +58,52 @@ test("a person's program works in the current project and may name another", asy
   const client = await connect(['-P', 'First'])
   const { tools } = await client.listTools()
   expect(tools.map(({ inputSchema }) => inputSchema.required ?? []).flat()).not.toContain('projectId')
-  expect((await use(client, 'list_cards')).cards.map(({ title }: { title: string }) => title)).toEqual([
+  expect((await use(client, 'list_cards')).items.map(({ title }: { title: string }) => title)).toEqual([
     'First',
     'Mine',
   ])
+  expect((await use(client, 'list_projects')).items).toHaveLength(1)
   const other = await newCard(server, 'Second')
   expect(
-    (await use(client, 'list_cards', { projectId: other.projectId })).cards.map(
+    (await use(client, 'list_cards', { projectId: other.projectId })).items.map(
       ({ title }: { title: string }) => title,
     ),
   ).toEqual(['Second'])
-  expect((await use(client, 'create_card', { title: 'Made over stdio' })).deferred).toBe(true)
+  expect((await use(client, 'create_card', { title: 'Made over stdio' })).columnName).toBe('Backlog')
 })
 
 test('without a current project each call names one', async () => {
   const client = await connect([])
-  expect((await client.listTools()).tools.every(({ inputSchema }) => inputSchema.required?.includes('projectId'))).toBe(
-    true,
-  )
+  const { tools } = await client.listTools()
+  expect(tools.find(({ name }) => name === 'list_cards')!.inputSchema.required).toEqual(['projectId'])
   expect(await use(client, 'list_cards')).toBe('VALIDATION_FAILED')
-  expect((await use(client, 'list_cards', { projectId })).cards.length).toBeGreaterThan(1)
+  expect((await use(client, 'list_cards', { projectId })).items.length).toBeGreaterThan(1)
 })
 
 test('with --read-only nothing can be changed', async () => {
   const client = await connect(['--read-only', '-P', projectId])
-  expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual([
-    'get_card',
-    'list_cards',
-    'list_columns',
-    'list_monitors',
-    'read_attachment',
-  ])
-  expect((await use(client, 'list_cards')).cards.length).toBeGreaterThan(1)
+  const { tools } = await client.listTools()
+  expect(tools.filter(({ annotations }) => !annotations!.readOnlyHint)).toEqual([])
+  expect(tools.map(({ name }) => name)).toContain('read_transcript')
+  expect((await use(client, 'list_cards')).items.length).toBeGreaterThan(1)
   await expect(client.callTool({ name: 'create_card', arguments: { title: 'No' } })).rejects.toThrow(
     /no tool create_card/,
   )
+  expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['what_waits'])
+  const goal = { projectId, goal: 'A roof' }
+  await expect(client.getPrompt({ name: 'plan_work', arguments: goal })).rejects.toThrow(/no prompt plan_work/)
+  const agent = await connect(['--read-only'], { BOARD_TOKEN: agentToken })
+  expect((await agent.listTools()).tools.map(({ name }) => name)).not.toContain('create_card')
+})
+
+test('with --tools only those groups are offered, and a key works with its permissions', async () => {
+  const { key } = await server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
+  const client = await connect(['--tools', 'change,find', '-P', projectId], { BOARD_TOKEN: key })
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list_cards')
+  expect((await use(client, 'list_cards')).items.length).toBeGreaterThan(1)
+  const run = await connect(['--tools', 'run'])
+  expect((await run.listTools()).tools.map(({ name }) => name)).not.toContain('list_cards')
+  expect((await cli.board(['mcp', '--tools', 'nonsense'])).code).toBe(2)
 })
 
 test('an agent works on its card', async () => {
@@ -131,6 +142,4 @@ test('a token that is refused, and a server that is away, are told in the answer
   expect(JSON.parse(refused.stdout).error).toEqual({ code: -32_000, message: expect.stringContaining('not valid') })
   const away = await cli.board(['mcp'], { input: ping, env: { BOARD_URL: 'http://127.0.0.1:1' } })
   expect(JSON.parse(away.stdout).error).toEqual({ code: -32_000, message: expect.stringContaining('No answer') })
-  const { key } = await server.client.keys.create({ name: 'k', scope: 'server', permissions: ['cards.read'] })
-  expect((await cli.board(['mcp'], { input: ping, env: { BOARD_TOKEN: key } })).code).toBe(4)
 })

@@ -47,7 +47,7 @@ describe('a name of a command that is cut off', () => {
   test('lists the commands where several begin so', async () => {
     expect(await errorOf('cards re 1')).toEqual([
       'board: several commands begin with "re"',
-      'which one: board cards read, board cards ready, board cards review, board cards restore',
+      'which one: board cards read, board cards ready, board cards repositories, board cards review, board cards restore',
       'see: board cards --help',
     ])
     expect((await errorOf('serv'))[1]).toBe('which one: board serve, board server')

@@ -75,7 +75,7 @@ test('completion offers the fields of what a command prints, behind each comma t
   const complete = (...words: string[]) => cli.ok(['__complete', '--', ...words])
   const [first, second, joined, card, none] = await Promise.all([
     complete('cards', 'list', '--json', 'ti'),
-    complete('cards', 'list', '--json', 'title,status,st'),
+    complete('cards', 'list', '--json', 'title,status,stat'),
     complete('projects', 'view', '--json=id,na'),
     complete('cards', 'view', '--json', '1'),
     complete('cards', 'list', '--json', 'x'),

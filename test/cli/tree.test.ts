@@ -28,6 +28,14 @@ const otherwise: Record<string, number> = {
   'backups upload': 1,
   'cards approve': 5,
   'cards merge': 5,
+  'cards pr close': 3,
+  'cards pr continue': 3,
+  'cards pr create': 5,
+  'cards pr edit': 3,
+  'cards pr merge': 3,
+  'cards pr view': 3,
+  'cards push': 5,
+  'cards update': 5,
   'credentials add': 2,
   'credentials verify': 1,
   'presession accept': 5,
@@ -83,7 +91,14 @@ function otherFields({ name, stdout }: Result): { name: string; printed: string[
 }
 
 /** What asks only where more than one agent would start, or a second project would come of it. */
-const askingSometimes = new Set(['cards move', 'cards approve', 'import', 'projects worktree'])
+const askingSometimes = new Set([
+  'cards comment',
+  'cards move',
+  'cards pr close',
+  'cards approve',
+  'import',
+  'projects worktree',
+])
 
 describe('every command', () => {
   test('says that no server runs, and ends with 7', async () => {

@@ -49,6 +49,29 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     }
   })
 
+  it('whoever is told of a change at one daemon reads it at the other, whatever many have read there meanwhile', async () => {
+    const { id: cardId } = await one.client.cards.create({ projectId, title: 'before', deferred: true })
+    const stopped = new AbortController()
+    const readers = Array.from({ length: 8 }, async () => {
+      for (let reads = 1; ; reads++) {
+        await two.client.cards.list({ projectId, limit: 50 })
+        await two.client.cards.get({ projectId, cardId })
+        if (stopped.signal.aborted) return reads
+      }
+    })
+    for (let round = 1; round <= 60; round++) {
+      const title = `round ${round}`
+      await [one, two][round % 2]!.client.cards.update({ projectId, cardId, title })
+      const [card, items] = await Promise.all([
+        two.client.cards.get({ projectId, cardId }),
+        two.client.cards.list({ projectId, limit: 50 }),
+      ])
+      expect([card.title, items.find(({ id }) => id === cardId)?.title]).toEqual([title, title])
+    }
+    stopped.abort()
+    expect(Math.min(...(await Promise.all(readers)))).toBeGreaterThan(1)
+  })
+
   it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
     const { token } = await registerConfirmed(one, ada)
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })

@@ -105,16 +105,12 @@ describe.skipIf(!isSharable)('files of several machines', () => {
         ),
       ).toMatchObject({ text: 'by a tool' })
     }
-    const { text } = (
-      await call(one, 'add_monitor', {
-        ...places.get(two)!,
-        command: 'true',
-        intervalSecs: 60,
-        cwd: one.folder('elsewhere'),
-        allowUnsandboxed: true,
-      })
-    ).content[0]
-    expect(JSON.parse(text).error.code).toMatch(/^MONITOR_/)
+    // A tool of a row goes where its request would go: only there is the folder.
+    const { projectId, cardId } = places.get(two)!
+    for (const board of [one, two, three]) {
+      const { text } = (await call(board, 'read_diff', { projectId, cardId })).content[0]
+      expect(JSON.parse(text).error.code).toBe('NOT_A_GIT_REPOSITORY')
+    }
     expect(
       JSON.parse(
         (await call(one, 'attach_file', { projectId: '999', cardId: '1', filename: 'x', text: 'x' })).content[0].text,

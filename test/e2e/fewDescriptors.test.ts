@@ -10,7 +10,7 @@ import { createClient, type ApiFailure, type Client } from '../../src/client/ind
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
-import { isAlive } from '../support/processes/trees.ts'
+import { isAlive } from '../support/processes/processFiles.ts'
 
 /** How many files, connections and pipes the server may have open. */
 const most = 128

@@ -1,17 +1,7 @@
-import { runServe } from '../../daemon/main.ts'
-import { serverDefaults } from '../../src/config/server.ts'
+import { serveWith } from './serveWith.ts'
 
-/** The server as it is shipped, but that it sends messages again within seconds. */
-Object.assign(serverDefaults, { webhookTiming: { timeoutMs: 2000, retrySecs: Array.from({ length: 9 }, () => 0.5) } })
-const given = (name: string) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined)
-await runServe(
-  {
-    port: 0,
-    dataDir: given('--data-dir'),
-    database: given('--database'),
-    machine: given('--machine'),
-    allowPrivateWebhooks: true,
-    logLevel: 'error',
-  },
-  false,
-)
+/** The server as it is shipped, but that it sends messages again, and looks at forges, within seconds. */
+await serveWith({
+  webhookTiming: { timeoutMs: 2000, retrySecs: Array.from({ length: 9 }, () => 0.5) },
+  forgePolling: { minMs: 100, maxMs: 1000 },
+})

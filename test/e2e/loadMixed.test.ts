@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { createClient } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { childrenOf, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 import { heapMiB, memoryMiB, openFiles, shownAnswers, startProbe } from './measure.ts'
@@ -189,18 +189,7 @@ async function load(durationMs: number): Promise<Record<string, number>> {
 
 /** The server's own processes, but for the watchdog, which stays as long as the server. */
 const children = () =>
-  readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .filter(pid => {
-      try {
-        const parent = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]
-        return (
-          parent === String(board.pid) && !readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('board-watchdog')
-        )
-      } catch {
-        return false
-      }
-    }).length
+  childrenOf(board.pid).filter(pid => !readProcessFile(pid, 'cmdline').includes('board-watchdog')).length
 const left = async () => ({
   heap: await heapMiB(board.stderr),
   files: openFiles(board.pid),

@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { WebSocket } from 'undici'
 import { expect, onTestFinished } from 'vitest'
 import type { BoardProcess } from '../support/processes/boardProcess.ts'
+import { statOf } from '../support/processes/processFiles.ts'
 
 /** The value below which this share of the values lies. */
 export const percentile = (values: readonly number[], share: number): number =>
@@ -87,9 +88,7 @@ export const shownAnswers = ({ health, reads, machine }: Answers): string =>
 
 /** What processor time a process has used, in milliseconds: the kernel counts in hundredths of a second. */
 export const cpuMs = (pid: number): number =>
-  readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .split(') ')[1]!
-    .split(' ')
+  statOf(pid)
     .slice(11, 13)
     .reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../../src/client/index.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
 
@@ -126,17 +126,11 @@ async function finish(): Promise<string> {
   await board.start()
   // What a dead server has left is gone before the next one answers.
   expect(
-    before === board.url ? [] : processesWith(mark).filter(pid => environOf(pid).includes(`BOARD_URL=${before}\0`)),
+    before === board.url
+      ? []
+      : processesWith(mark).filter(pid => readProcessFile(pid, 'environ').includes(`BOARD_URL=${before}\0`)),
   ).toEqual([])
   return way
-}
-
-const environOf = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1')
-  } catch {
-    return ''
-  }
 }
 
 /** Monitors of active cards that have not run for longer than their interval, or never will. */

@@ -7,7 +7,7 @@ import { createClient, type Client } from '../../src/client/index.ts'
 import { drive } from '../bench/load.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { isAlive } from '../support/processes/trees.ts'
+import { isAlive } from '../support/processes/processFiles.ts'
 
 /** How many requests are logged while nobody reads the log. For longer runs by hand: BOARD_TEST_REQUESTS. */
 const minRequests = Number(process.env.BOARD_TEST_REQUESTS ?? 15_000)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 

@@ -1,9 +1,15 @@
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Agent, fetch } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { Program } from '../support/identity/program.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { noProxy, proxyIn, type Proxy } from '../support/servers/proxy.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
@@ -65,6 +71,52 @@ describe.skipIf(noProxy !== undefined)(
       expect(await ask(`${url}/metrics`, { authorization: `Bearer ${board.token}` })).toMatchObject({ status: 200 })
       expect((await ask(`${url}/`)).body).toContain('<title>board</title>')
       expect((await ask(`${url}/api/health`, { host: 'evil.example' })).status).toBe(403)
+    })
+
+    test('an app that is given the public address finds where to sign in', async () => {
+      const { origin } = new URL(url)
+      const told = async (path: string) => JSON.parse((await ask(`${origin}/.well-known/${path}`)).body)
+      expect(await told('oauth-protected-resource/board/api/mcp')).toMatchObject({
+        resource: `${url}/api/mcp`,
+        authorization_servers: [url],
+      })
+      expect(await told('oauth-authorization-server/board')).toMatchObject({
+        issuer: url,
+        authorization_endpoint: `${url}/api/oauth/authorize`,
+        token_endpoint: `${url}/api/oauth/token`,
+      })
+      expect((await ask(`${origin}/.well-known/oauth-authorization-server/boards`)).status).toBe(404)
+    })
+
+    test('an app signs in by the public address, and calls a tool', async () => {
+      const dispatcher = new Agent({ connect: { ca: readFileSync(certificate) } })
+      const trusting = ((address: URL, init?: object) =>
+        fetch(address, { ...init, dispatcher })) as unknown as typeof globalThis.fetch
+      const program = new Program()
+      const connect = () => {
+        const transport = new StreamableHTTPClientTransport(new URL(`${url}/api/mcp`), {
+          authProvider: program,
+          fetch: trusting,
+        })
+        const client = new Client({ name: 'probe', version: '1' })
+        return { transport, client, connected: client.connect(transport) }
+      }
+      const first = connect()
+      await expect(first.connected).rejects.toThrow(UnauthorizedError)
+      const sent = await trusting(program.asked!, { redirect: 'manual' })
+      const page = new URL(sent.headers.get('location')!)
+      expect(page.href).toMatch(`${url}/#/connect/`)
+      const request = page.hash.replace('#/connect/', '')
+      const signedIn = { email: 'ada@example.org', password: 'correct horse' }
+      const { token } = await board.client.auth.login(signedIn)
+      const { redirectTo } = await createClient({ url: board.url, token }).oauth.approve({ request, access: 'work' })
+      await first.transport.finishAuth(new URL(redirectTo).searchParams.get('code')!)
+      const { client, connected } = connect()
+      await connected
+      const { content } = await client.callTool({ name: 'list_projects', arguments: {} })
+      expect(JSON.stringify(content)).toContain('web')
+      await client.close()
+      await dispatcher.close()
     })
 
     const ask = (address: string, headers: Record<string, string> = {}) =>

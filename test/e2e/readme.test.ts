@@ -1,6 +1,16 @@
 import type { CommanderError } from 'commander'
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -59,20 +69,33 @@ case "\${1-}" in
 esac
 `
 
-const texts = pages.map(page => [page, readFileSync(page, 'utf8')] as const)
+/** Pages of one subject each: their commands are read as the program reads them, and not run. */
+const subjects = readdirSync('docs')
+  .map(name => `docs/${name}`)
+  .filter(page => page.endsWith('.md') && !pages.includes(page))
+const read = (page: string) => [page, readFileSync(page, 'utf8')] as const
+const texts = pages.map(read)
 const whole = texts.map(([, text]) => text).join('\n')
+const subjectTexts = subjects.map(read)
 const blocks = texts
   .filter(([page]) => !onlyRead.includes(page))
   .flatMap(([page, text]) =>
     [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(match => ({ page, script: match[1]! })),
   )
-/** Commands in the text, as `board cards list`, and in blocks that are not run. */
+/** Commands in a text, as `board cards list`, and in blocks that are not run. */
+const commandsIn = (text: string, notRunBlocks: RegExp): string[] =>
+  [
+    ...[...text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(match =>
+      match[1]!.replaceAll('\n', ' '),
+    ),
+    ...[...text.matchAll(notRunBlocks)].flatMap(match =>
+      match[1]!.split('\n').flatMap(line => /\bboard \w.*/.exec(line)?.[0].replace(/ {2,}#.*/, '') ?? []),
+    ),
+  ].filter(command => /^(board|npm|docker|git) \w/.test(command))
 const mentioned = [
-  ...[...whole.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(match => match[1]!.replaceAll('\n', ' ')),
-  ...[...whole.matchAll(/^```(?:yaml|text)\n([\s\S]*?)^```$/gm)].flatMap(match =>
-    match[1]!.split('\n').flatMap(line => /\bboard \w.*/.exec(line)?.[0].replace(/ {2,}#.*/, '') ?? []),
-  ),
-].filter(text => /^(board|npm|docker|git) \w/.test(text))
+  ...commandsIn(whole, /^```(?:yaml|text)\n([\s\S]*?)^```$/gm),
+  ...subjectTexts.flatMap(([, text]) => commandsIn(text, /^```(?:yaml|text|sh)\n([\s\S]*?)^```$/gm)),
+]
 
 const root = mkdtempSync(join(tmpdir(), 'board-readme-'))
 const home = join(root, 'home')
@@ -222,7 +245,7 @@ describe('the pages that people read', () => {
       if (lines.length === 0 && !/^(npm|git) /.test(text)) wrong.push(text)
       for (const words of lines)
         await parsed(words).catch((error: CommanderError) => {
-          if (error.exitCode !== 0 && !error.code?.startsWith('commander.missing'))
+          if (error.exitCode !== 0 && !/^commander\.(missing|optionMissing)/.test(error.code ?? ''))
             wrong.push(`${text}: ${error.message}`)
         })
     }
@@ -231,8 +254,8 @@ describe('the pages that people read', () => {
   })
 
   test('link to files that are there', () => {
-    const missing = texts.flatMap(([page, text]) =>
-      [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+    const missing = [...texts, ...subjectTexts].flatMap(([page, text]) =>
+      [...text.replace(/`[^`]+`/g, '').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
         .map(match => join(page, '..', match[1]!))
         .filter(path => !existsSync(path))
         .map(path => `${page}: ${path}`),

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
-import { isAlive, processesWith } from '../support/processes/trees.ts'
+import { childrenOf, isAlive, processesWith, readProcessFile, statOf } from '../support/processes/processFiles.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 const goneWithinMs = 2000
@@ -48,7 +48,7 @@ async function startBoard(): Promise<Watched> {
     // Those of bubblewrap keep a session's namespace.
     processes: () => processesWith(mark).filter(pid => isAlive(pid) && !commandLine(pid).startsWith('bwrap')),
     others: () => processesWith(`HOME=${root}\0`).filter(pid => isAlive(pid) && pid !== board.pid),
-    watchdog: () => childrenOf(board.pid).find(pid => commandLine(pid).includes(watchdogWord)),
+    watchdog: () => childrenOf(board.pid).find(pid => isAlive(pid) && commandLine(pid).includes(watchdogWord)),
     begin: async agent => {
       const { id } = await board.client.cards.create({ projectId, title: agent, prompt: 'Work.', columnId, agent })
       const messages = () => board.client.agents.messages({ projectId, cardId: id })
@@ -71,13 +71,7 @@ async function startBoard(): Promise<Watched> {
   return watched
 }
 
-const commandLine = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
-  } catch {
-    return ''
-  }
-}
+const commandLine = (pid: number): string => readProcessFile(pid, 'cmdline')
 const openFiles = (pid: number): string[] =>
   readdirSync(`/proc/${pid}/fd`).flatMap(file => {
     try {
@@ -86,12 +80,6 @@ const openFiles = (pid: number): string[] =>
       return []
     }
   })
-const statOf = (pid: number): string[] => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
-const childrenOf = (parent: number): number[] =>
-  readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number)
-    .filter(pid => isAlive(pid) && statOf(pid)[1] === String(parent))
 
 /** Kills the server, and tells how long something of it lived on. */
 async function killAndMeasure({ board, processes }: Watched, watchdog: number): Promise<number> {
@@ -137,7 +125,7 @@ test('the watchdog has a session of its own, hears no signal that can be ignored
   // What this process has, too, came through the server from whoever began the test.
   const [stdin, ...others] = openFiles(watchdog).filter(file => !openFiles(process.pid).includes(file))
   expect([stdin, others]).toEqual([expect.stringMatching(/^(socket|pipe):/), []])
-  const [, residentKb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${watchdog}/status`, 'latin1'))!
+  const [, residentKb] = /VmRSS:\s+(\d+) kB/.exec(readProcessFile(watchdog, 'status'))!
   process.stdout.write(`the watchdog takes ${residentKb} kB\n`)
   expect(Number(residentKb)).toBeLessThan(8 * 1024)
   await killAndMeasure(one, watchdog)

@@ -7,7 +7,7 @@ import { insertMonitor, type NewMonitor } from '../../src/store/monitors.ts'
 import type { TestCard } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 
 const lookEveryMs = 100
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { setNextRun, updateMonitor } from '../../src/store/monitors.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 import { startMonitorBoard, untilGone, type MonitorBoard } from './monitorBoard.ts'
 
 let root: string

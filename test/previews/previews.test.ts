@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { startAgentBoard, startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { isAlive, processesWith } from '../support/processes/trees.ts'
+import { isAlive, processesWith } from '../support/processes/processFiles.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -56,7 +56,9 @@ describe('a preview', () => {
     expect(begun).toMatchObject({ status: 'starting', url: null, startedAt: expect.any(String) })
     expect(await start(cardId)).toMatchObject({ startedAt: begun.startedAt })
     const preview = await until(cardId, 'running')
-    expect(preview).toMatchObject({ url: `http://127.0.0.1:${preview.port}`, output: 'listening\n', reason: null })
+    expect(preview).toMatchObject({ url: `http://127.0.0.1:${preview.port}`, reason: null })
+    // It takes connections before what it printed has been read.
+    await eventually('what it printed', async () => (await read(cardId)).output === 'listening\n')
     expect(await text(`${preview.url}/a`)).toBe(
       `/a 0 of ${cardId} in ${board.dataDir}/worktrees/${board.projectId}/${cardId}`,
     )

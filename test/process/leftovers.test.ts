@@ -9,7 +9,8 @@ import { endLeftovers } from '../../src/process/leftovers.ts'
 import { bootId, listProcesses } from '../../src/process/table.ts'
 import { insertProcessRun, listProcessRuns, setProcessRunPid } from '../../src/store/processRuns.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { isAlive, openStore, processesWith } from '../support/processes/trees.ts'
+import { isAlive, processesWith } from '../support/processes/processFiles.ts'
+import { openStore } from '../support/processes/trees.ts'
 
 const bundling: BuildOptions = {
   entryPoints: ['test/fixtures/process/parent.ts', 'test/fixtures/process/successor.ts'],

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProcessTrees, type ProcessTrees } from '../../src/process/spawn.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { environment, isAlive, openStore, processesWith } from '../support/processes/trees.ts'
+import { isAlive, processesWith } from '../support/processes/processFiles.ts'
+import { environment, openStore } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
 let trees: ProcessTrees

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { encodeTrees, type Tree } from '../../src/process/sweep.ts'
 import { listProcesses } from '../../src/process/table.ts'
-import { isAlive } from '../support/processes/trees.ts'
+import { isAlive } from '../support/processes/processFiles.ts'
 
 /** Has the watchdog's program end the trees, as when their server has died. */
 async function endTrees(...trees: Tree[]): Promise<void> {

@@ -137,10 +137,8 @@ describe('a token', () => {
     const routes = Object.entries(contract).flatMap(([resource, named]) =>
       Object.entries(named).map(([name, route]): [string, Route] => [`${resource}.${name}`, route]),
     )
-    const closed = routes.filter(
-      ([name, { who }]) => !['public', 'local', 'agent', 'token'].includes(who.kind) && name !== 'mcp.call',
-    )
-    expect(routes.filter(([, { who }]) => who.kind === 'token').map(([name]) => name)).toEqual(['auth.me'])
+    const closed = routes.filter(([, { who }]) => !['public', 'local', 'agent', 'token'].includes(who.kind))
+    expect(routes.filter(([, { who }]) => who.kind === 'token').map(([name]) => name)).toEqual(['auth.me', 'mcp.call'])
     expect(await board.as(agent).auth.me()).toMatchObject({
       id: null,
       email: '',

@@ -28,10 +28,14 @@ const login = (email: string, secret = password, headers: Record<string, string>
 
 /** Changes of which the audit log says nothing, and why. A new route that changes something is audited, or stands here. */
 const unaudited: Record<string, string[]> = {
+  'An app that nobody has allowed may nothing. What somebody allows is audited, and so is what ends it.': [
+    'oauth.register, oauth.token, oauth.revoke',
+  ],
+  'They ask, and allow nothing.': ['oauth.request, oauth.refuse'],
   'They change the board and nobody’s rights; the card’s activity and the events tell of them.': [
     'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update',
-    'cards.update, cards.restore, cards.view, cards.archive, cards.unarchive, cards.complete, cards.setAutoMode, cards.setPipeline',
-    'external.archive, projects.reorder, projects.opened, projects.markAllRead, scripts.reorder, attachments.create',
+    'cards.update, cards.restore, cards.view, cards.setWatching, cards.archive, cards.unarchive, cards.complete, cards.setAutoMode, cards.setPipeline',
+    'external.archive, projects.reorder, projects.opened, projects.markAllRead, scripts.reorder, attachments.create, comments.create, comments.update',
     'preSessions.accept, panelStates.set, panelStates.delete, templates.create, templates.update, organizations.update',
   ],
   'They end work, or ask what goes on already.': [
@@ -44,6 +48,7 @@ const unaudited: Record<string, string[]> = {
     'settings.setUser, settings.setShortcuts, reviews.putDraft',
   ],
   'Each of its tools says for itself.': ['mcp.call'],
+  'A forge says that there is something to read there, and nothing else of it is believed.': ['forges.deliver'],
 }
 
 describe('the contract', () => {

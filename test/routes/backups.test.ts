@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
@@ -293,4 +294,30 @@ it('what a server that died left half done is removed at the next start, and not
   board = { ...board, ...(await startBoard({ dataDir: board.dataDir, secretKey: key })) }
   expect(readdirSync(folder).sort()).toEqual(kept)
   expect((await board.client.backups.list()).find(({ filename }) => filename === made.filename)).toEqual(made)
+})
+
+describe('attachments', () => {
+  it('shrink where that helps, are kept as they are elsewhere, and come out whole with any tar', async () => {
+    const before = (await board.client.backups.create()).size
+    const files = [randomBytes(1_000_000), Buffer.alloc(1_000_000, 'text '), randomBytes(1000)]
+    for (const bytes of files) {
+      const [head, tail] = fileBody('file.bin', '|').raw.split('|') as [string, string]
+      const raw = Buffer.concat([Buffer.from(head), bytes, Buffer.from(tail)])
+      const { status } = await board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
+        ...fileBody(),
+        raw,
+      })
+      expect(status).toBe(201)
+    }
+    const { filename, size } = await board.client.backups.create()
+    expect(size - before).toBeGreaterThan(1_001_000)
+    // What lies in one batch with the other kind is treated like that.
+    expect(size - before).toBeLessThan(1_300_000)
+    const unpacked = board.folder('unpacked')
+    execFileSync('tar', ['-xzf', join(folder, filename), '-C', unpacked])
+    const hashes = readdirSync(join(unpacked, 'attachments')).map(name =>
+      sha256(readFileSync(join(unpacked, 'attachments', name))),
+    )
+    expect(hashes).toEqual(expect.arrayContaining(files.map(sha256)))
+  })
 })

@@ -3,7 +3,8 @@ import { Agent, request as send } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anyCharacter } from '../support/contract/anyCharacter.ts'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
-import { paramsOf, type Route } from '../../src/contract/route.ts'
+import { paramsOf } from '../../src/contract/paths.ts'
+import type { Route } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../support/contract/examples.ts'
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
@@ -64,7 +65,13 @@ async function expectGrace(attack: Attack): Promise<Answer> {
   expect(answer.headers['x-request-id'], shown).toBeDefined()
   if (attack.isUnknown) expect(answer.status, shown).toBe(400)
   if (answer.status < 400) return answer
-  const { error, jsonrpc } = JSON.parse(answer.text)
+  const { error, jsonrpc, ...more } = JSON.parse(answer.text)
+  // Apps are told what is wrong in the words of OAuth (RFC 6749, 5.2).
+  if (attack.path.startsWith('/api/oauth/') && typeof error === 'string') {
+    expect(error, shown).toMatch(/^[a-z_]+$/)
+    expect(more, shown).toEqual({ error_description: expect.any(String) as string })
+    return answer
+  }
   // A message that is no good to the Model Context Protocol is refused in the protocol's own words.
   if (jsonrpc === '2.0') return answer
   expect(errors, shown).toHaveProperty(error.code)

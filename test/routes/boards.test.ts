@@ -23,10 +23,12 @@ const names = async () => {
   return boards.map(({ name }) => name).join()
 }
 const columnsOf = async (boardId: string) =>
-  (await board.client.columns.list({ projectId, boardId })).map(({ name, columnType, prompt }) => ({
+  (await board.client.columns.list({ projectId, boardId })).map(({ name, columnType, prompt, wipLimit, pull }) => ({
     name,
     columnType,
     prompt,
+    wipLimit,
+    pull,
   }))
 
 describe('a board', () => {
@@ -34,11 +36,20 @@ describe('a board', () => {
     expect((await columnsOf(await create('Plain'))).map(({ name }) => name)).toEqual(['Backlog', 'In Progress', 'Done'])
     for (const template of await board.client.templates.list())
       expect(await columnsOf(await create(template.name, template.id))).toEqual(template.columns)
-    const { id } = await board.client.templates.create({
-      name: 'Mine',
-      columns: [{ name: 'Only', columnType: 'archive', prompt: 'p' }],
-    })
-    expect(await columnsOf(await create('Own', id))).toEqual([{ name: 'Only', columnType: 'archive', prompt: 'p' }])
+    const columns = [
+      { name: 'Old', columnType: 'archive' as const, prompt: 'p', wipLimit: null, pull: false },
+      { name: 'Work', columnType: 'active' as const, prompt: '', wipLimit: 3, pull: true },
+    ]
+    const { id } = await board.client.templates.create({ name: 'Mine', columns })
+    expect(await columnsOf(await create('Own', id))).toEqual(columns)
+    const { key } = await board.client.keys.create({ name: 'k', scope: 'server', permissions: ['boards.write'] })
+    const byKey = board.as(key).boards.create({ projectId, name: 'x', templateId: id })
+    await fails(byKey, 403, 'INSUFFICIENT_PERMISSIONS')
+    for (const [at, wrong] of [{ wipLimit: null }, { columnType: 'archive' as const, pull: false }].entries())
+      await expect(
+        board.client.templates.update({ id, columns: [columns[0]!, { ...columns[1]!, ...wrong }] }),
+        `wrong ${at}`,
+      ).rejects.toMatchObject({ code: 'VALIDATION_FAILED', details: [{ path: 'columns.1.wipLimit' }] })
     await fails(create('x', '999999'), 404, 'TEMPLATE_NOT_FOUND')
     expect(await names()).toBe('Board,Plain,Kanban,Plan, build, review,Empty,Own')
   })

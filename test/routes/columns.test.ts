@@ -97,6 +97,10 @@ describe('a column', () => {
       model: null,
       mode: null,
       effort: null,
+      wipLimit: null,
+      pull: false,
+      mergedColumnId: null,
+      closedColumnId: null,
       cardCount: 0,
     })
     const other = await board.client.projects.create({ name: 'Other', path: board.dataDir })

@@ -61,6 +61,7 @@ describe('keeping an API key', () => {
       baseUrl: null,
       headers: [],
       models: [],
+      agentSlots: null,
       kind: 'api_key',
       createdAt: time,
       updatedAt: time,

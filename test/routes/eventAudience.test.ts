@@ -62,8 +62,11 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
   const messages = [(at: Seed) => `${project(at)}/cards/${at.cardId}/agent/messages`]
   const monitors = [(at: Seed) => `${project(at)}/monitors`]
   const scripts = [(at: Seed) => `${project(at)}/scripts/status?scriptId=${at.scriptId}`]
+  const schedules = [(at: Seed) => `${project(at)}/schedules`]
   const attachments = [(at: Seed) => `${project(at)}/cards/${at.cardId}/attachments`]
   const reviews = [(at: Seed) => `${project(at)}/cards/${at.cardId}/reviews`]
+  const comments = [(at: Seed) => `${project(at)}/cards/${at.cardId}/comments`]
+  const budgets = [(at: Seed) => `${project(at)}/budgets`]
   return {
     'project.created': [project],
     'project.updated': [project],
@@ -84,6 +87,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'card.restored': card,
     'card.completed': card,
     'card.ready': card,
+    'card.assigned': card,
     'card.moved': card,
     'card.deleted': card,
     'card.viewed': card,
@@ -94,13 +98,25 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'agent.permission': messages,
     'agent.usage': agent,
     'preview.updated': [(at: Seed) => `${project(at)}/cards/${at.cardId}/preview`],
+    'budget.created': budgets,
+    'budget.updated': budgets,
+    'budget.deleted': budgets,
+    'budget.warned': budgets,
+    'budget.exhausted': budgets,
     'monitor.created': monitors,
     'monitor.updated': monitors,
     'monitor.deleted': monitors,
+    'schedule.created': schedules,
+    'schedule.updated': schedules,
+    'schedule.deleted': schedules,
     'script.started': scripts,
     'script.finished': scripts,
     'attachment.created': attachments,
     'attachment.deleted': attachments,
+    'comment.created': comments,
+    'comment.updated': comments,
+    'comment.deleted': comments,
+    'pull_request.updated': card,
     'review.submitted': reviews,
     'review.answered': reviews,
   }
@@ -123,6 +139,9 @@ async function tellEverything(at: Seed): Promise<void> {
     command: 'true',
     description: null,
     status: 'ok',
+    mentioned: [],
+    assignedIds: [],
+    by: { userId: null, name: '' },
   }
   await db.transaction(async tx => {
     for (const type of Object.keys(readers) as EventType[]) {
@@ -134,7 +153,10 @@ async function tellEverything(at: Seed): Promise<void> {
         card: at.cardId,
         monitor: at.monitorId,
         attachment: at.attachmentId,
+        comment: at.commentId,
         review: at.reviewId,
+        schedule: at.scheduleId,
+        budget: at.budgetId,
       }
       const data = {
         ...fields,

@@ -57,6 +57,7 @@ const insert = (kind: string) =>
 describe('boards', () => {
   it('are told with their columns in order, by integer ids and nothing else', async () => {
     const second = await board.client.boards.create({ projectId, name: 'Second', templateId: '3' })
+    await board.client.columns.update({ projectId, columnId: active, wipLimit: 3 })
     await board.client.columns.reorder({ projectId, ids: [done, backlog, active] })
     await board.client.boards.reorder({ projectId, ids: [second.id, boardId] })
     expect((await external('GET', '/boards')).body).toEqual({
@@ -66,9 +67,9 @@ describe('boards', () => {
           id: boardId,
           name: 'Board',
           columns: [
-            { id: done, name: 'Done', columnType: 'done', position: 0 },
-            { id: backlog, name: 'Backlog', columnType: 'backlog', position: 1 },
-            { id: active, name: 'In Progress', columnType: 'active', position: 2 },
+            { id: done, name: 'Done', columnType: 'done', position: 0, wipLimit: null, cardCount: 0 },
+            { id: backlog, name: 'Backlog', columnType: 'backlog', position: 1, wipLimit: null, cardCount: 0 },
+            { id: active, name: 'In Progress', columnType: 'active', position: 2, wipLimit: 3, cardCount: 0 },
           ],
         },
       ],
@@ -89,6 +90,10 @@ describe('creating a card', () => {
       title: 'First',
       prompt: 'Do it',
       labels: [],
+      assignees: [],
+      priority: 'normal',
+      dueAt: null,
+      estimate: null,
       status: 'idle',
       statusReason: null,
       position: 0,
@@ -99,6 +104,7 @@ describe('creating a card', () => {
       blocked: false,
       ready: true,
       blockedBy: [],
+      startAt: null,
       lastAgentAction: null,
       startedAt: null,
       endedAt: null,

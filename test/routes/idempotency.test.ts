@@ -62,7 +62,7 @@ describe('an Idempotency-Key', () => {
     expect(rows.filter(row => row.route.status !== 201 && offers(row)).map(({ name }) => name)).toEqual([])
   })
 
-  it('is offered for no answer that holds a secret', () => {
+  it('is offered for no answer that holds a secret, or is of what another server makes', () => {
     expect(
       creates
         .filter(row => !offers(row))
@@ -75,10 +75,13 @@ describe('an Idempotency-Key', () => {
       'auth.setup',
       'backups.create',
       'backups.upload',
+      'forges.giveWebhookSecret',
       'keys.create',
       'keys.rotate',
       'members.add',
       'members.renewInvitation',
+      'oauth.register',
+      'pullRequests.create',
       'users.create',
       'webhooks.create',
       'webhooks.rotate',

@@ -60,6 +60,7 @@ describe('creating a key', () => {
       createdAt: new Date(now).toISOString(),
       expiresAt: new Date(now + 90 * dayMs).toISOString(),
       lastUsedAt: null,
+      app: null,
     })
     expect((await request('GET', `/api/keys/${shown.id}`)).body.data).toEqual(shown)
     const list = await request('GET', '/api/keys')
@@ -285,6 +286,7 @@ describe('a key ends', () => {
       permissions: ['cards.read'],
       prefix: 'svc_ak_',
       expiresAt: old.expiresAt,
+      app: null,
     })
     expect([lastFour, createdAt, lastUsedAt]).toEqual([key.slice(-4), new Date(now).toISOString(), null])
     expect((await stats(key)).status).toBe(200)

@@ -54,7 +54,8 @@ test('every reference leads somewhere, and the error table is in the envelope', 
 
 test('it says who may call, with which permission of a key', () => {
   expect(document.paths['/api/health']!.get!.security).toEqual([])
-  expect(document.paths['/api/projects']!.get!.security).toEqual([{ signIn: [] }])
+  expect(document.paths['/api/projects']!.post!.security).toEqual([{ signIn: [] }])
+  expect(document.paths['/api/projects']!.get!.security).toEqual([{ signIn: [] }, { apiKey: ['projects.read'] }])
   expect(document.paths['/api/projects/{projectId}/cards']!.get!.security).toEqual([
     { signIn: [] },
     { apiKey: ['cards.read'] },

@@ -1,3 +1,4 @@
+import { defaultForge } from '../../src/contract/forge.ts'
 import { defaultSandbox } from '../../src/contract/sandbox.ts'
 import { defaultWorktree } from '../../src/contract/worktree.ts'
 import { execFileSync } from 'node:child_process'
@@ -54,6 +55,7 @@ describe('creating a project', () => {
     expect(project).toEqual({
       name: 'New',
       path: board.dataDir,
+      repositories: [],
       organizationId: null,
       credentialId: null,
       agent: null,
@@ -64,6 +66,8 @@ describe('creating a project', () => {
       approvalPolicy: { default: 'ask', allow: [], refuse: [] },
       usageLimits: { onLimit: 'stop', next: [] },
       onSilence: 'wait',
+      agentSlots: null,
+      forge: defaultForge,
       sandbox: defaultSandbox,
       worktree: { ...defaultWorktree, copiedFiles: [] },
       role: 'admin',

@@ -7,6 +7,7 @@ import { hashOfBoard } from '../backups/boardState.ts'
 import { startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
+import { connectedApp } from '../support/identity/connectedApp.ts'
 import { fileBody } from '../support/contract/seed.ts'
 import { inFull } from '../support/run/sample.ts'
 
@@ -105,6 +106,28 @@ describe('a restore', () => {
     const { token } = await board.as().auth.login({ email: user.email, password: generatedPassword })
     expect((await restore(filename, token)).status).toBe(200)
     expect(await me(token)).toBe(401)
+  })
+
+  it("ends what every app was allowed, also where it was ended after the backup, and an app's sign-in begins anew", async () => {
+    const ada = await signIn()
+    const [kept, revoked] = [await connectedApp(board), await connectedApp(board)]
+    const [keptTokens, revokedTokens] = [await kept.connect(ada), await revoked.connect(ada)]
+    const filename = await back()
+    const used = (await kept.refresh(keptTokens.refresh_token)).body
+    expect((await revoked.revoke(revokedTokens.refresh_token)).status).toBe(200)
+    const unused = await kept.code(ada)
+    expect((await restore(filename)).status).toBe(200)
+    for (const { access_token } of [keptTokens, used, revokedTokens]) expect(await me(access_token)).toBe(401)
+    const refreshed = [
+      await kept.refresh(keptTokens.refresh_token),
+      await kept.refresh(used.refresh_token),
+      await revoked.refresh(revokedTokens.refresh_token),
+      await kept.trade(unused),
+    ]
+    for (const { status, body } of refreshed) expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    const again = await connectedApp(board)
+    const { access_token } = await again.connect(await signIn())
+    expect(await me(access_token)).toBe(200)
   })
 
   it('closes sockets with 1012, and who comes back is told to read anew what the backup does not know', async () => {

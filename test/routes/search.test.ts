@@ -88,6 +88,37 @@ test('nobody finds what they may not see, and a foreign project is like a missin
   expect((await board.as(token).search.find({ q: 'anchor' })).map(({ title }) => title)).toEqual(['Drop the anchor'])
 })
 
+test('a key lists and finds what is in its scope, whoever owns it', async () => {
+  const elsewhere = (await board.client.projects.create({ name: 'Buoy', path: board.folder('buoy') })).id
+  await board.client.cards.create({ projectId: elsewhere, title: 'Drop the anchor' })
+  const keyOf = async (fields: object) =>
+    (
+      await board.client.keys.create({
+        name: 'k',
+        scope: 'server',
+        permissions: ['projects.read', 'cards.read'],
+        ...fields,
+      })
+    ).key
+  const seen = async (key: string) => [
+    (await board.as(key).projects.list()).map(({ name }) => name).sort(),
+    [...new Set((await board.as(key).search.find({ q: 'anchor' })).map(({ projectName }) => projectName))].sort(),
+  ]
+  expect(await seen(await keyOf({ scope: 'project', projectId: elsewhere }))).toEqual([['Buoy'], ['Buoy']])
+  expect(await seen(await keyOf({}))).toEqual([
+    ['Bay', 'Buoy', 'Harbour'],
+    ['Bay', 'Buoy', 'Harbour'],
+  ])
+  const narrow = await keyOf({ scope: 'project', projectId: elsewhere })
+  const outside = await board.request('GET', `/api/search?q=anchor&projectId=${projectId}`, { token: narrow })
+  expect(outside.body.error.code).toBe('PROJECT_NOT_FOUND')
+  const reader = await keyOf({ permissions: ['cards.read'] })
+  expect((await board.request('GET', '/api/projects', { token: reader })).body.error).toMatchObject({
+    code: 'INSUFFICIENT_PERMISSIONS',
+    message: expect.stringContaining('projects.read'),
+  })
+})
+
 test('the days of a project end with what it is like now', async () => {
   const days = await board.client.projects.history({ id: projectId })
   const stats = await board.client.projects.stats({ id: projectId })

@@ -18,8 +18,8 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 const columns = [
-  { name: 'Ideas', columnType: 'backlog' as const, prompt: '' },
-  { name: 'Doing', columnType: 'active' as const, prompt: 'Do it.' },
+  { name: 'Ideas', columnType: 'backlog' as const, prompt: '', wipLimit: 20, pull: false },
+  { name: 'Doing', columnType: 'active' as const, prompt: 'Do it.', wipLimit: 3, pull: true },
 ]
 const unknown = [404, 'TEMPLATE_NOT_FOUND']
 const refusal = async (method: string, path: string, token: string, body?: unknown) => {
@@ -54,7 +54,7 @@ test('a template is made, changed in part and deleted by its owner', async () =>
   expect(await own.templates.update({ id: made.id, columns: [{ name: 'Only', columnType: 'done' }] })).toEqual({
     ...made,
     name: 'Ours',
-    columns: [{ name: 'Only', columnType: 'done', prompt: '' }],
+    columns: [{ name: 'Only', columnType: 'done', prompt: '', wipLimit: null, pull: false }],
   })
   await own.templates.delete({ id: made.id })
   expect(await refusal('PATCH', `/api/board-templates/${made.id}`, tokens.own, {})).toEqual([404, 'TEMPLATE_NOT_FOUND'])
@@ -99,7 +99,14 @@ test('a template that an administrator shares is seen and used by everybody, and
   const made = await foreign.boards.create({ projectId: project.id, name: 'From template', templateId: id })
   expect(
     (await foreign.columns.list({ projectId: project.id, boardId: made.id })).map(
-      ({ name, columnType, prompt, position }) => ({ name, columnType, prompt, position }),
+      ({ name, columnType, prompt, wipLimit, pull, position }) => ({
+        name,
+        columnType,
+        prompt,
+        wipLimit,
+        pull,
+        position,
+      }),
     ),
   ).toEqual(columns.map((column, position) => ({ ...column, position })))
   await root.templates.update({ id, shared: false })

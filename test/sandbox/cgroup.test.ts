@@ -7,6 +7,7 @@ import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/a
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { hasCgroup, ownCgroup, sayWhySkipped } from '../support/sandbox/cgroups.ts'
 import { eventually } from '../support/waiting/eventually.ts'
+import { readProcessFile } from '../support/processes/processFiles.ts'
 
 type Settings = NonNullable<Parameters<AgentBoard['client']['projects']['update']>[0]['sandbox']>
 
@@ -58,7 +59,7 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     expect(['memory.max', 'memory.oom.group', 'pids.max'].map(read)).toEqual([String(300 * 1024 ** 2), '1', '44'])
     const names = read('cgroup.procs')
       .split('\n')
-      .map(pid => readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
+      .map(pid => readProcessFile(Number(pid), 'comm').trim())
     expect(names).toEqual(expect.arrayContaining(['bwrap', 'sh', 'sleep']))
     writeFileSync(fileOf(card, 'go'), '')
     await board.untilStatus(card.id, 'completed')

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 import { deafGrandchild, newScript, scriptOf } from './scriptBoard.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'board-scripts-'))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Client } from '../../src/client/index.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { processesWith } from '../support/processes/trees.ts'
+import { processesWith } from '../support/processes/processFiles.ts'
 
 export type ScriptStatus = Awaited<ReturnType<Client['scripts']['run']>>
 

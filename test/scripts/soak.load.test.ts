@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from '../e2e/dice.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { isAlive, processesWith } from '../support/processes/trees.ts'
+import { isAlive, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { deafGrandchild } from './scriptBoard.ts'
 
 /** BOARD_TEST_ROUNDS=100 for the long run; BOARD_TEST_SEED repeats what a run has drawn. */
@@ -42,13 +42,7 @@ function doubles(): string[] {
     return runs.size > 1 && [...runs.values()].every(isAlive) ? [`${tag}: ${[...runs].join(' ')}`] : []
   })
 }
-function runOf(pid: number): string | undefined {
-  try {
-    return /BOARD_RUN_ID=([\w-]+)/.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))?.[1]
-  } catch {
-    return undefined
-  }
-}
+const runOf = (pid: number): string | undefined => /BOARD_RUN_ID=([\w-]+)/.exec(readProcessFile(pid, 'environ'))?.[1]
 
 async function step(): Promise<string> {
   if (scripts.length < 6) {

@@ -11,9 +11,12 @@ const allowed: Record<string, string> = {
   'src/config/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
   'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',
   'src/git/fetchUpstream.ts: shared': 'two boards may have projects in one repository folder',
+  'src/git/indexLock.ts: takingOver': 'two boards may have projects in one repository folder',
   'src/git/remoteGit.ts: withSlot':
     'git processes take the descriptors and cores of this process, whichever board asks',
   'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
+  'src/recurrence/recurrence.ts: expressions': 'what an expression says, the same for every board',
+  'src/recurrence/wallClock.ts: formats': 'what clocks show, the same for every board',
   'src/store/connection.ts: collectGarbage': 'the garbage collector of this process',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
   'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',

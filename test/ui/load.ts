@@ -15,6 +15,7 @@ import { localOperator } from '../../src/store/users.ts'
 import { boardProcess, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { boardIn, type TestTerminal } from '../support/terminals/terminal.ts'
+import { statOf } from '../support/processes/processFiles.ts'
 
 export interface Load {
   seconds: number
@@ -64,7 +65,14 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
   const seeded = await app.db.transaction(async tx => {
     const { id: projectId } = await projects.create(tx, operator, { name: 'web', path: root, organizationId: null })
     const { id: boardId } = (await readDefaultBoard(tx, projectId))!
-    await columns.create(tx, projectId, { boardId, name: 'Later', columnType: 'backlog', prompt: '' })
+    await columns.create(tx, operator, projectId, {
+      boardId,
+      name: 'Later',
+      columnType: 'backlog',
+      prompt: '',
+      wipLimit: null,
+      pull: false,
+    })
     const ids = (await listColumns(tx, boardId)).map(({ id }) => id)
     for (let number = 0; number < cards; number++) {
       const columnId = ids[number % ids.length]!
@@ -214,9 +222,7 @@ const outsideOfFrames = ({ written }: TestTerminal): number =>
 
 /** Seconds of processor time that a process has used. */
 function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ')
+  const fields = statOf(pid)
   return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSec
 }
 

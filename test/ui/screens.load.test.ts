@@ -4,12 +4,12 @@ import { median } from '../bench/figures.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
 import { firstFrameMs, measure, startLoaded, type LoadedBoard } from './load.ts'
 
-/** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/screens.load.test.ts measures 10,000 cards for ten seconds. */
+/** BOARD_TEST_ROUNDS=10 npx vitest run test/ui/screens.load.test.ts measures 20,000 cards for ten seconds. */
 const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 0)
 let board: LoadedBoard
 
 beforeAll(async () => {
-  board = await startLoaded(rounds > 0 ? 10_000 : 2000)
+  board = await startLoaded(rounds > 0 ? 20_000 : 2000)
 })
 afterAll(() => board.close())
 

@@ -35,11 +35,14 @@ describe('density', () => {
 })
 
 describe('sorting', () => {
-  test('S shows the columns by change, status and title, and J says why there is no place', async () => {
+  test('S shows the columns by change, status, title, priority and due date, and J says why there is no place', async () => {
     const { client } = world.server
     const ids = []
     for (const title of ['Beta', 'Alpha', 'Gamma']) ids.push(await world.card(title))
-    await client.cards.update({ projectId: world.projectId, cardId: ids[0]!, labels: ['new'] })
+    const { projectId } = world
+    await client.cards.update({ projectId, cardId: ids[1]!, dueAt: '2020-01-31T12:00:00.000Z' })
+    await client.cards.update({ projectId, cardId: ids[2]!, priority: 'urgent', dueAt: '2099-01-31T12:00:00.000Z' })
+    await client.cards.update({ projectId, cardId: ids[0]!, labels: ['new'] })
     await open()
     const order = () =>
       terminal
@@ -53,6 +56,12 @@ describe('sorting', () => {
     await eventually('the order', () => order() === 'Alpha,Beta,Gamma')
     terminal.press('J')
     await terminal.shows('needs the order of the board')
+    terminal.press('S')
+    await eventually('the order', () => order() === 'Gamma,Beta,Alpha')
+    await terminal.shows('urgent  due 2099')
+    terminal.press('S')
+    await eventually('the order', () => order() === 'Alpha,Gamma,Beta')
+    await terminal.shows('overdue 2020-01-31')
     terminal.press('S')
     await eventually('the order', () => order() === 'Beta,Alpha,Gamma')
     expect(await world.titles(world.columns.backlog)).toEqual(['Beta', 'Alpha', 'Gamma'])

@@ -119,7 +119,7 @@ async function answer(asked: Asked, stage: ReturnType<typeof createStage>, respo
   }
   const isCut = 'fails' in turn
   const given: Answer = isCut ? { text: 'This is where it was cut' } : offersTools ? turn : aside(schema)
-  const reply = replyOf(given, model, callPrefix)
+  const reply = replyOf(given, model, callPrefix, asked.body)
   if (!streams) return isCut ? void response.destroy() : sendJson(response, 200, protocol.whole(reply))
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
   const events = [...protocol.events(reply)]
@@ -153,12 +153,17 @@ const replyOf = (
   { thinking = '', text = '', calls = [], usage }: Answer,
   model: string,
   callPrefix: string,
+  body: unknown,
 ): Reply => ({
   id: `${callPrefix}${Math.random().toString(36).slice(2, 10)}`,
   model,
   thinking,
   text,
-  calls: calls.map((call, at) => ({ ...call, id: `${callPrefix}${at}` })),
+  calls: calls.map(({ name, input }, at) => ({
+    id: `${callPrefix}${at}`,
+    name,
+    input: typeof input === 'function' ? input(JSON.stringify(body).replaceAll('\\', '')) : input,
+  })),
   usage: { input: 1000, cached: 0, output: 20, thought: 0, ...usage },
 })
 

@@ -7,7 +7,8 @@ export interface Answer {
 }
 export interface ToolCall {
   name: string
-  input: object
+  /** Its arguments, or how they follow from what the model was told before: the conversation's JSON without backslashes. */
+  input: object | ((told: string) => object)
 }
 /** Tokens. `input` includes those that were `cached`, `output` those that were `thought`. */
 export interface Usage {
@@ -36,7 +37,7 @@ export interface Reply {
   model: string
   thinking: string
   text: string
-  calls: ReadonlyArray<ToolCall & { id: string }>
+  calls: ReadonlyArray<{ id: string; name: string; input: object }>
   usage: Usage
 }
 /** A server-sent event. */

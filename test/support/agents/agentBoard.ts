@@ -8,13 +8,14 @@ import type { ServerConfig } from '../../../src/config/server.ts'
 import { startBoard, withheldAgents, type TestBoard } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { follow, type LiveSocket } from '../receivers/liveSocket.ts'
-import { processesWith } from '../processes/trees.ts'
+import { processesWith } from '../processes/processFiles.ts'
 import { fixture } from './agent.ts'
 
 export type Card = Awaited<ReturnType<Client['cards']['get']>>
 
 /** How a fixture agent is configured; its id is its name unless given. */
 export interface FixtureAgent {
+  name?: string
   fixture?: string
   env?: Record<string, string>
   protocol?: 'acp' | 'command'
@@ -109,12 +110,13 @@ export function configure(dataDir: string, agents: Record<string, FixtureAgent>,
   const folders = Object.keys(agents).length > 0 ? [dataDir, state] : [dataDir]
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
   const configured = Object.entries(agents).map(
-    ([id, { fixture: name, env, protocol, command, credentials, state: shared = [] }]) => [
+    ([id, { name, fixture: program, env, protocol, command, credentials, state: shared = [] }]) => [
       id,
       {
-        command: command ?? [process.execPath, fixture(name!)],
+        command: command ?? [process.execPath, fixture(program!)],
         env: { ...env, FIXTURE_MARK: mark, FIXTURE_STATE: state },
         state: [state, ...shared],
+        ...(name && { name }),
         ...(protocol && { protocol }),
         ...(credentials && { credentials }),
       },

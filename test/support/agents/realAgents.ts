@@ -4,8 +4,8 @@ import { builtIn } from '../../../src/agents/providers/builtInProviders.ts'
 import type { ToolCall } from '../../agents-real/models/script.ts'
 
 /** Where test/agents-real/package.json puts the agents. */
-const modules = resolve('test/agents-real/node_modules')
-const platform = `${process.platform}-${process.arch}`
+export const modules = resolve('test/agents-real/node_modules')
+export const platform = `${process.platform}-${process.arch}`
 
 /** A real agent: its program, how an account is set up so that it asks a model server, and how its model calls its tools. */
 export interface RealAgent {
@@ -135,13 +135,17 @@ export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
   return undefined
 }
 
+/** Makes a program that runs a command: packages may come without the right to be executed. */
+export function writeProgram(path: string, words: readonly string[]): void {
+  writeFileSync(path, `#!/bin/sh\nexec ${words.map(word => `'${word}'`).join(' ')} "$@"\n`)
+  chmodSync(path, 0o755)
+}
+
 /** Makes a folder for the PATH in which the agent has the name by which the board starts it. `prefix` is a command that runs it. */
 export function writeAgentScript(folder: string, { id, file }: RealAgent, prefix: readonly string[] = []): string {
   const name = builtIn.find(each => each.id === id)!.command[0]!
   mkdirSync(folder, { recursive: true })
-  const words = [...prefix, join(modules, file)]
-  writeFileSync(join(folder, name), `#!/bin/sh\nexec ${words.map(word => `'${word}'`).join(' ')} "$@"\n`)
-  chmodSync(join(folder, name), 0o755)
+  writeProgram(join(folder, name), [...prefix, join(modules, file)])
   return [folder, dirname(process.execPath), process.env.PATH].join(':')
 }
 

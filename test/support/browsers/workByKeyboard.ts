@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { keyboardOf } from './keyboard.ts'
 
 interface Work {
   login: { email: string; password: string }
@@ -9,15 +10,7 @@ interface Work {
 
 /** Signs in on a board's page, adds a card, starts its agent, looks at what it changed and merges that, all without a mouse. */
 export async function workByKeyboard(page: Page, { login, untilCompleted }: Work): Promise<void> {
-  const focused = () => page.evaluate(nameOfFocused) as Promise<string>
-  /** Goes on from one thing that takes the focus to the next, as far as the one that is called so. */
-  const tabTo = async (name: RegExp) => {
-    for (let steps = 0; steps < 80; steps++) {
-      if (name.test(await focused())) return
-      await page.keyboard.press('Tab')
-    }
-    throw new Error(`No tab leads to ${name}`)
-  }
+  const { focused, tabTo } = keyboardOf(page)
   await page.getByRole('heading', { name: 'Sign in to board' }).waitFor()
   await tabTo(/^Email/)
   await page.keyboard.type(login.email)
@@ -61,10 +54,3 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
 }
 
 const idOf = (href: string): string => /\d+$/.exec(href)![0]
-
-/** What has the focus, as it is called. */
-const nameOfFocused = `(() => {
-  const { activeElement: element } = document
-  const label = element.labels?.[0]?.textContent
-  return (element.getAttribute('aria-label') ?? label ?? element.textContent ?? '').trim()
-})()`

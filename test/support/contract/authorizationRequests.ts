@@ -136,9 +136,15 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
   }),
   'scripts.run': newScript,
   'scripts.delete': newScript,
+  'schedules.delete': newSchedule,
   'columns.delete': newColumn,
   'columns.clear': newColumn,
   'cards.delete': newCard,
+  // This server has no agents.
+  'settings.setAgentSlots': async () => ({ agents: {} }),
+  'budgets.create': async sending => ({ scope: 'card', scopeId: (await newCard(sending)).cardId }),
+  'budgets.update': newBudget,
+  'budgets.delete': newBudget,
   'cards.activate': newCard,
   'cards.complete': newCard,
   'cards.archive': newCard,
@@ -168,6 +174,9 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
     await sending.person.client.panelStates.set({ projectId: sending.place.projectId, [cardId]: {} })
     return { cardId }
   },
+  'agents.token': async ({ place }) => ({ cardId: place.activeCardId }),
+  'comments.update': newComment,
+  'comments.delete': newComment,
   'attachments.delete': async ({ world, place: { projectId, cardId, token } }) => {
     const attached = await world.board.request('POST', `/api/projects/${projectId}/cards/${cardId}/attachments`, {
       token,
@@ -184,7 +193,7 @@ export const refusals: Record<string, ErrorCode> = {
 }
 
 /** What is answered to a request that is let in and cannot do what it is for. */
-export const landings: Record<string, ErrorCode> = {
+export const landings: Record<string, string> = {
   'backups.upload': 'INVALID_BACKUP',
   'backups.restore': 'BACKUP_NOT_FOUND',
   'auth.setup': 'SETUP_ALREADY_DONE',
@@ -194,6 +203,12 @@ export const landings: Record<string, ErrorCode> = {
   'oidc.callback': 'OIDC_SIGN_IN_UNKNOWN',
   'reviews.changedFile': 'FILE_NOT_FOUND',
   'auth.redeemTicket': 'INVALID_CREDENTIALS',
+  'oauth.authorize': 'APP_UNKNOWN',
+  'oauth.request': 'APP_REQUEST_ENDED',
+  'oauth.approve': 'APP_REQUEST_ENDED',
+  'oauth.refuse': 'APP_REQUEST_ENDED',
+  'oauth.token': 'invalid_client',
+  'oauth.revoke': 'invalid_client',
   'oidc.exchange': 'INVALID_CREDENTIALS',
   'credentials.initOauth': 'PROVIDER_UNAVAILABLE',
   'credentials.oauthStatus': 'CONFLICT',
@@ -206,6 +221,17 @@ export const landings: Record<string, ErrorCode> = {
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
   'agents.approveAuto': 'NOTHING_TO_APPROVE',
   'agents.merge': 'CONFLICT',
+  'branches.push': 'CONFLICT',
+  // The project has no label for issues.
+  'issues.sync': 'FORGE_NOT_CONFIGURED',
+  'branches.update': 'CONFLICT',
+  'pullRequests.get': 'PULL_REQUEST_NOT_FOUND',
+  'pullRequests.draft': 'CONFLICT',
+  'pullRequests.create': 'CONFLICT',
+  'pullRequests.update': 'PULL_REQUEST_NOT_FOUND',
+  'pullRequests.merge': 'PULL_REQUEST_NOT_FOUND',
+  'pullRequests.close': 'PULL_REQUEST_NOT_FOUND',
+  'pullRequests.continue': 'PULL_REQUEST_NOT_FOUND',
   // The project has no preview command.
   'previews.start': 'CONFLICT',
   // No agent is installed where these tests run.
@@ -217,6 +243,9 @@ export const landings: Record<string, ErrorCode> = {
 }
 
 let made = 0
+async function newComment({ person, place: { projectId, cardId } }: Sending): Promise<Input> {
+  return { commentId: (await person.client.comments.create({ projectId, cardId, body: 'Brief' })).id }
+}
 const newEmail = () => `made${++made}@example.org`
 
 async function insert({ world: { board } }: Sending, role: UserRole): Promise<{ id: string; email: string }> {
@@ -246,8 +275,24 @@ async function newColumn({ place: { client, projectId, otherBoardId: boardId } }
 async function newScript({ place: { client, projectId } }: Sending) {
   return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id }
 }
+async function newSchedule({ place: { client, projectId } }: Sending) {
+  const fields = { name: 'Brief', everySecs: 86_400, template: { title: 'Brief' } }
+  return { scheduleId: (await client.schedules.create({ projectId, ...fields })).id }
+}
 async function newCard({ place: { client, projectId } }: Sending) {
   return { cardId: (await client.cards.create({ projectId, title: 'Brief', deferred: true })).id }
+}
+
+async function newBudget(sending: Sending) {
+  const { cardId: scopeId } = await newCard(sending)
+  const { id } = await sending.place.client.budgets.create({
+    scope: 'card',
+    scopeId,
+    unit: 'hours',
+    limit: 9.5,
+    period: 'day',
+  })
+  return { id }
 }
 
 async function newBackup({ world }: Sending) {

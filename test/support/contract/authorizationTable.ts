@@ -63,7 +63,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: {
-      none: 'server.health, server.ready, server.home, server.asset, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, auth.redeemTicket, oidc.login, oidc.callback, oidc.exchange',
+      none: 'server.health, server.ready, server.home, server.asset, server.openapi, server.docs, auth.status, auth.setup, auth.login, auth.register, auth.redeemTicket, oidc.login, oidc.callback, oidc.exchange, oauth.resource, oauth.resourceOfMcp, oauth.server, oauth.register, oauth.authorize, oauth.token, oauth.revoke',
     },
   },
   {
@@ -76,16 +76,22 @@ export const sections: Section[] = [
     about: 'whoever has any token',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
-    routes: { none: 'auth.me' },
+    routes: { none: 'auth.me, mcp.call' },
   },
   {
     about: 'whoever is signed in',
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, agents.check, filesystem.browse, mcp.call, search.find, projects.create, projects.list, projects.reorder, organizations.create, organizations.list,
-        keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list`,
+      none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, settings.getAgentSlots, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, agents.check, filesystem.browse, projects.create, projects.reorder, organizations.create, organizations.list,
+        oauth.request, oauth.approve, oauth.refuse, keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list, budgets.list, usage.list`,
     },
+  },
+  {
+    about: 'whoever is signed in, and keys for what is in their scope',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
+    routes: { 'projects.read': 'projects.list', 'cards.read': 'search.find' },
   },
   {
     about: 'whoever it belongs to, and no administrator either',
@@ -108,7 +114,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   403      403    403    403     403  403   403   ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: 'settings.setContextRelay, settings.setAgents, agentProfiles.create, agentProfiles.update, agentProfiles.delete, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
+      none: 'settings.setContextRelay, settings.setAgents, settings.setAgentSlots, agentProfiles.create, agentProfiles.update, agentProfiles.delete, logs.list, server.daemons, users.list, users.create, users.update, users.delete, users.resetPassword, users.checkDelete, users.checkDelete of a super_admin',
     },
   },
   {
@@ -154,14 +160,16 @@ export const sections: Section[] = [
     foreign:
       '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
-      'projects.read': 'projects.get, projects.opened, projects.files, projects.getWorktree',
+      'projects.read': 'projects.get, projects.opened, projects.files, projects.getWorktree, forges.get',
       'boards.read': 'boards.list, columns.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
-        'projects.stats, projects.history, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, reviews.list',
+        'projects.stats, projects.history, schedules.list, schedules.preview, members.people, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, comments.list, activity.list, reviews.list, issues.list, pullRequests.get, pullRequests.list',
+      'cards.update': 'cards.setWatching',
+      'comments.write': 'comments.create, comments.update, comments.delete',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'projects.usage, agents.get, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, previews.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, previews.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },
@@ -197,9 +205,10 @@ export const sections: Section[] = [
       'boards.write':
         'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update, columns.delete',
       'cards.create': 'cards.create',
+      'schedules.write': 'schedules.create, schedules.update, schedules.delete, schedules.run',
       'webhooks.read': 'webhooks.list, webhooks.deliveries',
       'cards.update':
-        'projects.markAllRead, cards.update, cards.setPipeline, attachments.create, attachments.delete, reviews.getDraft, reviews.putDraft, reviews.create',
+        'projects.markAllRead, issues.sync, cards.update, cards.setPipeline, attachments.create, attachments.delete, reviews.getDraft, reviews.putDraft, reviews.create',
       'cards.move': 'cards.move, cards.complete',
       'cards.delete': 'cards.delete, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
@@ -208,7 +217,7 @@ export const sections: Section[] = [
         'scripts.run, scripts.cancel, projects.agreeToBoardFile, projects.withdrawAgreement, previews.start, previews.stop',
       'agents.cancel': 'agents.cancel',
       'agents.run':
-        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
+        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, branches.push, branches.update, pullRequests.draft, pullRequests.create, pullRequests.update, pullRequests.merge, pullRequests.close, pullRequests.continue, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
     },
   },
   {
@@ -228,7 +237,7 @@ export const sections: Section[] = [
     routes: {
       'boards.write': 'boards.delete',
       'webhooks.write':
-        'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver',
+        'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver, forges.giveWebhookSecret',
     },
   },
   {
@@ -238,8 +247,15 @@ export const sections: Section[] = [
     foreign:
       '401   401   404      404    404    404     404  404   404   ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `projects.update, projects.delete, members.add, members.update, members.remove, members.renewInvitation, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree`,
+      none: `projects.update, projects.delete, members.add, members.update, members.remove, members.renewInvitation, members.removeInvitation, credentials.choose, cards.attachWorktree, cards.detachWorktree,
+        budgets.create, budgets.update, budgets.delete`,
     },
+  },
+  {
+    about: 'a forge that signs what it sends, and nobody by a token',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   401      401    401    401     401  401   401   401   401   401   401 401     401       401      401',
+    routes: { none: 'forges.deliver' },
   },
   {
     about: 'agents of that card, who have no column',
@@ -284,11 +300,13 @@ export const inPath: Record<string, string> = {
   userId: 'MEMBER_NOT_FOUND',
   email: 'INVITATION_NOT_FOUND',
   sessionId: 'PRE_SESSION_NOT_FOUND',
+  commentId: 'COMMENT_NOT_FOUND',
   'panelStates.delete cardId': 'PANEL_STATE_NOT_FOUND',
   monitorId: 'MONITOR_NOT_FOUND',
   webhookId: 'WEBHOOK_NOT_FOUND',
   deliveryId: 'DELIVERY_NOT_FOUND',
   scriptId: 'SCRIPT_NOT_FOUND',
+  scheduleId: 'SCHEDULE_NOT_FOUND',
   'monitors.create cardId': 'AGENT_TOKEN_REQUIRED',
   'monitors.list cardId': 'AGENT_TOKEN_REQUIRED',
   'monitors.delete cardId': 'AGENT_TOKEN_REQUIRED',
@@ -296,7 +314,12 @@ export const inPath: Record<string, string> = {
 }
 
 /** What a key needs beside the permission of a route for what its example asks: a webhook tells only what its maker may read. */
-export const alsoNeeded: Record<string, readonly Permission[]> = { 'webhooks.create': ['cards.read'] }
+export const alsoNeeded: Record<string, readonly Permission[]> = {
+  'webhooks.create': ['cards.read'],
+  'schedules.create': ['cards.create'],
+  'schedules.update': ['cards.create'],
+  'schedules.run': ['cards.create'],
+}
 
 /**
  * A field that names somebody else's thing in a request that is one's own otherwise: what is answered to the chief, who may not see
@@ -308,6 +331,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'projects.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
   'projects.update organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
   'keys.create organizationId': ['ORGANIZATION_NOT_FOUND', 'ok'],
+  'oauth.approve projectId': ['APP_REQUEST_ENDED', 'APP_REQUEST_ENDED'],
   'keys.create projectId': ['PROJECT_NOT_FOUND', 'ok'],
   'agents.check credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'agentProfiles.create credentialId': ['FORBIDDEN', 'CREDENTIAL_NOT_FOUND'],
@@ -315,15 +339,32 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'organizations.setCredential credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.choose credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
   'credentials.chooseForCard credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'budgets.list projectId': ['PROJECT_NOT_FOUND', 'ok'],
+  'budgets.create scopeId': ['PROJECT_NOT_FOUND', 'ok'],
+  'budgets.list cardId': ['CARD_NOT_FOUND', 'empty'],
+  'budgets.list organizationId': ['ORGANIZATION_NOT_FOUND', 'empty'],
+  'budgets.list credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'usage.list projectId': ['PROJECT_NOT_FOUND', 'ok or empty'],
+  'usage.list cardId': ['CARD_NOT_FOUND', 'ok or empty'],
+  'usage.list organizationId': ['ORGANIZATION_NOT_FOUND', 'ok or empty'],
   'boards.create templateId': ['TEMPLATE_NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   'boards.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
   'columns.list boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
   'columns.create boardId': ['BOARD_NOT_FOUND', 'BOARD_NOT_FOUND'],
+  'columns.create mergedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'columns.create closedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'columns.update mergedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'columns.update closedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
   'scripts.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
   'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
   'cards.list boardId': ['empty', 'empty'],
   'cards.list columnId': ['empty', 'empty'],
+  'cards.list assigneeId': ['empty', 'empty'],
+  'external.list assigneeId': ['empty', 'empty'],
+  'cards.create assigneeIds': ['VALIDATION_FAILED', 'VALIDATION_FAILED'],
+  'cards.update assigneeIds': ['VALIDATION_FAILED', 'VALIDATION_FAILED'],
+  'external.create assigneeIds': ['VALIDATION_FAILED', 'VALIDATION_FAILED'],
   'cards.create projectId': ['PROJECT_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'cards.create blockedBy': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
@@ -331,6 +372,8 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'cards.create discoveredFromId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.update blockedBy': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.update parentId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
+  'cards.create baseCardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
+  'cards.update baseCardId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.update discoveredFromId': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'external.create blockedBy': ['CARD_NOT_FOUND', 'CARD_NOT_FOUND'],
   'cards.move columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
@@ -361,6 +404,7 @@ export const forAgents: Record<string, { own: string; foreign: string }> = {
   'auth.me': { own: 'ok ok', foreign: 'ok ok' },
   'mcp.call': { own: 'ok ok', foreign: 'ok ok' },
   'server.socket': { own: '404 404', foreign: '404 404' },
+  'forges.deliver': { own: '401 401', foreign: '401 401' },
   'monitors.create': { own: 'ok 403', foreign: '403 403' },
   'monitors.list': { own: 'ok 403', foreign: '403 403' },
   'monitors.delete': { own: 'ok 403', foreign: '403 403' },

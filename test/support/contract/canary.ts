@@ -7,6 +7,7 @@ import { run } from '../commands/commandLine.ts'
 import { type Reply, type RequestOptions } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { openSocket } from '../receivers/liveSocket.ts'
+import { processIds, readProcessFile } from '../processes/processFiles.ts'
 
 /** Something that nobody may read but where it belongs. `shownIn`: what the answers are called that show it. */
 export interface Secret {
@@ -241,13 +242,5 @@ function watchCommandLines(): { seen: Set<string>; stop(): Promise<void> } {
 async function commandLinesNow(): Promise<string[]> {
   if (!existsSync('/proc/self/cmdline'))
     return (await run('ps', ['-A', '-ww', '-o', 'args='], { env: { PATH: process.env.PATH ?? '' } })).stdout.split('\n')
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(pid => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-      } catch {
-        return ''
-      }
-    })
+  return processIds().map(pid => readProcessFile(pid, 'cmdline').replaceAll('\0', ' '))
 }

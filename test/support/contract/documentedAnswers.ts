@@ -45,5 +45,6 @@ export const serverRows = [
   'backups.restore',
   'oidc.login',
   'oidc.callback',
+  'oauth.authorize',
   'server.socket',
 ]

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { contract, type Contract } from '../../../src/contract/index.ts'
-import { paramsOf, type Route, type Sent } from '../../../src/contract/route.ts'
+import { paramsOf } from '../../../src/contract/paths.ts'
+import type { Route, Sent } from '../../../src/contract/route.ts'
 import type { RequestOptions } from '../servers/testBoard.ts'
-import { fileBody, type Seed } from './seed.ts'
+import { nobodyId, fileBody, formBody, type Seed } from './seed.ts'
 
 export interface Row {
   name: string
@@ -38,17 +39,20 @@ export const examples = (seed: Seed): Examples => {
     archivedCardId,
     deletedCardId,
     attachmentId,
+    commentId,
     reviewId,
     keyId,
     templateId,
     organizationId,
     credentialId,
+    budgetId,
     profileId,
     grantId,
     sessionId,
     monitorId,
     webhookId,
     deliveryId,
+    scheduleId,
     scriptId,
     memberId,
     strangerEmail,
@@ -56,6 +60,7 @@ export const examples = (seed: Seed): Examples => {
     invitationToken,
     signInId,
   } = seed
+  const assigneeIds = memberId === nobodyId ? [] : [memberId]
   const card = { projectId, cardId }
   return {
     server: {
@@ -68,6 +73,18 @@ export const examples = (seed: Seed): Examples => {
       openapi: {},
       docs: {},
       socket: {},
+    },
+    oauth: {
+      resource: {},
+      resourceOfMcp: {},
+      server: {},
+      register: { client_name: 'App', redirect_uris: ['https://app.example.org/callback'] },
+      authorize: { client_id: 'none', state: 'some' },
+      request: { request: 'none' },
+      approve: { request: 'none', access: 'work', projectId },
+      refuse: { request: 'none' },
+      token: { grant_type: 'refresh_token', client_id: 'none', refresh_token: 'none' },
+      revoke: { client_id: 'none', token: 'none' },
     },
     auth: {
       status: {},
@@ -113,6 +130,7 @@ export const examples = (seed: Seed): Examples => {
       setCredential: { orgId: organizationId, credentialId },
     },
     members: {
+      people: { projectId },
       list: { id: projectId },
       add: { id: projectId, email: strangerEmail, role: 'viewer' },
       update: { projectId, userId: memberId, role: 'admin' },
@@ -131,7 +149,7 @@ export const examples = (seed: Seed): Examples => {
       exchange: { code: 'c', verifier: 'v'.repeat(43) },
     },
     projects: {
-      create: { name: 'New', path: seed.path, organizationId },
+      create: { name: 'New', path: seed.path, repositories: [{ name: 'lib', path: seed.library }], organizationId },
       list: { organizationId },
       reorder: { ids: [projectId] },
       get: { id: projectId },
@@ -139,6 +157,7 @@ export const examples = (seed: Seed): Examples => {
         id: projectId,
         name: 'Renamed',
         path: seed.path,
+        repositories: [{ name: 'lib', path: seed.library }],
         agent: 'fixture',
         profile: null,
         model: 'big',
@@ -147,6 +166,7 @@ export const examples = (seed: Seed): Examples => {
         worktree: { setup: 'npm ci', ports: 2, copiedFiles: ['.env'] },
         approvalPolicy: { default: 'ask', allow: ['git status'], refuse: ['git push'] },
         onSilence: 'end',
+        agentSlots: 4,
         usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
       },
       delete: { id: projectId },
@@ -158,7 +178,7 @@ export const examples = (seed: Seed): Examples => {
       getWorktree: { id: projectId },
       agreeToBoardFile: { id: projectId, version: '2a49bd8656359dae90b92da2399b3c5bf4ae2b559848bba221b8bf6c2be64c4b' },
       withdrawAgreement: { id: projectId },
-      files: { projectId },
+      files: { projectId, repository: '' },
     },
     boards: {
       list: { projectId },
@@ -192,6 +212,9 @@ export const examples = (seed: Seed): Examples => {
         archived: 'false',
         ready: 'false',
         blocked: 'false',
+        assigneeId: 'none',
+        priority: 'normal',
+        dueBefore: '2030-01-31T12:00:00.000Z',
         kind: 'kanban',
         limit: 10,
         cursor: 0,
@@ -208,6 +231,15 @@ export const examples = (seed: Seed): Examples => {
         blockedBy: [],
         parentId: null,
         discoveredFromId: null,
+        startAt: null,
+        assigneeIds,
+        assigneeNames: ['Zoe'],
+        priority: 'high',
+        dueAt: '2030-01-31T12:00:00.000Z',
+        estimate: 2.5,
+        watching: true,
+        base: null,
+        baseCardId: null,
       },
       delete: { ...card, force: 'true' },
       restore: { projectId, cardId: deletedCardId },
@@ -217,6 +249,7 @@ export const examples = (seed: Seed): Examples => {
       unarchive: { projectId, cardId: archivedCardId },
       complete: card,
       activate: card,
+      setWatching: { ...card, watching: true },
       setAutoMode: { ...card, enabled: true },
       getPipeline: card,
       setPipeline: {
@@ -237,6 +270,11 @@ export const examples = (seed: Seed): Examples => {
         autoMode: false,
         agent: 'fixture',
         kind: 'kanban',
+        assigneeIds,
+        assigneeNames: ['Zoe'],
+        priority: 'urgent',
+        dueAt: '2030-01-31T12:00:00.000Z',
+        estimate: 2,
       },
       getFlat: { id: cardId },
       status: { id: cardId },
@@ -248,16 +286,33 @@ export const examples = (seed: Seed): Examples => {
       download: { attachmentId },
       delete: { attachmentId },
     },
+    activity: { list: { ...card, limit: 10, cursor: 999_999 } },
+    comments: {
+      list: { ...card, limit: 10, cursor: 999_999 },
+      create: { ...card, body: 'Well seen, @[Ada](1)' },
+      update: { ...card, commentId, body: 'Better said' },
+      delete: { ...card, commentId },
+    },
     reviews: {
       getDraft: card,
       putDraft: {
         ...card,
         body: 'So far',
-        comments: [{ path: 'README', side: 'new', startLine: 1, line: 2, body: 'Why?' }],
+        comments: [{ repository: '', path: 'README', side: 'new', startLine: 1, line: 2, body: 'Why?' }],
       },
-      changedFile: { ...card, path: 'README', side: 'old', since: reviewId },
+      changedFile: { ...card, path: 'README', side: 'old', since: reviewId, repository: '' },
       list: card,
       create: { ...card, verdict: 'comment', body: 'Well done', comments: [] },
+    },
+    pullRequests: {
+      get: card,
+      list: { projectId, state: 'all', limit: 10 },
+      draft: card,
+      create: { ...card, title: 'Roof', body: 'All of it', base: 'main', draft: true, reviewers: ['ann'], labels: [] },
+      update: { ...card, autoMerge: true, mergeMethod: 'squash' },
+      merge: { ...card, method: 'merge', force: true },
+      continue: card,
+      close: card,
     },
     panelStates: { get: { projectId }, set: { projectId, [cardId]: { width: 300 } }, delete: card },
     settings: {
@@ -275,6 +330,8 @@ export const examples = (seed: Seed): Examples => {
       setShortcuts: { help: '?,f1' },
       getAgents: {},
       setAgents: { agent: 'fixture', profile: null, model: 'big', mode: 'work', effort: 'high' },
+      getAgentSlots: {},
+      setAgentSlots: { server: 8, agents: { fixture: 4 } },
       getContextRelay: {},
       setContextRelay: { enabled: true, thresholdPercent: 70, maxSummaryTokens: 1000 },
     },
@@ -282,7 +339,13 @@ export const examples = (seed: Seed): Examples => {
       list: {},
       create: { name: 'Mine', provider: 'openai', apiKey: 'sk-example-0123456789', baseUrl: 'https://example.org' },
       get: { id: credentialId },
-      update: { id: credentialId, name: 'Ours', apiKey: 'sk-other-0123456789', baseUrl: 'https://example.org' },
+      update: {
+        id: credentialId,
+        name: 'Ours',
+        apiKey: 'sk-other-0123456789',
+        baseUrl: 'https://example.org',
+        agentSlots: 4,
+      },
       delete: { id: credentialId },
       verify: { id: credentialId },
       usage: { id: credentialId },
@@ -291,11 +354,22 @@ export const examples = (seed: Seed): Examples => {
       choose: { projectId, credentialId: null },
       chooseForCard: { ...card, credentialId: null },
     },
+    budgets: {
+      list: {},
+      listProject: { projectId },
+      create: { scope: 'project', scopeId: projectId, unit: 'hours', limit: 1.5, period: 'day' },
+      update: { id: budgetId, limit: 200.5, period: 'total' },
+      delete: { id: budgetId },
+    },
+    usage: {
+      list: { groupBy: 'card', from: '2026-01-01', to: '2026-12-31' },
+    },
     agents: {
       providers: {},
       sandbox: {},
       check: { agent: 'claude', profile: null, credentialId: null, greet: false },
       get: card,
+      wait: { ...card, timeoutSecs: 1 },
       cancel: card,
       sessions: card,
       history: card,
@@ -310,8 +384,15 @@ export const examples = (seed: Seed): Examples => {
       slashCommands: { projectId },
       token: { ...card, ttlSecs: 60 },
       approveAuto: card,
-      diff: { ...card, since: reviewId },
-      merge: { ...card, into: 'main', squash: true },
+      diff: { ...card, since: reviewId, repository: '' },
+      merge: { ...card, into: 'main', squash: true, repository: '' },
+    },
+    forges: { get: { projectId }, giveWebhookSecret: { projectId }, deliver: { projectId } },
+    issues: { list: { projectId, limit: 10 }, sync: { projectId } },
+    branches: {
+      repositories: card,
+      push: { ...card, force: true, repository: '' },
+      update: { ...card, strategy: 'rebase', resolve: true, repository: '' },
     },
     agentProfiles: {
       list: {},
@@ -424,6 +505,47 @@ export const examples = (seed: Seed): Examples => {
     search: { find: { q: 'card', limit: 5 } },
     filesystem: { browse: { path: seed.path }, read: { path: `${seed.path}/README`, offset: 0 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+    schedules: {
+      list: { projectId },
+      preview: { projectId, cron: '0 9 * * 1-5', timeZone: 'Europe/Berlin' },
+      create: {
+        projectId,
+        name: 'Weekly',
+        cron: '0 9 * * 1',
+        timeZone: 'Europe/Berlin',
+        template: {
+          title: 'Dependencies of {date}',
+          prompt: 'Renew them',
+          labels: ['chore'],
+          columnId,
+          useWorktree: true,
+          autoMode: false,
+          agent: 'fixture',
+          profile: null,
+          model: null,
+          mode: null,
+          effort: null,
+          assigneeIds: [],
+          priority: 'high',
+        },
+        overlap: 'queue',
+        catchUp: 'one',
+        enabled: true,
+      },
+      update: {
+        projectId,
+        scheduleId,
+        name: 'Daily',
+        everySecs: 86_400,
+        timeZone: 'UTC',
+        template: { title: 'Daily', labels: [] },
+        overlap: 'add',
+        catchUp: 'none',
+        enabled: true,
+      },
+      delete: { projectId, scheduleId },
+      run: { projectId, scheduleId, force: true },
+    },
     scripts: {
       list: { projectId },
       create: { projectId, name: 'Test', command: 'npm test' },
@@ -441,6 +563,12 @@ export const examples = (seed: Seed): Examples => {
         agentFailed: true,
         agentWaiting: false,
         monitorFailing: true,
+        mentioned: true,
+        commented: true,
+        assigned: true,
+        due: true,
+        scheduleDisabled: true,
+        budget: true,
         webhookUrl: 'http://127.0.0.1:1/mine',
         desktop: false,
         sound: true,
@@ -449,7 +577,17 @@ export const examples = (seed: Seed): Examples => {
     external: {
       boards: { projectId },
       list: { projectId, columnId: Number(columnId), status: 'idle', label: 'x', limit: 10, cursor: 0 },
-      create: { projectId, title: 'Made outside', prompt: 'p', columnId: Number(columnId), useWorktree: false },
+      create: {
+        projectId,
+        title: 'Made outside',
+        prompt: 'p',
+        columnId: Number(columnId),
+        useWorktree: false,
+        assigneeIds: assigneeIds.map(Number),
+        priority: 'low',
+        dueAt: null,
+        estimate: 1,
+      },
       get: card,
       stats: { projectId },
       move: { ...card, targetColumnId: Number(activeColumnId), position: 0 },
@@ -480,16 +618,13 @@ export function requestOf(route: Route, input: Record<string, unknown>): { path:
     return route.input
       ? { path: `${path}${queryOf(rest)}`, options: fileBody('example.json', JSON.stringify(exampleBoard)) }
       : { path, options: fileBody() }
-  if (sendsBody(route)) return { path, options: route.input ? { body: rest } : {} }
+  if (sendsBody(route)) return { path, options: route.form ? formBody(rest) : route.input ? { body: rest } : {} }
   return { path: `${path}${queryOf(rest)}`, options: {} }
 }
 
 function queryOf(fields: Record<string, unknown>): string {
-  const query = new URLSearchParams(
-    Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]): [string, string] => [name, String(value)]),
-  )
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
   return query.size > 0 ? `?${query}` : ''
 }
 

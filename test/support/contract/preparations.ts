@@ -1,9 +1,18 @@
+import { execFileSync } from 'node:child_process'
+import { add } from '../../../src/domain/pullRequests.ts'
 import { end } from '../../../src/domain/sessions.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
 import { invitedElsewhere, monitored, type Seed } from './seed.ts'
 
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) =>
   on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
+
+const pushable = async (on: TestBoard, fresh: Seed) => {
+  await attachWorktree(on, fresh)
+  const remote = on.folder(`remote-${fresh.cardId}.git`)
+  execFileSync('git', ['init', '-q', '--bare', remote])
+  execFileSync('git', ['-C', fresh.worktree, 'config', 'remote.origin.url', `file://${remote}`])
+}
 
 const servable = async (on: TestBoard, fresh: Seed, preview: string) => {
   await attachWorktree(on, fresh)
@@ -16,10 +25,39 @@ const makeBackup = async (on: TestBoard, fresh: Seed) => {
   fresh.backup = (await on.client.backups.create()).filename
 }
 
+/** The board knows of a pull request, which no forge has. */
+const requested = async (on: TestBoard, fresh: Seed) => {
+  await pushable(on, fresh)
+  await on.server.app.db.transaction(tx =>
+    add(tx, {
+      cardId: Number(fresh.cardId),
+      number: 12,
+      url: 'https://forge.example.org/acme/roof/pulls/12',
+      title: 'Roof',
+      state: 'open',
+      draft: false,
+      base: 'main',
+      branch: 'card/1',
+      autoMerge: false,
+      mergeMethod: 'merge',
+    }),
+  )
+}
+
 /** What must have happened on fresh seeds before a row answers its example with success. */
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree,
   'agents.merge': attachWorktree,
+  'branches.push': pushable,
+  'branches.update': attachWorktree,
+  'pullRequests.draft': pushable,
+  'pullRequests.create': pushable,
+  'pullRequests.get': requested,
+  'pullRequests.list': requested,
+  'pullRequests.update': requested,
+  'pullRequests.merge': requested,
+  'pullRequests.close': requested,
+  'pullRequests.continue': requested,
   'previews.start': (on, fresh) => servable(on, fresh, 'true'),
   'previews.stop': async (on, fresh) => {
     await servable(on, fresh, 'sleep 60')

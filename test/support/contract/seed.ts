@@ -13,6 +13,9 @@ import { insertUser } from '../../../src/store/users.ts'
 import { fixture } from '../agents/agent.ts'
 import { hideAgents, startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
 
+/** Of no account. */
+export const nobodyId = '999999'
+
 /** One of everything that routes name by id, and who may use it. `cardId` is unread and deferred, `columnId` holds it. */
 export interface Seed {
   token: string
@@ -21,6 +24,8 @@ export interface Seed {
   /** The project's Git repository, and another worktree of it. */
   path: string
   worktree: string
+  /** Another repository. */
+  library: string
   projectId: string
   boardId: string
   otherBoardId: string
@@ -32,12 +37,16 @@ export interface Seed {
   archivedCardId: string
   deletedCardId: string
   attachmentId: string
+  /** A comment on the card. */
+  commentId: string
   /** A review of the card, from before it changed anything. */
   reviewId: string
   keyId: string
   templateId: string
   organizationId: string
   credentialId: string
+  /** A budget of the project. */
+  budgetId: string
   profileId: string
   /** A credential whose device authorization has expired. */
   grantId: string
@@ -53,9 +62,11 @@ export interface Seed {
   deliveryId: string
   /** A script that takes its time, and never ran. */
   scriptId: string
+  /** A schedule that is years away. */
+  scheduleId: string
   /** The filename of a backup, which is not there before it was prepared. */
   backup: string
-  /** An account that belongs to the project and to the organization; empty on a board without users. */
+  /** An account that belongs to the project and to the organization; `nobodyId` on a board without users. */
   memberId: string
   /** The address of an account that belongs to neither, and one without an account that is invited to the project. */
   strangerEmail: string
@@ -80,12 +91,13 @@ export async function startSlotlessBoard(): Promise<TestBoard> {
   }
 }
 
-const repositories = new WeakMap<TestBoard, { path: string; worktree: string }>()
+type RepositoryPaths = Pick<Seed, 'path' | 'worktree' | 'library'>
+const repositories = new WeakMap<TestBoard, RepositoryPaths>()
 
 /** Makes a new project with everything in it, which belongs to whoever has the token. */
 export async function seed(board: TestBoard, token = board.token): Promise<Seed> {
   const client = board.as(token)
-  const { path, worktree } = repositoryOf(board)
+  const { path, worktree, library } = repositoryOf(board)
   const [{ id: projectId }, { id: templateId }, { id: organizationId }] = await Promise.all([
     client.projects.create({ name: 'Seeded', path }),
     client.templates.create({
@@ -134,6 +146,7 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     apiKey,
     path,
     worktree,
+    library,
     projectId,
     boardId,
     otherBoardId,
@@ -147,7 +160,11 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     archivedCardId: archived.id,
     deletedCardId: deleted.id,
     attachmentId: attachment.body.data.id,
+    commentId: (await client.comments.create({ projectId, cardId, body: 'Seeded' })).id,
     reviewId: (await client.reviews.create({ projectId, cardId, verdict: 'comment', body: 'Seeded' })).id,
+    budgetId: (
+      await client.budgets.create({ scope: 'project', scopeId: projectId, unit: 'usd', limit: 100, period: 'month' })
+    ).id,
     keyId,
     templateId,
     organizationId,
@@ -160,10 +177,24 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
     ...(await hooked(client, projectId)),
     invitationToken: mint('svc_in_'),
     signInId: (await client.auth.sessions())[0]?.id ?? '999999',
+    scheduleId: (
+      await client.schedules.create({
+        projectId,
+        name: 'Seeded',
+        cron: '0 0 29 2 *',
+        template: { title: 'Seeded {date}' },
+      })
+    ).id,
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
     ...people,
   }
 }
+
+/** A form as a standard has it. */
+export const formBody = (fields: Readonly<Record<string, unknown>>) => ({
+  raw: String(new URLSearchParams(fields as Record<string, string>)),
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
 
 /** A multipart body with one file, as browsers send it. */
 export const fileBody = (filename = 'notes.txt', text = 'hello\n') => ({
@@ -181,7 +212,7 @@ async function seedPeople(
   const [memberEmail, strangerEmail, invitedEmail] = ['member', 'stranger', 'invited'].map(
     name => `${name}-${projectId}@example.net`,
   ) as [string, string, string]
-  if (!(await board.server.app.identity.hasUsers())) return { memberId: '999999', strangerEmail, invitedEmail }
+  if (!(await board.server.app.identity.hasUsers())) return { memberId: nobodyId, strangerEmail, invitedEmail }
   const { id } = await board.server.app.db.transaction(async tx => {
     await insertUser(tx, { email: strangerEmail, displayName: 'Stranger', role: 'user', passwordHash: '' })
     return insertUser(tx, { email: memberEmail, displayName: 'Member', role: 'user', passwordHash: '' })
@@ -270,7 +301,7 @@ async function attach(
   return reply
 }
 
-function repositoryOf(board: TestBoard): { path: string; worktree: string } {
+function repositoryOf(board: TestBoard): RepositoryPaths {
   const known = repositories.get(board)
   if (known) return known
   const path = board.folder('repository')
@@ -287,6 +318,8 @@ function repositoryOf(board: TestBoard): { path: string; worktree: string } {
   git('add', 'README')
   git('commit', '-m', 'Begin')
   git('worktree', 'add', '-b', 'own', worktree)
-  repositories.set(board, { path, worktree })
-  return { path, worktree }
+  const library = board.folder('library')
+  execFileSync('git', ['init', '-q', '-b', 'main', library])
+  repositories.set(board, { path, worktree, library })
+  return { path, worktree, library }
 }

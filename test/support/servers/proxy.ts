@@ -23,7 +23,7 @@ export interface Proxy {
 export async function proxyIn(root: string): Promise<Proxy> {
   const { cert, key } = makeCertificate(root, ['DNS:localhost'])
   const port = await freePort()
-  let nginx: ReturnType<typeof spawn> | undefined
+  let stop = async () => {}
   return {
     url: `https://localhost:${port}/board`,
     certificate: cert,
@@ -34,28 +34,36 @@ export async function proxyIn(root: string): Promise<Proxy> {
         .replace('board.example.org', 'localhost')
         .replace('/etc/ssl/board.pem', cert)
         .replace('/etc/ssl/board.key', key)
-        .replace('http://127.0.0.1:4400', boardUrl)
-      writeFileSync(join(root, 'nginx.conf'), configuration(root, server))
-      nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-      })
-      await eventually('nginx', () => answers(port))
+        .replaceAll('http://127.0.0.1:4400', boardUrl)
+      stop = await runNginx(root, server, port)
     },
-    close: async () => {
-      nginx?.kill('SIGTERM')
-      if (nginx) await once(nginx, 'exit')
-    },
+    close: () => stop(),
   }
 }
 
-function configuration(root: string, server: string): string {
+/** Runs nginx with these servers, its files in a folder, until it answers on the port. @returns what ends it */
+export async function runNginx(root: string, servers: string, port: number): Promise<() => Promise<void>> {
+  writeFileSync(join(root, 'nginx.conf'), configuration(root, servers))
+  const nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  await eventually('nginx', () => answers(port))
+  return async () => {
+    nginx.kill('SIGTERM')
+    await once(nginx, 'exit')
+  }
+}
+
+function configuration(root: string, servers: string): string {
   const own = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(name => `${name}_temp_path ${root}/${name};`)
     .join(' ')
-  return `pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${server} }\n`
+  // Otherwise it would leave root's account, and not get at the files of a test.
+  const user = process.getuid?.() === 0 ? 'user root root;\n' : ''
+  return `${user}pid ${root}/nginx.pid;\nerror_log ${root}/error.log;\nevents {}\nhttp { access_log ${root}/access.log; ${own}\n${servers} }\n`
 }
 
-const answers = (port: number): Promise<boolean> =>
+export const answers = (port: number): Promise<boolean> =>
   new Promise(done => {
     const probe = connect(port, '127.0.0.1', () => {
       probe.destroy()

@@ -1,0 +1,193 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Card } from '../support/agents/agentBoard.ts'
+import { startRequestBoard, type RequestBoard } from '../support/agents/requestBoard.ts'
+
+let board: RequestBoard
+beforeAll(async () => {
+  board = await startRequestBoard({
+    requested: { fixture: 'requested' },
+    lazy: { fixture: 'requested', env: { REQUESTED_LAZY: '1' } },
+  })
+})
+afterAll(() => board.close())
+beforeEach(() => board.forge.behave())
+// Each open request is looked at several times a second: those of earlier tests would slow down later ones.
+afterEach(async () => {
+  const { projectId, client } = board
+  for (const { id } of await client.cards.list({ projectId }))
+    await client.cards.delete({ projectId, cardId: id, force: true })
+})
+
+const place = ({ id }: Card) => ({ projectId: board.projectId, cardId: id })
+const numberOf = async (card: Card) => (await board.pull(card)).number!
+const headOf = async (card: Card) => board.forge.pull(await numberOf(card)).headSha
+const told = async (card: Card) =>
+  (await board.messages(card.id)).filter(({ role, content }) => role === 'user' && content.includes('pull request #'))
+const stopped = (card: Card, why: RegExp) => board.untilPull(card, `${why}`, ({ stopped }) => why.test(stopped ?? ''))
+const looks: RequestBoard['looks'] = (card, count) => board.looks(card, count)
+
+describe('rounds', () => {
+  test('are bounded, and a person gives new ones', async () => {
+    await board.client.projects.update({ id: board.projectId, forge: { maxRounds: 1 } })
+    const card = await board.opened()
+    const first = await headOf(card)
+    board.forge.setCheck(first, 'build', 'failure', 'error: one\n')
+    const second = await board.nextHead(card, first)
+    board.forge.setCheck(second, 'build', 'failure', 'error: two\n')
+    await stopped(card, /sent back to it once/)
+    expect((await board.card(card.id)).unread).toBe(true)
+    expect(await told(card)).toHaveLength(1)
+    expect(await board.client.pullRequests.continue(place(card))).toMatchObject({ stopped: null, rounds: 0 })
+    await board.nextHead(card, second)
+    await board.client.projects.update({ id: board.projectId, forge: { maxRounds: 5 } })
+  })
+
+  test('are for each failure once: an agent that changes nothing leaves it to people', async () => {
+    const card = await board.opened('lazy')
+    const head = await headOf(card)
+    board.forge.setCheck(head, 'build', 'failure', 'error: one\n')
+    await stopped(card, /changed nothing/)
+    board.forge.setCheck(head, 'build', 'running')
+    board.forge.setCheck(head, 'build', 'failure', 'error: once more\n')
+    await looks(card, 3)
+    expect(await told(card)).toHaveLength(1)
+    expect(await headOf(card)).toBe(head)
+  })
+
+  test('wait until all checks have ended, and a check that passes when it is restarted is no failure', async () => {
+    const card = await board.opened()
+    const head = await headOf(card)
+    board.forge.setCheck(head, 'slow', 'running')
+    board.forge.setCheck(head, 'flaky', 'failure', 'error: by chance\n')
+    await board.untilPull(card, 'the failure', ({ checks }) => checks.includes('failure'))
+    await looks(card, 2)
+    board.forge.setCheck(head, 'flaky', 'running')
+    board.forge.setCheck(head, 'flaky', 'success')
+    board.forge.setCheck(head, 'slow', 'success')
+    await looks(card, 3)
+    expect(await told(card)).toEqual([])
+  })
+
+  test("do not come of the board's own comments, nor of remarks of people who ask for nothing", async () => {
+    const card = await board.opened()
+    const number = await numberOf(card)
+    board.forge.review(number, board.forge.login, 'commented', [{ path: 'work.txt', line: 1, body: 'Mine' }])
+    board.forge.review(number, 'ann', 'commented', [{ path: 'work.txt', line: 1, body: 'Nice' }])
+    await looks(card, 3)
+    expect(await told(card)).toEqual([])
+  })
+})
+
+describe('somebody else', () => {
+  test('who replaces the branch is told of, and nothing is overwritten', async () => {
+    const card = await board.opened()
+    const forced = board.forge.forcePush(card.gitBranch!)
+    await stopped(card, /replaced its branch/)
+    board.forge.setCheck(forced, 'build', 'failure', 'error\n')
+    await looks(card, 3)
+    expect(await headOf(card)).toBe(forced)
+    expect(await told(card)).toEqual([])
+    const fetches = () => board.forge.requests.filter(({ path }) => path.endsWith('/git-upload-pack')).length
+    const before = fetches()
+    await looks(card, 3)
+    expect(fetches()).toBe(before)
+  })
+
+  test('who pushes on top is taken along', async () => {
+    const card = await board.opened()
+    const theirs = board.forge.push(card.gitBranch!, { 'theirs.txt': 'theirs\n' })
+    board.forge.setCheck(theirs, 'build', 'failure', 'error\n')
+    const next = await board.nextHead(card, theirs)
+    expect(board.forge.repository.read(next, 'theirs.txt')).toBe('theirs')
+    expect(board.forge.repository.contains(next, theirs)).toBe(true)
+  })
+
+  test('who deletes the branch closes the request, and the card goes where its column says', async () => {
+    const { active, backlog } = board.columns
+    await board.client.columns.update({
+      projectId: board.projectId,
+      columnId: active,
+      closedColumnId: Number(backlog),
+    })
+    const card = await board.opened()
+    board.forge.deleteBranch(card.gitBranch!)
+    const after = await board.until(card.id, 'its move', ({ columnName }) => columnName === 'Backlog')
+    expect(after.pullRequest).toMatchObject({ state: 'closed' })
+  })
+})
+
+describe('a request that is merged', () => {
+  test('by itself waits for what the forge demands', async () => {
+    board.forge.protect({ approvals: 1, checks: ['build'] })
+    const card = await board.opened('requested', { autoMerge: true })
+    const head = await headOf(card)
+    board.forge.setCheck(head, 'build', 'running')
+    await looks(card, 2)
+    board.forge.setCheck(head, 'build', 'success')
+    await looks(card, 2)
+    expect(board.forge.pull(await numberOf(card)).state).toBe('open')
+    board.forge.approve(await numberOf(card))
+    await board.until(card.id, 'its end', ({ columnName }) => columnName === 'Done')
+    expect(board.forge.pull(await numberOf(card))).toMatchObject({ state: 'merged', mergedBy: board.forge.login })
+    board.forge.protect({ approvals: 0, checks: [] })
+  })
+
+  test('waits before a full column, and goes on by itself when there is room', async () => {
+    const { projectId, client } = board
+    const limit = (wipLimit: number | null) =>
+      client.columns.update({ projectId, columnId: board.columns.done, wipLimit })
+    await client.cards.create({ projectId, columnId: board.columns.done, title: 'Another' })
+    await limit(1)
+    const card = await board.opened()
+    board.forge.mergeByHand(await numberOf(card))
+    await board.until(card.id, 'its wait', ({ lastAgentAction }) =>
+      /Waits for room/.test(lastAgentAction?.detail ?? ''),
+    )
+    expect((await board.card(card.id)).columnName).toBe('In Progress')
+    await limit(2)
+    const done = await board.until(card.id, 'its end', ({ columnName }) => columnName === 'Done')
+    expect(done.lastAgentAction).toBe(null)
+    await limit(null)
+  })
+})
+
+describe('a forge', () => {
+  test('that fails is asked later', async () => {
+    const card = await board.opened()
+    // Reads are tried three times before that is a failure.
+    board.forge.fail({ status: 502, times: 6, match: /\/pulls\// })
+    await board.untilPull(card, 'the failure', ({ problem }) => problem !== null)
+    board.forge.setCheck(await headOf(card), 'build', 'success')
+    await board.untilPull(card, 'the check', ({ checks, problem }) => checks.includes('success') && problem === null)
+  })
+
+  test('that has had enough of requests is asked for nothing until it says, and then the work goes on', async () => {
+    const card = await board.opened()
+    const head = await headOf(card)
+    board.forge.fail({ match: /\/pulls\//, limit: { kind: 'secondary', seconds: 4 } })
+    const { nextReadAt } = await board.untilPull(card, 'the limit', ({ failures }) => failures < 0)
+    const api = () => board.forge.requests.filter(({ path }) => path.startsWith('/api/'))
+    const before = api().length
+    board.forge.setCheck(head, 'build', 'failure', 'error\n')
+    expect(await board.client.pullRequests.continue(place(card))).toMatchObject({ state: 'open' })
+    const early = await board.untilPull(card, 'its time', () => api().length > before)
+    expect(Date.parse(early.nextReadAt!)).toBeGreaterThanOrEqual(Date.parse(nextReadAt!))
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(nextReadAt!))
+    await board.nextHead(card, head)
+  })
+
+  test('whose token is set right goes on at once, not after the pause of the failures', async () => {
+    const { forge, client } = board
+    const card = await board.opened()
+    forge.revoke(forge.token)
+    // By then the pause is over a minute.
+    const { id } = await board.untilPull(card, 'the refusal', ({ problem }) => /401/.test(problem ?? ''))
+    const far = new Date(Date.now() + 15 * 60_000).toISOString()
+    await board.server.app.db.transaction(async tx =>
+      tx.enqueue('UPDATE pull_requests SET next_read_at = ?, failures = 9 WHERE id = ?', [far, id]),
+    )
+    const [credential] = await client.credentials.list()
+    await client.credentials.update({ id: credential!.id, apiKey: forge.addToken(forge.login) })
+    await board.untilPull(card, 'the next look', ({ problem, nextReadAt }) => problem === null && nextReadAt! < far)
+  })
+})

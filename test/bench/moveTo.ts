@@ -1,0 +1,10 @@
+import { execFileSync } from 'node:child_process'
+
+/** Copies a seeded board to a libSQL server, as one does who goes there. */
+export function moveTo(url: string, program: string, dataDir: string): void {
+  execFileSync(
+    process.execPath,
+    [program, 'database', 'move', '--to', url, '--replace', '--yes', '--machine', 'bench', '--data-dir', dataDir],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+}

@@ -1,0 +1,185 @@
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sizeOfDatabase } from '../../../src/store/daemons.ts'
+import { indexPendingCards } from '../../../src/domain/search.ts'
+import { startLibsqlServer, type LibsqlServer } from '../../support/servers/libsqlServer.ts'
+import { startChild, type Child } from '../child.ts'
+import { median } from '../figures.ts'
+import { drive, type Exchange } from '../load.ts'
+import { moveTo } from '../moveTo.ts'
+import { cpuMsOf } from '../processes.ts'
+import { configureAgents, flooder, seedBoard, seedFolder, seedProject, type Seeded } from '../seed.ts'
+import { completed, requestAs } from '../sessions.ts'
+import { openAll } from '../sockets.ts'
+import { fillYear } from '../year/fill.ts'
+import { requestKinds, type Cost, type Measured, type RequestKind } from './measured.ts'
+import { measureNamespaces } from './namespaces.ts'
+
+const cards = 300
+const rounds = 5
+const clients = 8
+const [loadMs, idleMs] = [1000, 6000]
+const [sockets, deliveries, pieces] = [500, 100, 20_000]
+const maxSessionMs = 120_000
+/** Of which the size of a row is taken. */
+const sizing = { cards: 2000, events: 20_000, sessions: 20, pieces: 1500 }
+
+/** Where the programs are, and a folder that is removed afterwards. */
+export interface Programs {
+  folder: string
+  board: string
+  testsFolder: string
+  flood: string
+}
+interface Pair {
+  board: Child
+  sqld: LibsqlServer
+  seeded: Seeded
+}
+
+/** Measures the real board on a real libSQL server, of which both have this machine for themselves as far as it goes. */
+export async function measure(programs: Programs, tell: (text: string) => void): Promise<Measured> {
+  const { folder, testsFolder } = programs
+  tell('seeding')
+  const seeded = await seedBoard(folder, [cards])
+  configureAgents(seeded.dataDir, {
+    command: [process.execPath, programs.flood],
+    env: { FIXTURE_UPDATES: String(pieces) },
+  })
+  const [emptyDataDir, filledDataDir] = [join(folder, 'empty'), join(folder, 'filled')]
+  await seedFolder(emptyDataDir, async () => {})
+  const bytes = await measureSizes(filledDataDir, folder)
+  const sqld = await startLibsqlServer({ testsFolder })
+  try {
+    moveTo(sqld.url, programs.board, seeded.dataDir)
+    const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir, database: sqld.url })
+    const served = await measureServed({ board, sqld, seeded }, tell).finally(() => board.stop())
+    tell('namespaces')
+    const spaces = await measureNamespaces({ ...programs, emptyDataDir, filledDataDir })
+    const at = new Date().toISOString()
+    return { at, node: process.version, machine: cpus()[0]?.model ?? process.arch, ...served, ...spaces, bytes }
+  } finally {
+    await sqld.close()
+  }
+}
+
+async function measureServed(
+  pair: Pair,
+  tell: (text: string) => void,
+): Promise<Pick<Measured, 'requests' | 'delivery' | 'piece' | 'idle' | 'socketKilobytes'>> {
+  tell('idle')
+  await delay(idleMs / 2)
+  const daemonMegabytes = (await pair.board.memory()).residentBytes / 1024 / 1024
+  const idle = await spent(pair, () => delay(idleMs))
+  const idleASec: Cost = { board: (idle.board / idleMs) * 1000, sqld: (idle.sqld / idleMs) * 1000 }
+  tell('requests')
+  const requests = await measureRequests(pair, idleASec)
+  tell('events')
+  const events = await measureDeliveries(pair)
+  tell('a session')
+  const piece = await measurePieces(pair)
+  return { requests, ...events, piece, idle: { ...idleASec, daemonMegabytes } }
+}
+
+/** Processor time of both, in microseconds, while something is done. */
+async function spent({ board, sqld }: Pair, work: () => Promise<unknown>): Promise<Cost> {
+  const sqldMicros = () => cpuMsOf(sqld.process().pid!)! * 1000
+  const before = { board: await board.cpuMicros(), sqld: sqldMicros() }
+  await work()
+  return { board: (await board.cpuMicros()) - before.board, sqld: sqldMicros() - before.sqld }
+}
+
+async function measureRequests(pair: Pair, idle: Cost): Promise<Record<RequestKind, Cost>> {
+  const { board, seeded } = pair
+  const exchanges = exchangesOf(seeded)
+  const costs = new Map<RequestKind, Cost[]>(requestKinds.map(kind => [kind, []]))
+  for (let round = 0; round <= rounds; round++)
+    for (const kind of requestKinds) {
+      let done = { requests: 0, failures: 0, secs: 0 }
+      const { port } = board
+      const cost = await spent(pair, async () => {
+        done = await drive({ port, clients, durationMs: loadMs, token: seeded.apiKey, next: exchanges[kind] })
+      })
+      if (done.failures > 0) throw new Error(`${kind}: ${done.failures} of ${done.requests} requests failed.`)
+      const of = (side: keyof Cost) => (cost[side] - idle[side] * done.secs) / done.requests
+      // The first round warms up.
+      if (round > 0) costs.get(kind)!.push({ board: of('board'), sqld: of('sqld') })
+    }
+  const middle = (kind: RequestKind, side: keyof Cost) => median(costs.get(kind)!.map(cost => cost[side]))
+  return Object.fromEntries(
+    requestKinds.map(kind => [kind, { board: middle(kind, 'board'), sqld: middle(kind, 'sqld') }]),
+  ) as Record<RequestKind, Cost>
+}
+
+function exchangesOf({ projects }: Seeded): Record<RequestKind, () => Exchange> {
+  const { projectId, firstCardId, columnId } = projects[cards]!
+  const path = `/api/external/projects/${projectId}/cards`
+  let at = 0
+  const next = () => firstCardId + (at++ % cards)
+  return {
+    get: () => ({ method: 'GET', path: `${path}/${next()}` }),
+    list: () => ({ method: 'GET', path: `${path}?limit=50&cursor=${next()}` }),
+    create: () => ({ method: 'POST', path, body: { title: `Card ${at++}`, prompt: 'Find the cause and mend it.' } }),
+    move: () => ({ method: 'PATCH', path: `${path}/${next()}/move`, body: { targetColumnId: columnId, position: 0 } }),
+  }
+}
+
+/** What cards cost that many sockets hear of, beside the same without a socket. */
+async function measureDeliveries(pair: Pair): Promise<Pick<Measured, 'delivery' | 'socketKilobytes'>> {
+  const { board, seeded } = pair
+  const { create } = exchangesOf(seeded)
+  const some = () =>
+    spent(pair, async () => {
+      for (let number = 0; number < deliveries; number++)
+        await drive({ port: board.port, clients: 1, durationMs: 0, token: seeded.apiKey, next: create })
+      await delay(200)
+    })
+  const without = await some()
+  const before = (await board.memory()).residentBytes
+  const listeners = await openAll(board.port, seeded.signInToken, sockets, seeded.projects[cards]!.projectId)
+  const socketKilobytes = ((await board.memory()).residentBytes - before) / 1024 / sockets
+  const within = await some()
+  for (const listener of listeners) listener.close()
+  return { delivery: (within.board - without.board) / deliveries / sockets, socketKilobytes }
+}
+
+async function measurePieces(pair: Pair): Promise<Cost> {
+  const askBoard = requestAs(pair)
+  const { projectId, activeColumnId } = pair.seeded.projects[cards]!
+  await askBoard('PATCH', `/api/projects/${projectId}`, { sandbox: { walls: 'off' } })
+  const cost = await spent(pair, async () => {
+    const { id } = await askBoard<{ id: string }>('POST', '/api/cards', {
+      projectId: String(projectId),
+      columnId: String(activeColumnId),
+      title: 'Say much',
+      prompt: 'Speak.',
+      agent: flooder,
+      useWorktree: false,
+    })
+    await completed(askBoard, `/api/projects/${projectId}/cards/${id}/agent`, 200, maxSessionMs)
+  })
+  return { board: cost.board / pieces, sqld: cost.sqld / pieces }
+}
+
+/** How much the file grows with each row. */
+async function measureSizes(dataDir: string, folder: string): Promise<Measured['bytes']> {
+  return seedFolder(dataDir, async ({ db }) => {
+    let before = await sizeOfDatabase(db)
+    const grown = async () => {
+      const now = await sizeOfDatabase(db)
+      const bytes = now - before
+      before = now
+      return bytes
+    }
+    const { projectId, firstCardId } = await db.transaction(tx => seedProject(tx, sizing.cards, folder))
+    await indexPendingCards(db)
+    const card = (await grown()) / sizing.cards
+    const worked = { projectId, firstCardId, cards: sizing.cards }
+    const { events, sessions } = sizing
+    await fillYear(db, worked, { events, activities: 0, sessions: 0, pieces: 0 })
+    const event = (await grown()) / events
+    await fillYear(db, worked, { events: 0, activities: 0, sessions, pieces: sizing.pieces })
+    return { card, event, piece: (await grown()) / sessions / sizing.pieces }
+  })
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+
+export const requestKinds = ['get', 'list', 'create', 'move'] as const
+export type RequestKind = (typeof requestKinds)[number]
+/** Processor time, in microseconds, of the board's process and of the libSQL server's. */
+export interface Cost {
+  board: number
+  sqld: number
+}
+
+/** What `npm run scale -- --measure` finds on a machine with the real board and the real libSQL server. */
+export interface Measured {
+  at: string
+  node: string
+  machine: string
+  requests: Record<RequestKind, Cost>
+  /** An event that reaches one more socket. */
+  delivery: number
+  /** A piece of what an agent says. */
+  piece: Cost
+  /** What a daemon costs a second when nobody asks it anything, and its memory. */
+  idle: Cost & { daemonMegabytes: number }
+  socketKilobytes: number
+  sqld: { emptyMegabytes: number }
+  namespace: {
+    /** Memory of one more that is open, and the disk of one with nothing but the board's schema. */
+    openKilobytes: number
+    diskKilobytes: number
+    /** The first request after the server let go of it, and one to a namespace that is open. */
+    coldMs: number
+    coldMicros: number
+    warmMs: number
+    forkMs: number
+    /** How many megabytes of a board are copied into a namespace in a second, and written out as SQL. */
+    copyMegabytesPerSec: number
+    dumpMegabytesPerSec: number
+  }
+  /** Disk of a row with its indexes. */
+  bytes: { card: number; event: number; piece: number }
+}
+
+/** @throws Error when there is no such file */
+export const readMeasured = (file: string): Measured => JSON.parse(readFileSync(file, 'utf8')) as Measured

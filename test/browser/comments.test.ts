@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let projectId: string
+  let grace: string
+  beforeAll(async () => {
+    board = await startBoard()
+    await board.client.auth.setup({ email: 'ada@example.org', password: 'a long password', displayName: 'Ada' })
+    projectId = (await board.client.projects.create({ name: 'roof', path: board.folder('roof') })).id
+    const { user } = await registerConfirmed(board, { email: 'grace@example.org', password: 'a long password' })
+    grace = user.id
+    await board.client.members.add({ id: projectId, email: user.email, role: 'viewer' })
+  })
+  afterAll(() => board.close())
+  const add = async (title: string) => {
+    const { id: cardId } = await board.client.cards.create({ projectId, title })
+    return { cardId, at: `#/projects/${projectId}/cards/${cardId}` }
+  }
+
+  test('are written with a mention by the keyboard, changed, and deleted', async () => {
+    const { cardId, at } = await add('Mend the roof')
+    const { page, axeViolations, settled } = await visit(board, { at })
+    await page.getByRole('tab', { name: 'Comments' }).click()
+    await page.getByText('made it in Backlog').waitFor()
+    const box = page.getByRole('textbox', { name: 'Write a comment' })
+    await box.pressSequentially('Look, @gra')
+    await page.getByRole('option', { name: 'grace' }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await page.keyboard.press('Enter')
+    await box.pressSequentially('**please** <img src=x onerror=alert(1)>')
+    await page.keyboard.press('Control+Enter')
+    const comment = page.getByRole('article', { name: 'Comment of Ada' })
+    await comment.getByText('please', { exact: true }).waitFor()
+    expect(await comment.locator('img').count()).toBe(0)
+    const written = (await board.client.comments.list({ projectId, cardId })).items
+    expect(written.map(({ body }) => body)).toEqual([
+      `Look, @[grace](${grace}) **please** <img src=x onerror=alert(1)>`,
+    ])
+    await page.getByRole('tab', { name: 'Comments 1' }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+
+    await comment.getByRole('button', { name: 'Edit the comment' }).click()
+    await page.getByRole('textbox', { name: 'The comment' }).fill('Thank you')
+    await page.keyboard.press('Control+Enter')
+    await comment.getByText('Thank you').waitFor()
+    await comment.getByText(', edited').waitFor()
+    await comment.getByRole('button', { name: 'Delete the comment' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await comment.waitFor({ state: 'detached' })
+    await page.getByText('deleted a comment').waitFor()
+  })
+
+  test('come in as others write them, among what happened on the card', async () => {
+    const { cardId, at } = await add('Buy tiles')
+    const { page } = await visit(board, { at })
+    await page.getByRole('tab', { name: 'Comments' }).click()
+    await page.getByText('made it in Backlog').waitFor()
+    await board.client.cards.update({ projectId, cardId, title: 'Buy red tiles' })
+    await board.client.comments.create({ projectId, cardId, body: 'Which red?' })
+    await page.getByText('changed title: Buy tiles → Buy red tiles').waitFor()
+    await page.getByRole('article', { name: 'Comment of Ada' }).getByText('Which red?').waitFor()
+    expect(await page.getByRole('list', { name: 'What was said and done' }).locator('> li').count()).toBe(3)
+  })
+
+  test('take files, which become attachments that they link to', async () => {
+    const { cardId, at } = await add('Paint the door')
+    const { page } = await visit(board, { at })
+    await page.getByRole('tab', { name: 'Comments' }).click()
+    await page.locator('.comment-box input[type=file]').setInputFiles({
+      name: 'door.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('red'),
+    })
+    const box = page.getByRole('textbox', { name: 'Write a comment' })
+    await expect.poll(() => box.inputValue()).toMatch(/^\[door\.txt\]\(attachment:\d+\) $/)
+    await box.press('Control+Enter')
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('article').getByRole('button', { name: 'door.txt' }).click()
+    expect((await downloading).suggestedFilename()).toBe('door.txt')
+    expect((await board.client.attachments.list({ projectId, cardId })).map(({ filename }) => filename)).toEqual([
+      'door.txt',
+    ])
+  })
+})

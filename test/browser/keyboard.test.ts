@@ -1,0 +1,175 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { change } from '../../src/domain/pullRequests.ts'
+import { readPullRequest } from '../../src/store/pullRequests.ts'
+import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { keyboardOf } from '../support/browsers/keyboard.ts'
+import { FakeForge } from '../support/forge/fakeForge.ts'
+import { connectedApp, redirectUri } from '../support/identity/connectedApp.ts'
+
+describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  let forge: FakeForge
+  beforeAll(async () => {
+    board = await startAgentBoard({ writes: { protocol: 'command', command: ['sh', '-c', 'echo mine > mine'] } })
+    forge = await FakeForge.start({ kind: 'github', folder: board.folder('forge'), from: board.path })
+    execFileSync('git', ['-C', board.path, 'config', 'remote.origin.url', forge.cloneUrl])
+    const { id } = await board.client.credentials.create({
+      name: 'Forge',
+      provider: 'github',
+      apiKey: forge.token,
+      baseUrl: forge.url,
+    })
+    await board.client.projects.update({ id: board.projectId, forge: { credentialId: id } })
+  })
+  afterAll(async () => {
+    await forge.close()
+    await board.close()
+  })
+
+  const openedAt = async (at: string, elsewhere?: string) => {
+    const { page, settled } = await visit(board, { at, elsewhere })
+    await settled()
+    const dialog = (name: string) => page.getByRole('dialog', { name }).waitFor()
+    const keyboard = keyboardOf(page)
+    return {
+      ...keyboard,
+      page,
+      dialog,
+      /** Opens a dialog, leaves it by Escape, and opens it again: the focus is where it was. */
+      ask: async (button: RegExp, name: string) => {
+        for (const key of ['Escape', undefined]) {
+          await keyboard.press(button)
+          await dialog(name)
+          await expect.poll(keyboard.focusedIn).toBe(name)
+          if (key === undefined) continue
+          await page.keyboard.press(key)
+          await expect.poll(keyboard.focused).toMatch(button)
+        }
+      },
+      said: async (text: string) => {
+        await expect.poll(() => page.locator('.spoken').textContent()).toContain(text)
+      },
+    }
+  }
+  const focusIsIn = async (focusedIn: () => Promise<string>, part: string) => {
+    await expect.poll(focusedIn).toBe(part)
+  }
+
+  test('a pull request is opened, edited, continued, closed, opened anew and merged', async () => {
+    const { id } = await board.untilStatus((await board.start('writes', { title: 'Put a roof on' })).id, 'completed')
+    const place = { projectId: board.projectId, cardId: id }
+    const { page, press, ask, dialog, said, tabTo, focused, focusedIn } = await openedAt(
+      `#/projects/${board.projectId}/cards/${id}/changes`,
+    )
+    const panel = page.getByRole('region', { name: 'Pull request' })
+    await ask(/^Open a pull request…/, 'Open a pull request')
+    expect(await focused()).toBe('Title')
+    await press(/^As a draft/, 'Space')
+    await press(/^Open it/)
+    await panel.getByText('draft', { exact: true }).waitFor()
+    await focusIsIn(focusedIn, 'Pull request')
+    await said('#1 draft')
+    await press(/^Ready for review/)
+    await said('#1 open')
+    await focusIsIn(focusedIn, 'Pull request')
+
+    await ask(/^Edit…/, 'Edit #1')
+    await page.keyboard.press('End')
+    await page.keyboard.type(' soon')
+    await press(/^Save/)
+    await panel.getByRole('link', { name: '#1 Put a roof on soon' }).waitFor()
+    await said('#1 is changed.')
+    await expect.poll(focused).toBe('Edit…')
+
+    await stop(place.cardId)
+    await panel.getByText('It waits for a person').waitFor()
+    await tabTo(/^Continue…/, { back: true })
+    await ask(/^Continue…/, 'Go on with #1?')
+    await press(/^Continue$/)
+    await said('#1 goes on.')
+    await focusIsIn(focusedIn, 'Pull request')
+
+    await ask(/^Close…/, 'Close #1?')
+    await press(/^Close it/)
+    await said('#1 closed')
+    await focusIsIn(focusedIn, 'Pull request')
+    await press(/^Open another one…/)
+    await dialog('Open a pull request')
+    await press(/^Open it/)
+    await said('#2 open')
+    await focusIsIn(focusedIn, 'Pull request')
+    await press(/^Merge by/, 'ArrowDown')
+    await ask(/^Merge…/, 'Merge #2?')
+    await press(/^Merge$/)
+    await said('#2 merged')
+    await focusIsIn(focusedIn, 'Pull request')
+    expect(forge.pull()).toMatchObject({ number: 2, state: 'merged' })
+  })
+
+  const stop = async (cardId: string) => {
+    const { db } = board.server.app
+    const row = (await readPullRequest(db, Number(cardId)))!
+    await db.transaction(tx => change(tx, row, { stopped: 'It is not done.', rounds: 5 }))
+  }
+
+  test('the forge is set, its issues are brought together, and a secret is lost by no slip of the finger', async () => {
+    const { page, press, ask, focused, focusedIn, dialog, tabTo } = await openedAt(settings('forge'))
+    await tabTo(/^Label of issues that become cards/)
+    await page.keyboard.type('board')
+    await press(/^Save the forge/)
+    await page.getByRole('heading', { name: 'Issues' }).waitFor()
+    expect(await focused()).toBe('Save the forge')
+    await tabTo(/^Sync now/, { back: true })
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('0 new cards, 0 issues closed.').waitFor()
+    expect(await focused()).toBe('Sync now')
+    await ask(/^New secret…/, 'Make a secret for the webhook?')
+    await press(/^Make it/)
+    await dialog('Webhook of the forge')
+    await expect.poll(focused).toBe('Secret')
+    for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
+    await focusIsIn(focusedIn, 'Webhook of the forge')
+    await press(/^I have copied it/)
+    await expect.poll(focused).toBe('New secret…')
+  })
+
+  test('a repository is added and taken away', async () => {
+    const lib = makeRepository(board.folder('lib'))
+    const { page, press, ask, focusedIn, said, tabTo } = await openedAt(settings('general'))
+    await tabTo(/^Name of the repository/)
+    await page.keyboard.type('lib')
+    await tabTo(/^Folder of the repository/)
+    await page.keyboard.type(lib)
+    await page.keyboard.press('Enter')
+    const remove = page.getByRole('button', { name: 'Take away lib' })
+    await remove.waitFor()
+    await tabTo(/^Take away lib/, { back: true })
+    await ask(/^Take away lib/, 'Take away lib?')
+    await press(/^Take it away/)
+    await said('lib is taken away.')
+    expect(await remove.count()).toBe(0)
+    await focusIsIn(focusedIn, 'Other repositories')
+  })
+
+  test('an app is allowed, and revoked among the keys', async () => {
+    const opens = 'com.example.probe:/callback'
+    const app = await connectedApp(board, { client_name: 'Probe', redirect_uris: [opens, redirectUri] })
+    const request = await app.request({ redirect_uri: opens })
+    const { press, focusedIn, said } = await openedAt(`#/connect/${request}`, opens)
+    await press(/^It may$/, 'ArrowDown')
+    await press(/^Allow/)
+    await said('Your answer went to the app.')
+    await focusIsIn(focusedIn, 'Connect an app')
+    await app.connect(board.token)
+    const keys = await openedAt('#/me/keys')
+    await keys.ask(/^Revoke Probe/, 'Revoke Probe')
+    await keys.press(/^Revoke$/)
+    await keys.said('Probe is revoked.')
+    await focusIsIn(keys.focusedIn, 'API keys')
+  })
+
+  const settings = (section: string) => `#/projects/${board.projectId}/settings/${section}`
+})

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Client } from '../../src/client/index.ts'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
+import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('who does a card by when, in the browser', () => {
+  const visit = visitors()
+  let board: TestBoard
+  let ada: Client
+  let token: string
+  let bob: string
+  let projectId: string
+  beforeAll(async () => {
+    board = await startBoard()
+    const account = { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada Lovelace' }
+    token = (await board.client.auth.setup(account)).token
+    ada = board.as(token)
+    const other = { email: 'bob@example.org', password: 'a long password', displayName: 'Bob Bell' }
+    bob = (await registerConfirmed(board, other)).user.id
+    projectId = (await ada.projects.create({ name: 'roof', path: board.folder('roof') })).id
+    await ada.members.add({ id: projectId, email: 'bob@example.org' })
+  })
+  afterAll(() => board.close())
+
+  test('is set on the card, and told', async () => {
+    const { id: cardId } = await ada.cards.create({ projectId, title: 'Mend the roof', assigneeNames: ['Zoe'] })
+    const { page, axeViolations, settled } = await visit(
+      { url: board.url, token },
+      { at: `#/projects/${projectId}/cards/${cardId}` },
+    )
+    await page.getByLabel('Assign to').selectOption('Bob Bell')
+    await page.getByRole('button', { name: 'Take off Bob Bell' }).waitFor()
+    await page.getByRole('button', { name: 'Take off Zoe' }).click()
+    await page.getByRole('button', { name: 'Take off Zoe' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Priority').selectOption('Urgent')
+    await page.getByLabel('Due date').fill('2020-01-31')
+    await page.getByText('Overdue since').waitFor()
+    await page.getByLabel('Estimate').fill('2.5')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Watching', pressed: true }).click()
+    await page.getByRole('button', { name: 'Watch', exact: true, pressed: false }).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await expect
+      .poll(() => ada.cards.get({ projectId, cardId }))
+      .toMatchObject({
+        assignees: [{ userId: bob, displayName: 'Bob Bell' }],
+        priority: 'urgent',
+        dueAt: expect.stringMatching(/^2020-0[12]-/),
+        estimate: 2.5,
+        watching: false,
+      })
+    await page.getByLabel('Due date').fill('2099-01-31')
+    await page.getByText('Due Jan 31, 2099').waitFor()
+  })
+
+  test('stands on the board, and filters it', async () => {
+    const late = { dueAt: '2020-01-31T12:00:00.000Z', priority: 'high' } as const
+    await ada.cards.create({ projectId, title: 'Late', ...late, assigneeIds: [bob] })
+    await ada.cards.create({ projectId, title: 'Soon', dueAt: '2099-01-31T12:00:00.000Z' })
+    const [, , done] = await ada.columns.list({ projectId })
+    await ada.cards.create({ projectId, title: 'Finished', columnId: done!.id, ...late })
+    const { page, axeViolations, settled } = await visit({ url: board.url, token }, { at: `#/projects/${projectId}` })
+    const tile = (title: string) => page.locator('.card').filter({ hasText: title })
+    await tile('Late').getByText('overdue').waitFor()
+    await tile('Late').getByText('high').waitFor()
+    await tile('Late').getByRole('img', { name: 'assigned to Bob Bell' }).waitFor()
+    await tile('Soon').getByText('due Jan 31, 2099').waitFor()
+    expect(await tile('Finished').getByText('overdue').count()).toBe(0)
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await page.getByRole('button', { name: 'Filter by' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Overdue' }).click()
+    await tile('Soon').waitFor({ state: 'detached' })
+    expect(await page.locator('.card .card-title').allTextContents()).toEqual(expect.arrayContaining(['Late']))
+    expect(await tile('Finished').count()).toBe(0)
+    await page.getByLabel('Filter the cards').fill('@bob !high')
+    await tile('Mend the roof').waitFor({ state: 'detached' })
+    expect(await page.locator('.card .card-title').allTextContents()).toEqual(['Late'])
+  })
+})

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser, visitors } from '../support/browsers/browser.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+
+describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
+  const visit = visitors()
+  let board: AgentBoard
+  let at: string
+  beforeAll(async () => {
+    board = await startAgentBoard({ well: { name: 'Well Behaved', fixture: 'well-behaved' } })
+    await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
+    at = `#/projects/${board.projectId}/settings/schedules`
+  })
+  afterAll(() => board.close())
+  // The first test may have failed.
+  beforeEach(async () => {
+    for (const { id: scheduleId } of await list())
+      await board.client.schedules.delete({ projectId: board.projectId, scheduleId })
+  })
+  const list = () => board.client.schedules.list({ projectId: board.projectId })
+
+  test('one is made with its agent, people and worktree, paused, run now, changed and deleted', async () => {
+    const { page, axeViolations, settled } = await visit(board, { at })
+    await page.getByText('No schedules.').waitFor()
+    await page.getByRole('button', { name: 'New schedule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(/^Next: /).waitFor()
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Nightly')
+    await dialog.getByRole('textbox', { name: 'Title of its cards' }).fill('Look at {date}')
+    await dialog.getByRole('combobox', { name: 'Agent' }).selectOption({ label: 'Well Behaved' })
+    await dialog.getByRole('combobox', { name: 'Assign to' }).selectOption({ label: 'Ada (you)' })
+    await dialog.getByRole('button', { name: 'Take off Ada' }).waitFor()
+    await dialog.getByRole('checkbox', { name: 'Worktree of its own' }).uncheck()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Make the schedule' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'Nightly' }).waitFor()
+    const [made] = await list()
+    const userId = (await board.client.members.people({ projectId: board.projectId }))[0]!.userId
+    expect(made).toMatchObject({
+      name: 'Nightly',
+      enabled: true,
+      template: { title: 'Look at {date}', agent: 'well', assigneeIds: [userId], useWorktree: false, autoMode: false },
+    })
+    await settled()
+    expect(await axeViolations()).toEqual([])
+
+    await page.getByRole('button', { name: 'Run now: Nightly' }).click()
+    await page.getByText(/Added "Look at \d{4}-\d\d-\d\d"/).waitFor()
+    const lastCardId = (await list())[0]!.lastCardId!
+    await page.getByRole('link', { name: `card ${lastCardId}` }).waitFor()
+    expect(await board.card(lastCardId)).toMatchObject({ agent: 'well', useWorktree: false })
+
+    await page.getByRole('button', { name: 'Edit Nightly' }).click()
+    await dialog.getByRole('checkbox', { name: 'On', exact: true }).uncheck()
+    await dialog.getByRole('button', { name: 'Take off Ada' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'off' }).waitFor()
+    expect((await list())[0]).toMatchObject({
+      enabled: false,
+      nextRunAt: null,
+      template: { assigneeIds: [], agent: 'well' },
+    })
+
+    await page.getByRole('button', { name: 'Delete Nightly' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('No schedules.').waitFor()
+    expect(await list()).toEqual([])
+  })
+
+  test('the same goes by keyboard alone', async () => {
+    const { page } = await visit(board, { at })
+    await page.getByText('No schedules.').waitFor()
+    const press = async (name: string) => {
+      const button = page.getByRole('button', { name, exact: true })
+      await button.focus()
+      await page.keyboard.press('Enter')
+    }
+    await press('New schedule')
+    const dialog = page.getByRole('dialog')
+    await dialog
+      .getByRole('combobox', { name: 'Column' })
+      .getByRole('option', { name: 'Backlog' })
+      .waitFor({ state: 'attached' })
+    // The first field has the focus; a select takes the first letters of what is meant.
+    await page.keyboard.type('Weekly')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('At an')
+    expect(await dialog.getByRole('combobox', { name: 'When' }).inputValue()).toBe('interval')
+    await dialog.getByRole('textbox', { name: 'Title of its cards' }).focus()
+    await page.keyboard.type('Tidy up')
+    await page.keyboard.press('Enter')
+    await page.getByRole('listitem').filter({ hasText: 'Weekly' }).waitFor()
+    expect((await list())[0]).toMatchObject({ name: 'Weekly', everySecs: 86_400, template: { title: 'Tidy up' } })
+
+    await press('Run now: Weekly')
+    await page.getByText('Added "Tidy up"').waitFor()
+    await press('Edit Weekly')
+    await dialog.getByRole('checkbox', { name: 'On', exact: true }).focus()
+    await page.keyboard.press('Space')
+    await page.keyboard.press('Enter')
+    await page.getByRole('listitem').filter({ hasText: 'off' }).waitFor()
+    await press('Delete Weekly')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await list()).toHaveLength(1)
+    await press('Delete Weekly')
+    await press('Delete')
+    await page.getByText('No schedules.').waitFor()
+  })
+})

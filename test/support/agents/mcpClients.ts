@@ -1,0 +1,103 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { run, type Ran } from '../commands/commandLine.ts'
+import { installedAgent, modules, platform, writeProgram } from './realAgents.ts'
+
+const codexTriple = `${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch as string]}-unknown-linux-musl`
+
+/** The programs that people type, below the installed packages. */
+const files = {
+  claude: `@anthropic-ai/claude-agent-sdk-${platform}/claude`,
+  codex: `@openai/codex-${platform}/vendor/${codexTriple}/bin/codex`,
+  qwen: '@qwen-code/qwen-code/cli.js',
+  gemini: '@google/gemini-cli/bundle/gemini.js',
+  copilot: '@github/copilot/npm-loader.js',
+  opencode: `opencode-${platform}/bin/opencode`,
+}
+/** A program of somebody's own that uses the board as tools. */
+export type McpProgram = keyof typeof files
+
+/** An account of a person who has such programs and the command line, and nothing else yet. */
+export interface Home {
+  folder: string
+  /** Where programs are started unless told otherwise. */
+  work: string
+  /** Runs a line of a shell; `input` is its stdin. */
+  run(line: string, options?: LineOptions): Promise<Ran>
+  /** The same, and gives all that was said; fails with it unless the line ends with 0. */
+  ok(line: string, options?: LineOptions): Promise<string>
+  /** The addresses that programs have opened in the person's browser. */
+  opened(): string[]
+}
+interface LineOptions {
+  cwd?: string
+  env?: Record<string, string>
+  input?: string
+}
+
+/** The names of those of the programs that are installed; a line on stderr says which are not. */
+export const installedPrograms = (): McpProgram[] =>
+  (Object.keys(files) as McpProgram[]).filter(name => installedAgent(name) !== undefined)
+
+const commandOf = (file: string) => (file.endsWith('.js') ? [process.execPath, file] : [file])
+
+/** Makes an empty home with the programs on its PATH, each asked for its model at `model`. */
+export function makeHome(folder: string, model: string): Home {
+  const [bin, work] = [join(folder, 'bin'), join(folder, 'work')]
+  for (const each of [bin, work]) mkdirSync(each, { recursive: true })
+  for (const [name, file] of Object.entries(files)) writeProgram(join(bin, name), commandOf(join(modules, file)))
+  writeProgram(join(bin, 'board'), commandOf(resolve('bin/board.js')))
+  const [browser, opened] = [join(bin, 'xdg-open'), join(folder, 'opened')]
+  writeFileSync(browser, `#!/bin/sh\necho "$1" >> '${opened}'\n`, { mode: 0o755 })
+  const env = {
+    PATH: [bin, dirname(process.execPath), process.env.PATH].join(':'),
+    HOME: folder,
+    BROWSER: browser,
+    TERM: 'dumb',
+    NO_COLOR: '1',
+    ANTHROPIC_API_KEY: 'sk-of-claude',
+    ANTHROPIC_BASE_URL: model,
+    CODEX_API_KEY: 'sk-of-codex',
+    OPENAI_API_KEY: 'sk-of-qwen',
+    OPENAI_BASE_URL: `${model}/v1`,
+    OPENAI_MODEL: 'scripted',
+    GEMINI_API_KEY: 'key-of-gemini',
+    GOOGLE_GEMINI_BASE_URL: model,
+  }
+  const runLine: Home['run'] = (line, { cwd = work, env: more = {}, input } = {}) =>
+    run('sh', ['-c', line], { cwd, env: { ...env, ...more }, input })
+  return {
+    folder,
+    work,
+    run: runLine,
+    async ok(line, options) {
+      const { code, stdout, stderr } = await runLine(line, options)
+      if (code !== 0) throw new Error(`${line} ended with ${code}:\n${stdout}${stderr}`)
+      return `${stdout}${stderr}`
+    },
+    opened: () => (existsSync(opened) ? readFileSync(opened, 'utf8').split('\n').filter(Boolean) : []),
+  }
+}
+
+/** Has Codex do by itself what it is asked for, with a model of the tests. */
+export function codexExec(model: string, asked: string, ...settings: string[]): string {
+  const provider = { name: 'tests', base_url: `${model}/v1`, env_key: 'CODEX_API_KEY', wire_api: 'responses' }
+  const all = [
+    'model="scripted"',
+    'model_provider="tests"',
+    ...Object.entries(provider).map(([name, value]) => `model_providers.tests.${name}="${value}"`),
+    ...settings,
+  ]
+  return `codex exec --skip-git-repo-check ${all.map(each => `-c '${each}'`).join(' ')} '${asked}'`
+}
+
+/** What docs/mcp.md says that is to be done for a program: the code in its row of the table below a heading, for a board at `url`. */
+export function documentedFor(heading: string, program: string, url: string): string[] {
+  const [, section = ''] = readFileSync('docs/mcp.md', 'utf8').split(`\n## ${heading}\n`)
+  const row = section
+    .split('\n## ')[0]!
+    .split('\n')
+    .find(line => line.startsWith(`| ${program} |`))
+  if (!row) throw new Error(`docs/mcp.md has no row for ${program} below ${heading}`)
+  return [...row.matchAll(/`([^`]+)`/g)].map(([, code]) => code!.replaceAll('http://127.0.0.1:4400', url))
+}

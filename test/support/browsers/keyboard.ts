@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core'
+
+/** Somebody without a mouse. */
+export interface Keyboard {
+  /** What has the focus, as it is called; "nothing" where it is lost. */
+  focused(): Promise<string>
+  /** The name of the part of the page, or the dialog, in which the focus is. */
+  focusedIn(): Promise<string>
+  /** Goes on by Tab, or back, as far as what is called so. Whatever takes the focus on the way shows that it has it. */
+  tabTo(name: RegExp, options?: { back?: boolean }): Promise<void>
+  /** Goes there and presses a key, usually Enter. */
+  press(name: RegExp, key?: string): Promise<void>
+}
+
+/** Uses a page by its keys alone. @throws where no Tab leads on, and where the focus cannot be seen */
+export function keyboardOf(page: Page): Keyboard {
+  const focused = () => page.evaluate<string>(nameOfFocused)
+  const tabTo: Keyboard['tabTo'] = async (name, { back = false } = {}) => {
+    for (let steps = 0; steps < 120; steps++) {
+      if (name.test(await focused())) return
+      await page.keyboard.press(back ? 'Shift+Tab' : 'Tab')
+      const unseen = await page.evaluate<string | undefined>(unseenFocus)
+      if (unseen !== undefined) throw new Error(`The focus is not seen at ${unseen}`)
+    }
+    throw new Error(`No tab leads to ${name}`)
+  }
+  return {
+    focused,
+    focusedIn: () => page.evaluate<string>(partOfFocused),
+    tabTo,
+    press: async (name, key = 'Enter') => {
+      await tabTo(name)
+      await page.keyboard.press(key)
+    },
+  }
+}
+
+const called = `const called = element =>
+  (element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent ?? '').trim()
+const { activeElement: element, body } = document`
+
+const nameOfFocused = `(() => { ${called}; return element === body ? 'nothing' : called(element) })()`
+
+const partOfFocused = `(() => {
+  ${called}
+  const part = element.closest('dialog, [role=dialog], section[aria-label], [aria-label]:is(ul), main, aside, .panel, .opened-head')
+  const heading = part?.querySelector('h1, h2, h3')
+  return element === body ? 'nothing' : part?.getAttribute('aria-label') ?? heading?.textContent ?? 'no part'
+})()`
+
+/** A list shows by its background where the focus is, a card's title and a line of a diff by what is around them. */
+const unseenFocus = `(() => {
+  ${called}
+  if (element === body) return
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const { width, height, bottom, right, top, left } = element.getBoundingClientRect()
+  const isInWindow = width > 0 && height > 0 && bottom > 0 && right > 0 && top < innerHeight && left < innerWidth
+  if (!isInWindow || outlineStyle === 'none' || parseFloat(outlineWidth) === 0) return called(element) || element.outerHTML
+})()`

@@ -1,0 +1,37 @@
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { run } from './commandLine.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+
+export interface Packed {
+  files: { path: string; size: number }[]
+  /** In bytes. */
+  size: number
+  unpackedSize: number
+}
+
+/** What `npm pack` puts into the package, of what is built. */
+export async function listPacked(): Promise<Packed> {
+  const packed = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH! },
+  })
+  return (JSON.parse(packed.stdout) as [Packed])[0]
+}
+
+/** Puts the packed files into a folder, as an installation does; `withDependencies`: beside the few packages that it needs to run. */
+export async function unpackBoard(folder: string, { withDependencies }: { withDependencies: boolean }): Promise<void> {
+  for (const { path } of (await listPacked()).files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    copyFileSync(join(root, path), join(folder, path))
+  }
+  if (!withDependencies) return
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const owners = Object.keys(dependencies).map(name => name.split('/')[0]!)
+  mkdirSync(join(folder, 'node_modules'))
+  for (const name of new Set([...owners, 'detect-libc', '@libsql', '@neon-rs']))
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+}
