@@ -125,7 +125,7 @@ async function merge(
     if (looked?.row.state !== 'merged') throw error
     return looked.row.mergeCommit
   })
-  await store(parts, id, { state: 'merged', autoMerge: false, mergeCommit, nextReadAt: null, problem: null }, actor)
+  await storeEnd(parts, id, { state: 'merged', mergeCommit, nextReadAt: null }, actor)
 }
 
 /** What a person would wait for before a merge, in plain words. */
@@ -156,9 +156,13 @@ export async function closePullRequest(
   actor: Actor,
 ): Promise<PullRequestRow> {
   await forge.closePull(row.number)
-  await store(parts, row.id, { state: 'closed', autoMerge: false, problem: null }, actor)
+  await storeEnd(parts, row.id, { state: 'closed' }, actor)
   return refreshed(parts, row)
 }
+
+/** What was read before the end counts as older than it, though it arrives later. */
+const storeEnd = (parts: RefreshParts, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
+  store(parts, id, { ...fields, autoMerge: false, problem: null, readAt: parts.clock().toISOString() }, actor)
 
 const store = ({ db }: RefreshParts, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   db.transaction(async tx => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Card } from '../support/agents/agentBoard.ts'
 import { startRequestBoard, type RequestBoard } from '../support/agents/requestBoard.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: RequestBoard
 beforeAll(async () => {
@@ -174,6 +175,30 @@ describe('a forge', () => {
     expect(Date.parse(early.nextReadAt!)).toBeGreaterThanOrEqual(Date.parse(nextReadAt!))
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(nextReadAt!))
     await board.nextHead(card, head)
+  })
+
+  test('that answers a look late does not open anew what was closed since', async () => {
+    const { forge, client } = board
+    const card = await board.opened()
+    const number = await numberOf(card)
+    const match = new RegExp(`^GET .*/pulls/${number}$`)
+    const looks = () => forge.requests.filter(({ method, path }) => match.test(`${method} ${path}`)).length
+    let answer: (value?: unknown) => void = () => {}
+    forge.state.pulls.find(each => each.number === number)!.title = 'Another title'
+    forge.fail({ match, answerAfter: new Promise(resolve => (answer = resolve)) })
+    const before = looks()
+    await eventually('a look that is not answered', () => looks() > before || undefined)
+    // What the board reads after it has closed the request comes later still.
+    forge.fail({ match, delayMs: 300 })
+    const closing = client.pullRequests.close(place(card))
+    await board.untilPull(card, 'its end', ({ state }) => state === 'closed')
+    answer()
+    await closing
+    const { items } = await client.activity.list(place(card))
+    expect(items.map(({ action }) => action).filter(action => action.startsWith('pull_request.'))).toEqual([
+      'pull_request.closed',
+      'pull_request.opened',
+    ])
   })
 
   test('whose token is set right goes on at once, not after the pause of the failures', async () => {

@@ -168,7 +168,7 @@ async function runOnCard(
     card.deleted = false
     if (!card.archived || card.columnId === archive) put(model, card, card.columnId)
   }
-  if (kind === 'complete' && card.columnId !== model.columns[2]) put(model, card, model.columns[2]!)
+  if (kind === 'complete' && (card.archived || card.columnId !== model.columns[2])) put(model, card, model.columns[2]!)
 }
 
 /** Columns are put into other orders: which one is first, the server alone knows by then. */

@@ -127,7 +127,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     ],
     [
       "takes another repository's objects by a folder's link",
-      'D=objects/$(echo $X | head -c 2); rm -rf "$G"/$D; ln -s "$S"/$D "$G"/$D; git update-index --add --cacheinfo 100644,$X,x; git commit -qm x',
+      'D=objects/$(echo $X | head -c 2); rm -rf "$G"/$D; ln -s "$S"/$D "$G"/$D; git update-index --add --cacheinfo 100644,$X,x; git commit -qm x || git commit -qm y',
     ],
   ])('a commit that %s does not come out', async (_, script) => {
     const before = tip()

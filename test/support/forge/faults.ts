@@ -19,6 +19,8 @@ export interface Fault {
   cutOff?: boolean
   /** Does what was asked, but breaks the connection without an answer. */
   loseAnswer?: boolean
+  /** Does what was asked, and answers only then. */
+  answerAfter?: Promise<unknown>
   /** Says that too much was asked, for so many seconds. */
   limit?: { kind: 'primary' | 'secondary'; seconds: number }
 }

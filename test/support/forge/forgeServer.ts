@@ -89,7 +89,7 @@ export class ForgeServer {
       if (git) return await this.#answerGit(request, response, git[1]!, git[2]!, query)
       entry.body = await text(request)
       if (fault?.cutOff || fault?.loseAnswer) return this.#breakOff(entry, response, fault.cutOff === true)
-      this.#send(entry, response)
+      await this.#send(entry, response, fault?.answerAfter)
     } catch (error) {
       response.destroy(error as Error)
     }
@@ -152,11 +152,12 @@ export class ForgeServer {
     }
   }
 
-  #send(entry: ForgeRequest, response: ServerResponse): void {
+  async #send(entry: ForgeRequest, response: ServerResponse, after?: Promise<unknown>): Promise<void> {
     const { status = 200, headers = {}, body, list, wrap } = this.#run(entry).answer
     const paged = list === undefined ? undefined : this.#paged(entry, list)
     const value = paged ? (wrap ? wrap(paged.items, list!.length) : paged.items) : body
     const sent = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+    await after
     const type = typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
     const etag = `W/"${createHash('sha256').update(sent).digest('hex')}"`
     const isConditional = this.wire.conditional && entry.method === 'GET' && status === 200
