@@ -41,6 +41,12 @@ export interface Forge {
   deleteIssueComment(number: number, id: string): Promise<void>
 }
 
+/** Of a forge, its requests. */
+export type PullPart = Pick<
+  Forge,
+  'account' | 'repository' | 'findPull' | 'createPull' | 'readPull' | 'updatePull' | 'closePull' | 'mergePull'
+>
+
 export interface NewPull {
   branch: string
   base: string

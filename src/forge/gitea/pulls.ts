@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Forge, ForgeAddress, ForgePull, PullChange } from '../forge.ts'
+import type { ForgeAddress, ForgePull, PullChange, PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
 import { asInvalid } from '../forgeFailures.ts'
@@ -46,11 +46,6 @@ type Pull = v.InferOutput<typeof Pull>
 const draftPrefix = /^\s*(?:wip:|\[wip\]|draft:|\[draft\])\s*/i
 /** How far back requests of a branch are looked for: the API of older versions does not find them by their branch. */
 const maxSearched = 5 * pageSize
-
-type PullPart = Pick<
-  Forge,
-  'account' | 'repository' | 'findPull' | 'createPull' | 'readPull' | 'updatePull' | 'closePull' | 'mergePull'
->
 
 /** Pull requests of a repository on Gitea or Forgejo. */
 export function giteaPulls(http: ForgeHttp, address: ForgeAddress): PullPart {

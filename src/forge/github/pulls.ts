@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ForgeFailed, type Forge, type ForgeAddress, type ForgePull, type PullChange } from '../forge.ts'
+import { ForgeFailed, type ForgeAddress, type ForgePull, type PullChange, type PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
 import { allowedMethods, changeReviewers, isSame, readLogin, RequestedReviewers, whyNotTaken } from '../likeGitHub.ts'
@@ -48,11 +48,6 @@ const readiness: Readonly<Record<string, boolean>> = {
   dirty: false,
   draft: false,
 }
-
-type PullPart = Pick<
-  Forge,
-  'account' | 'repository' | 'findPull' | 'createPull' | 'readPull' | 'updatePull' | 'closePull' | 'mergePull'
->
 
 /** Pull requests of a repository on GitHub. */
 export function gitHubPulls(http: ForgeHttp, address: ForgeAddress): PullPart {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { MergeMethod } from '../../contract/forge.ts'
-import { ForgeFailed, type Forge, type ForgeAddress, type ForgePull, type PullChange } from '../forge.ts'
+import { ForgeFailed, type Forge, type ForgeAddress, type ForgePull, type PullChange, type PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import { asInvalid } from '../forgeFailures.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
@@ -43,11 +43,6 @@ const computing = new Set(['unchecked', 'checking', 'preparing', 'approvals_sync
 /** https://docs.gitlab.com/api/merge_requests/#merge-status */
 const stuck = new Set(['conflict', 'need_rebase', 'broken_status', 'cannot_be_merged', 'commits_status'])
 const draftPrefix = /^\s*(?:\[draft\]|\(draft\)|draft:)\s*/i
-
-type PullPart = Pick<
-  Forge,
-  'account' | 'repository' | 'findPull' | 'createPull' | 'readPull' | 'updatePull' | 'closePull' | 'mergePull'
->
 
 /** Merge requests of a project on GitLab. */
 export function gitLabPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
