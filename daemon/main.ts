@@ -38,10 +38,11 @@ export async function runServe(options: ServeOptions, onTerminal: boolean): Prom
     config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     process.stderr.isTTY && !process.env.NO_COLOR,
   )
-  const server = await startServer(config, boundedStderr(log, serverOutputFile(config.dataDir)), tellSetupCode)
+  const server = await startUntilSignal(() =>
+    startServer(config, boundedStderr(log, serverOutputFile(config.dataDir)), tellSetupCode),
+  )
   setV8Flags()
   noteCrash(server)
-  stopOnSignals(server)
   process.stdout.write(`Listening on ${server.url}\n`)
   if (onTerminal) process.stderr.write(await nextSteps(server))
   tellSetupCode(server.app)
@@ -114,17 +115,24 @@ function noteCrash(server: RunningServer): void {
   })
 }
 
-function stopOnSignals(server: RunningServer): void {
+/** Starts a server that drains on a signal: one that comes while it starts stops it as soon as it is up. */
+async function startUntilSignal(start: () => Promise<RunningServer>): Promise<RunningServer> {
   let asked = false
   const onSignal = (signal: NodeJS.Signals) => {
     if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
     asked = true
-    void server.stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
+    void starting.then(
+      server =>
+        server.stop().then(
+          () => process.exit(0),
+          () => process.exit(1),
+        ),
+      () => undefined, // Whoever has started it tells why it could not.
     )
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
+  const starting = start()
+  return starting
 }
 
 /** Started by npx, the program is not on the PATH, and the working directory is not the project. */

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -54,6 +54,18 @@ test('board serve says where it listens in one line, is found by other commands,
   expect(await ended).toEqual([0, null])
   expect(talk()).toBe('')
   expect((await cli.board(['whoami'])).code).toBe(7)
+})
+
+test('a signal that comes while it starts stops it as soon as it is up, and nobody finds it afterwards', async () => {
+  const dataDir = join(cli.home, 'hasty')
+  const bin = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
+  const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--data-dir', dataDir], { env: cli.env })
+  servers.push(child)
+  const ended = once(child, 'exit')
+  await eventually('its lock', () => existsSync(join(dataDir, 'board.lock')))
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+  expect(existsSync(join(dataDir, 'daemon.json'))).toBe(false)
 })
 
 test('its options are environment variables too, and a flag goes before them', async () => {
