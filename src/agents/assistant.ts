@@ -11,7 +11,7 @@ import type { Transaction } from '../store/database.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { findGiven } from './sessions/promptFiles.ts'
-import { queueMessage } from './sessions/sessionCommands.ts'
+import { queueMessage } from './sessions/queuedMessages.ts'
 import { withResumePrompt } from './transcript/resumePrompt.ts'
 
 const introduction =

@@ -13,7 +13,7 @@ import { readSession, type SessionItem, type SessionRow } from '../store/session
 import type { MessageView } from '../views/agents.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { findGiven } from './sessions/promptFiles.ts'
-import { queueMessage } from './sessions/sessionCommands.ts'
+import { queueMessage } from './sessions/queuedMessages.ts'
 
 export interface PreSessionRef {
   projectId: number

@@ -1,4 +1,4 @@
-import { queueMessage } from '../agents/sessions/sessionCommands.ts'
+import { queueMessage } from '../agents/sessions/queuedMessages.ts'
 import { finish, type RunResult } from '../domain/monitorRuns.ts'
 import { findOpen } from '../domain/sessions.ts'
 import type { Transaction } from '../store/database.ts'

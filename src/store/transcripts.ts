@@ -86,6 +86,15 @@ export function listMessages(
   )
 }
 
+/** The newest message of a session by somebody. */
+export const newestOf = async (db: Reader, sessionId: number, role: TranscriptRole): Promise<number | undefined> =>
+  (
+    await db.get<{ id: number }>(
+      'SELECT id FROM transcript_messages WHERE session_id = ? AND role = ? ORDER BY id DESC LIMIT 1',
+      [sessionId, role],
+    )
+  )?.id
+
 /** The first message of a card at or after a time. */
 export const firstMessageSince = async (db: Reader, cardId: number, at: string): Promise<number | undefined> =>
   (

@@ -49,9 +49,14 @@ export async function takeWaitingMessage(
   return parse(next)
 }
 
-/** Moves a session's waiting messages to its successor. */
+/** Moves a session's waiting messages to its successor, behind those that wait there. */
 export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => {
-  tx.enqueue('UPDATE waiting_messages SET session_id = ? WHERE session_id = ?', [to, from])
+  const columns = 'content, message_id, created_at'
+  tx.enqueue(
+    `INSERT INTO waiting_messages (session_id, ${columns}) SELECT ?, ${columns} FROM waiting_messages WHERE session_id = ? ORDER BY id`,
+    [to, from],
+  )
+  await deleteWaitingMessages(tx, from)
 }
 
 export const deleteWaitingMessages = async (tx: Transaction, sessionId: number): Promise<void> => {

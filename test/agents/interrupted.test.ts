@@ -74,6 +74,7 @@ beforeAll(async () => {
       asking: { fixture: 'permission-first' },
       looking: { fixture: 'blocks', env: { FIXTURE_LOADS: '1' } },
       resumable: { fixture: 'resumable' },
+      forgetful: { fixture: 'resumable', env: { FIXTURE_RESUME: 'never', FIXTURE_STILL: 'Be still\\.$' } },
     },
     mark,
   )
@@ -201,4 +202,30 @@ test('what an agent had not answered when its server was killed it is told once 
   expect(told).toContain(
     'Go on with your task where you left off. In case you have not had it, this is what you were told last:\n\nBe still.',
   )
+})
+
+test('an agent that cannot resume is told anew what it was told when its server was killed, however often that is', async () => {
+  const { id } = await create('forgetful')
+  const place = { projectId, cardId: id }
+  await untilStatus(id, 'completed')
+  const still = join(fixtureState(dataDir), 'still')
+  rmSync(still, { force: true })
+  await client.agents.send({ ...place, content: 'Be still.' })
+  for (const _ of [1, 2]) {
+    await eventually('an agent that is told', () => existsSync(still), 15_000)
+    rmSync(still)
+    await end('SIGKILL')
+    await start()
+    await untilStatus(id, 'interrupted')
+    await client.agents.retry(place)
+  }
+  await eventually('an agent that is told', () => existsSync(still), 15_000)
+  const { sessions } = await card(id)
+  const told = await Promise.all(
+    sessions.map(
+      async ({ id: sessionId }) =>
+        (await client.agents.messages({ ...place, sessionId })).filter(({ content }) => content === 'Be still.').length,
+    ),
+  )
+  expect(told).toEqual([0, 1, 1, 1])
 })

@@ -8,10 +8,10 @@ import { bySystem, insertAuditRow } from '../../store/audit.ts'
 import { readCard } from '../../store/cards.ts'
 import type { Transaction } from '../../store/database.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
-import { moveWaitingMessages } from '../../store/waitingMessages.ts'
 import { withResumePrompt } from '../transcript/resumePrompt.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { candidatesFor, insteadOf, isSameChoice, readUsageLimits, type Candidate } from './chooseAgent.ts'
+import { handOver } from './queuedMessages.ts'
 import type { RunDependencies } from './runDependencies.ts'
 
 const maxWaits = 20
@@ -71,7 +71,7 @@ async function goOnWith(
   const remark = insteadOf(next, session, limitEndsAt) + waits
   const notBefore = next.limitedUntil ?? null
   const begun = await supersede(tx, agents, session, { ...next, remark }, { prompt, notBefore, limitWaits })
-  if (begun) await moveWaitingMessages(tx, session.id, begun.id)
+  if (begun) await handOver(tx, session, begun)
   return begun !== undefined
 }
 

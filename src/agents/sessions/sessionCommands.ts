@@ -12,15 +12,13 @@ import { firstPrompt } from '../../domain/steps.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { readLatestSession, type SessionRow } from '../../store/sessions.ts'
-import { insertWaitingMessage, moveWaitingMessages } from '../../store/waitingMessages.ts'
-import type { SentAttachment } from '../../store/transcripts.ts'
 import type { MessageView } from '../../views/agents.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage, withResumePrompt } from '../transcript/resumePrompt.ts'
-import { addMessage } from '../transcript/transcriptWriter.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { optionFor } from './openQuestions.ts'
 import { findGiven } from './promptFiles.ts'
+import { handOver, queueMessage } from './queuedMessages.ts'
 import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
@@ -46,18 +44,6 @@ export async function send(
   if (open) await requireBudget(tx, open, hasBegun(open))
   const session = open ?? (await reopenOrBegin(tx, supervisor, card, ref.caller))
   return queueMessage(tx, session, content, given)
-}
-
-/** Adds a message to a session's transcript and queues it for the agent. */
-export async function queueMessage(
-  tx: Transaction,
-  session: SessionRow,
-  content: string,
-  given: readonly SentAttachment[] = [],
-): Promise<MessageView> {
-  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, given)
-  await insertWaitingMessage(tx, { sessionId: session.id, content, messageId: Number(view.id) })
-  return view
 }
 
 /** Cancels a card's agent; files that it wrote stay. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
@@ -172,7 +158,7 @@ async function reopenOrBegin(
       await withResumePrompt(tx, await firstPrompt(tx, card), latest),
       latest.purpose,
     )) ?? refuse('AGENT_UNAVAILABLE')
-  await moveWaitingMessages(tx, latest.id, begun.id)
+  await handOver(tx, latest, begun)
   return begun
 }
 

@@ -1,6 +1,6 @@
 import type { Reader } from '../../store/database.ts'
 import type { SessionRow } from '../../store/sessions.ts'
-import { listMessages } from '../../store/transcripts.ts'
+import { listMessages, newestOf, type MessageRow, type SentAttachment } from '../../store/transcripts.ts'
 import { message } from '../../views/agents.ts'
 
 const maxLength = 16_000
@@ -22,15 +22,34 @@ export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRo
  * What a session was told last, where nothing of its agent is known since: a server that was killed may have kept it from the agent. Empty
  * when there is none.
  */
-export async function readUnanswered(db: Reader, { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
-  const rows = await listMessages(db, { cardId, sessionId: id, limit: maxMessages, fromEnd: true })
-  const said = rows.filter(({ role }) => role !== 'system')
-  const from = said.findLastIndex(({ role }) => role !== 'user') + 1
-  return said
-    .slice(from)
-    .map(row => message(row).content.trim())
-    .join('\n\n')
+export async function readUnanswered(db: Reader, session: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
+  return (await readTold(db, session)).map(contentOf).join('\n\n')
 }
+
+/** The messages that a session was told last beside its prompt, oldest first, whatever its agent has said since. */
+export async function readToldLast(
+  db: Reader,
+  session: Pick<SessionRow, 'id' | 'cardId' | 'prompt'>,
+): Promise<Array<{ content: string; attachments: SentAttachment[] }>> {
+  const newest = await newestOf(db, session.id, 'user')
+  if (newest === undefined) return []
+  return (await readTold(db, session, newest + 1))
+    .map(row => ({ content: contentOf(row), attachments: JSON.parse(row.attachments) as SentAttachment[] }))
+    .filter(({ content }) => content !== session.prompt.trim())
+}
+
+/** The messages to a session's agent in a row at its end, or right before a message. */
+async function readTold(
+  db: Reader,
+  { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>,
+  before?: number,
+): Promise<MessageRow[]> {
+  const rows = await listMessages(db, { cardId, sessionId: id, before, limit: maxMessages, fromEnd: true })
+  const said = rows.filter(({ role }) => role !== 'system')
+  return said.slice(said.findLastIndex(({ role }) => role !== 'user') + 1)
+}
+
+const contentOf = (row: MessageRow): string => message(row).content.trim()
 
 /** A prompt with the last message of an earlier session, for an agent that does not know that session. */
 export async function withResumePrompt(

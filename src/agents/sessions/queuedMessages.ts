@@ -1,0 +1,30 @@
+import type { Transaction } from '../../store/database.ts'
+import type { SessionRow } from '../../store/sessions.ts'
+import type { SentAttachment } from '../../store/transcripts.ts'
+import { insertWaitingMessage, moveWaitingMessages } from '../../store/waitingMessages.ts'
+import type { MessageView } from '../../views/agents.ts'
+import { readToldLast } from '../transcript/resumePrompt.ts'
+import { addMessage } from '../transcript/transcriptWriter.ts'
+
+/** Adds a message to a session's transcript and queues it for the agent. */
+export async function queueMessage(
+  tx: Transaction,
+  session: SessionRow,
+  content: string,
+  given: readonly SentAttachment[] = [],
+): Promise<MessageView> {
+  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, given)
+  await insertWaitingMessage(tx, { sessionId: session.id, content, messageId: Number(view.id) })
+  return view
+}
+
+/**
+ * Hands what an agent was told over to a new session, whose agent does not know the one before: what broke off in its turn is told again,
+ * then what waits. What was cancelled is not told again.
+ */
+export async function handOver(tx: Transaction, before: SessionRow, begun: SessionRow): Promise<void> {
+  if (before.status !== 'completed' && before.status !== 'cancelled')
+    for (const { content, attachments } of await readToldLast(tx, before))
+      await queueMessage(tx, begun, content, attachments)
+  await moveWaitingMessages(tx, before.id, begun.id)
+}
