@@ -28,6 +28,7 @@ export const backups = {
     output: Backup,
     idempotent: false,
     status: 201,
+    takesLong: true,
   }),
   list: get('/api/backups', {
     who: superAdminOr('backups.read'),
@@ -66,5 +67,6 @@ export const backups = {
     who: superAdmin,
     summary: 'Verify a backup, keep the present state as one, and put the backup in its place',
     output: Restored,
+    takesLong: true,
   }),
 }

@@ -184,7 +184,7 @@ export interface Spec {
   emits?: readonly string[]
   /** Where it is answered if several machines share the board: where the project's folder and processes are, or there if a daemon works there. */
   at?: 'machine' | 'machine or here' | 'machine or here, if it starts'
-  /** It waits for a remote, a forge or Git, which may take minutes: clients give it longer than other calls. */
+  /** It waits for a remote, a forge or Git, or reads and writes the whole board, which may take minutes: clients give it longer than other calls. */
   takesLong?: true
   /** 'file': the handler answers with a named file. 'raw': with a Response of its own. 'upload': it reads a multipart body itself. */
   transfer?: 'file' | 'raw' | 'upload'

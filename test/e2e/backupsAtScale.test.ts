@@ -41,19 +41,14 @@ function attach(size: number): void {
   const database = new LibsqlDatabase(join(dataDir, 'board.db'))
   database.exec('BEGIN')
   const insert = database.prepare(
-    'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) SELECT id, ?, ?, ?, ?, ?, created_at FROM cards ORDER BY id LIMIT 1 OFFSET ?',
+    'INSERT INTO attachments (card_id, filename, content_type, size, sha256, stored_as, created_at) SELECT id, ?, ?, ?, ?, ?, created_at FROM cards WHERE id = ?',
   )
-  for (let number = 0; number < size; number++) {
+  const ids = database.prepare('SELECT id FROM cards ORDER BY id LIMIT ?').all([size]) as Array<{ id: number }>
+  for (const { id } of ids) {
     const [bytes, storedAs] = [randomBytes(attachmentBytes), randomBytes(16).toString('hex')]
     writeFileSync(join(dataDir, 'attachments', storedAs), bytes, { mode: 0o600 })
-    insert.run([
-      'notes.bin',
-      'application/octet-stream',
-      bytes.length,
-      createHash('sha256').update(bytes).digest('hex'),
-      storedAs,
-      number,
-    ])
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    insert.run(['notes.bin', 'application/octet-stream', bytes.length, sha256, storedAs, id])
   }
   database.exec('COMMIT')
   database.close()
