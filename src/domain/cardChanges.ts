@@ -1,7 +1,15 @@
 import { Problem } from '../contract/errors.ts'
 import type { EventData } from '../contract/events.ts'
 import { append } from '../events/outbox.ts'
-import { readCard, readCardBeside, updateCard, type CardChange, type CardRest, type CardRow } from '../store/cards.ts'
+import {
+  readCard,
+  readCardBeside,
+  readMovedCard,
+  updateCard,
+  type CardChange,
+  type CardRest,
+  type CardRow,
+} from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { cardDetail } from '../views/cards.ts'
 import { changesBetween, recordActivity } from './activity.ts'
@@ -49,7 +57,8 @@ export async function changePlace(
   rest?: CardRest,
 ): Promise<CardRow> {
   await updateCard(tx, before.id, change)
-  const moved = await find(tx, before, rest)
+  const staysInColumn = rest !== undefined && Object.keys(change).every(field => field === 'leafId')
+  const moved = staysInColumn ? await readMovedCard(tx, before) : await find(tx, before, rest)
   const from = { columnId: String(before.columnId), position: before.position }
   const to = { columnId: String(moved.columnId), position: moved.position }
   await append(tx, 'card.moved', before.projectId, Object.assign(cardDetail(moved), { from, to }))

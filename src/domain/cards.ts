@@ -14,7 +14,7 @@ import {
   type CardChange,
   type CardRow,
 } from '../store/cards.ts'
-import { listColumns, listDefaultColumns, readColumn, type ColumnRow } from '../store/columns.ts'
+import { listColumns, readColumn, readDefaultColumn, type ColumnRow } from '../store/columns.ts'
 import { readCredentialOfCard, readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { replaceBlockers } from '../store/dependencies.ts'
@@ -32,7 +32,7 @@ import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
 import { mayStart, refusal, requireMayStart, type Starter } from './starting.ts'
 import { readAheadOfCard } from './readAhead.ts'
 import { startFor } from './startTimes.ts'
-import { initialSteps } from './steps.ts'
+import { activeColumnsOf, initialSteps } from './steps.ts'
 
 /**
  * Identifies a card: its kind if only one is allowed, the version expected by the caller (`If-Match`), and the caller.
@@ -97,7 +97,7 @@ export async function findExternalJson(
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   readAheadOfCard(tx, card)
-  const { column, columns } = await placeForNewCard(tx, card, automation)
+  const { column, activeColumns } = await placeForNewCard(tx, card, automation)
   const { kind = 'kanban', caller } = card
   const refused = automation ? undefined : refusal(caller, kind)
   const deferred = (card.deferred ?? automation) || refused !== undefined
@@ -141,7 +141,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     unread: automation,
     creatorId: caller.userId === noAccount ? null : caller.userId,
     creatorName: caller.displayName,
-    pipeline: JSON.stringify(initialSteps(columns)),
+    pipeline: JSON.stringify(initialSteps(activeColumns)),
     archivedAt: column.columnType === 'archive' ? tx.now : null,
     doneAt: column.columnType === 'done' ? tx.now : null,
     lastAgentAction: refused && !card.deferred && column.columnType === 'active' ? notStarted(tx, refused) : null,
@@ -182,7 +182,7 @@ export async function wouldStart(
   { projectId, columnId, deferred }: Pick<NewCard, 'projectId' | 'columnId' | 'deferred'>,
 ): Promise<boolean> {
   if (deferred) return false
-  const column = columnId === undefined ? (await listDefaultColumns(db, projectId))[0] : await readColumn(db, columnId)
+  const column = await (columnId === undefined ? readDefaultColumn(db, projectId) : readColumn(db, columnId))
   return column?.columnType === 'active'
 }
 
@@ -263,21 +263,21 @@ export async function findVersion(tx: Transaction, ref: CardRef): Promise<CardRo
   return card
 }
 
-/** The column for a new card, and all columns of its board. */
+/** The column for a new card, and the active columns of its board. */
 async function placeForNewCard(
   tx: Transaction,
   card: NewCard,
   automation: boolean,
-): Promise<{ column: ColumnRow; columns: ColumnRow[] }> {
-  const columns = await listDefaultColumns(tx, card.projectId)
-  const wanted =
-    card.columnId === undefined
-      ? (columns[0] ?? refuse('COLUMN_NOT_FOUND', 'The default board has no columns.'))
-      : columns.find(({ id }) => id === card.columnId)
+): Promise<{ column: ColumnRow; activeColumns: number[] }> {
+  const wanted = await readDefaultColumn(tx, card.projectId, card.columnId)
+  if (!wanted && card.columnId === undefined) refuse('COLUMN_NOT_FOUND', 'The default board has no columns.')
   const column = wanted ?? (await columnOfProject(tx, card, card.columnId!))
   if (!wanted && automation) throw new Problem('COLUMN_NOT_ON_DEFAULT_BOARD')
   if (isOrdered(card) && !card.force) await requireRoom(tx, column)
-  return { column, columns: wanted ? columns : await listColumns(tx, column.boardId) }
+  const activeColumns = wanted
+    ? (JSON.parse(wanted.activeColumns) as number[])
+    : activeColumnsOf(await listColumns(tx, column.boardId))
+  return { column, activeColumns }
 }
 
 /**

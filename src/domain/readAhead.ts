@@ -1,5 +1,5 @@
 import { readCard, readNextCardId } from '../store/cards.ts'
-import { listDefaultColumns, readColumn } from '../store/columns.ts'
+import { readColumn, readDefaultColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import * as order from '../store/order.ts'
 import { isOrdered } from './columnLimits.ts'
@@ -28,7 +28,7 @@ export function readAheadOfCard(
   { projectId, columnId, kind }: { projectId: number; columnId?: number } & Parameters<typeof isOrdered>[0],
 ): void {
   tx.ahead(db => {
-    void listDefaultColumns(db, projectId)
+    void readDefaultColumn(db, projectId, columnId)
     void readNextCardId(db)
     if (isOrdered({ kind })) void order.readEnd(db, projectId, columnId)
   })

@@ -7,7 +7,7 @@ import { nextAfter, nextTimes, requireTiming, type Timing } from '../recurrence/
 import { dayOf, localTimeZone } from '../recurrence/wallClock.ts'
 import { listPeopleOf } from '../store/cardPeople.ts'
 import type { CardRow } from '../store/cards.ts'
-import { listDefaultColumns, readColumn } from '../store/columns.ts'
+import { readColumn, readDefaultColumn } from '../store/columns.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   countSchedules,
@@ -196,7 +196,7 @@ export async function makeCard(
 /** Whether the column of a schedule's cards takes another one; one that is gone is left to the run. */
 export async function hasRoomFor(db: Reader, { projectId, template }: ScheduleRow): Promise<boolean> {
   const { columnId } = JSON.parse(template) as StoredTemplate
-  const column = columnId === null ? (await listDefaultColumns(db, projectId))[0] : await readColumn(db, columnId)
+  const column = await (columnId === null ? readDefaultColumn(db, projectId) : readColumn(db, columnId))
   return !column || hasRoom(db, column)
 }
 

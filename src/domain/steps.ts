@@ -3,11 +3,12 @@ import type { CardRow } from '../store/cards.ts'
 import { readColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader } from '../store/database.ts'
 
-/** A new card's pipeline: the board's active columns in order. */
-export const initialSteps = (columns: readonly ColumnRow[]): StoredStep[] =>
-  columns
-    .filter(({ columnType }) => columnType === 'active')
-    .map(({ id }) => ({ columnId: id, prompt: '', approval: 'auto' }))
+/** A new card's pipeline: the active columns of its board, in their order. */
+export const initialSteps = (activeColumns: readonly number[]): StoredStep[] =>
+  activeColumns.map(columnId => ({ columnId, prompt: '', approval: 'auto' }))
+/** The ids of those of a board's columns that are active. */
+export const activeColumnsOf = (columns: ReadonlyArray<Pick<ColumnRow, 'id' | 'columnType'>>): number[] =>
+  columns.filter(({ columnType }) => columnType === 'active').map(({ id }) => id)
 
 /** The pipeline step of a card's present column. */
 export const stepOf = (card: Pick<CardRow, 'pipeline' | 'columnId'>): StoredStep | undefined =>

@@ -79,6 +79,15 @@ export async function readCardBeside(
   const found = await db.get<CardRow>(cardAlone, [id, projectId])
   return found && Object.assign(found, rest)
 }
+const placeOfCard = `SELECT c.chunk_id AS leafId, ${placeSql} AS position, c.updated_at AS updatedAt, c.version FROM cards c ${placeJoins} WHERE c.id = ?`
+/**
+ * A card that the transaction has moved within its column and not changed otherwise: what that leaves as it was is not read
+ * again.
+ */
+export async function readMovedCard(tx: Transaction, before: CardRow): Promise<CardRow> {
+  const place = await tx.get<Pick<CardRow, 'leafId' | 'position' | 'updatedAt' | 'version'>>(placeOfCard, [before.id])
+  return { ...before, ...place }
+}
 export const readDeletedCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   db.get(`SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NOT NULL`, [
     id,

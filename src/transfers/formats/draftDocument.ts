@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import type { ColumnType } from '../../contract/fields.ts'
-import { initialSteps } from '../../domain/steps.ts'
+import { activeColumnsOf, initialSteps } from '../../domain/steps.ts'
 import type { ColumnRow } from '../../store/columns.ts'
 import type { Document } from '../document.ts'
 import type { Draft, Source } from './draft.ts'
@@ -33,7 +33,7 @@ export function draftDocument(
   const columnOf = new Map(
     draft.sources.map(source => [source, columnFor(source, map.get(source.key.toLowerCase()), columns)]),
   )
-  const steps = initialSteps(columns as ColumnRow[])
+  const steps = initialSteps(activeColumnsOf(columns))
   const counts = new Map<number, number>()
   const cards = draft.cards.map(({ source, isArchived, createdAt, updatedAt, comments: _, ...card }, index) => {
     const { id: columnId, columnType } = columnOf.get(source)!
