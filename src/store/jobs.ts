@@ -45,7 +45,7 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
 
   const drain = async () => {
     while (queue.length > 0) {
-      await standstill(() => queue.length, maxJobsPerCommit)
+      await letQueueFill(() => queue.length, maxJobsPerCommit)
       queue.unshift(...(await commitBatch(queue.splice(0, maxJobsPerCommit))))
     }
     draining = undefined
@@ -75,8 +75,8 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
  * Yields while requests that have come in already queue more jobs, and at least once, so that a caller who queues its
  * next job at once does not starve the others. A commit costs as much as several jobs: 32 clients share two instead of five.
  */
-async function standstill(count: () => number, most: number): Promise<void> {
-  for (let before = 0; count() > before && count() < most; ) {
+async function letQueueFill(count: () => number, max: number): Promise<void> {
+  for (let before = 0; count() > before && count() < max; ) {
     before = count()
     await new Promise(setImmediate)
   }
