@@ -76,10 +76,11 @@ export function createJobQueue({ refusal, commitBatch, maxJobsPerCommit }: Commi
  * next job at once does not starve the others. A commit costs as much as several jobs: 32 clients share two instead of five.
  */
 async function letQueueFill(count: () => number, max: number): Promise<void> {
-  for (let before = 0; count() > before && count() < max; ) {
+  let before: number
+  do {
     before = count()
     await new Promise(setImmediate)
-  }
+  } while (count() > before && count() < max)
 }
 
 /**
