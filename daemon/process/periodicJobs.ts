@@ -10,7 +10,6 @@ import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
 import type { Duty } from '../../src/daemons/membership.ts'
 import { pruneAudit } from '../../src/store/audit.ts'
-import type { Agents } from '../../src/domain/sessions.ts'
 import { findDamage } from '../../src/store/copies.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { forgetDeliveries } from '../../src/store/deliveries.ts'
@@ -21,7 +20,7 @@ import { forgetProjectDays, noteProjectDays } from '../../src/store/projectDays.
 import { forgetOauth } from '../../src/store/oauthServer.ts'
 import { inShortTransactions } from '../../src/store/shortWork.ts'
 import { forgetSignInTokens } from '../../src/store/signInTokens.ts'
-import { purgeMessages } from '../../src/store/transcripts.ts'
+import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { removeUnfinished } from '../../src/transfers/import.ts'
 
 /** A periodic job. */
@@ -40,13 +39,13 @@ const hourSecs = 3600
 const daySecs = 24 * hourSecs
 const rareSecs = 600
 const logDays = 30
-/** What is deleted, or given back, by a step that takes about a millisecond. A message may be long. */
-const [stepRows, stepMessages, stepPages] = [100, 10, 25]
+/** What is deleted, or given back, by a step that takes about a millisecond. */
+const [stepRows, stepPages] = [100, 25]
 
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
-  return [...boardJobs(app, board), ...expiryJobs(board, app.supervisor), ...machineJobs(app, machine), ...ownJobs(app)]
+  return [...boardJobs(app, board), ...expiryJobs(app, board), ...machineJobs(app, machine), ...ownJobs(app)]
 }
 
 /** What one daemon does for the whole board. */
@@ -87,7 +86,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
 ]
 
 /** Jobs that delete expired records. */
-const expiryJobs = (board: Database, agents: Agents): Job[] => [
+const expiryJobs = (app: App, board: Database): Job[] => [
   {
     name: 'forget webhook deliveries 30 days after their end',
     everySecs: hourSecs,
@@ -136,8 +135,9 @@ const expiryJobs = (board: Database, agents: Agents): Job[] => [
     everySecs: hourSecs,
     duty: 'board',
     run: async signal => {
-      await inShortTransactions(board, tx => purgeMessages(tx, ago(tx, 30 * daySecs), stepMessages), signal)
-      await inShortTransactions(board, tx => purgeDeletedCards(tx, agents), signal)
+      const deletedBefore = new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString()
+      await purgeTranscripts(board, { deletedBefore }, signal)
+      await inShortTransactions(board, tx => purgeDeletedCards(tx, app.supervisor), signal)
     },
   },
   forgetAudit(board),
