@@ -1,7 +1,7 @@
 import type { Database, Transaction } from './database.ts'
 
 /** How long a transaction takes up step after step: others wait for so long, and for one step more. */
-const maxMs = 10
+const maxMs = 5
 
 /** Does a long work by small steps, in transactions between which others have their turn, until a step has nothing left to do. */
 export async function inShortTransactions(

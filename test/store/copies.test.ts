@@ -1,4 +1,4 @@
-import { mkdtempSync, openSync, closeSync, ftruncateSync, readdirSync, writeSync } from 'node:fs'
+import { mkdtempSync, openSync, closeSync, ftruncateSync, readdirSync, symlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,14 +13,20 @@ const pageBytes = 4096
 /** Where a database's header says how many pages it has. */
 const pagesAt = 28
 
-/** A board's database that claims to be larger than any disk here, with a hole for what it has not. */
-async function makeHuge(): Promise<string> {
+async function makeBoard(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'copies-'))
   const path = join(dataDir, 'board.db')
   const db = openDatabase({ path, clock: () => new Date() })
   await migrate(db)
   await db.close()
   expect(await isFileReleased(path)).toBe(true)
+  return dataDir
+}
+
+/** A board's database that claims to be larger than any disk here, with a hole for what it has not. */
+async function makeHuge(): Promise<string> {
+  const dataDir = await makeBoard()
+  const path = join(dataDir, 'board.db')
   const file = openSync(path, 'r+')
   const count = Buffer.alloc(4)
   count.writeUInt32BE(pages)
@@ -45,4 +51,11 @@ test('a copy for which the disk has no room is not begun, and says how much it t
   })
   expect(readdirSync(dataDir)).not.toContain('copy.db')
   expect(readdirSync(join(dataDir, 'before-migration'))).toEqual([])
+})
+
+test('the copy before a migration goes where its folder leads', async () => {
+  const [dataDir, disk] = [await makeBoard(), mkdtempSync(join(tmpdir(), 'disk-'))]
+  symlinkSync(disk, join(dataDir, 'before-migration'))
+  await keepMigrationCopy(dataDir, schemaVersion, new Date())
+  expect(readdirSync(disk)).toEqual([expect.stringMatching(/^board-.*\.db$/)])
 })
