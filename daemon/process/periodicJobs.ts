@@ -10,7 +10,6 @@ import { forgetAgentTokens } from '../../src/store/agentTokens.ts'
 import { auditDays, maxKeptFailures } from '../../src/identity/audit.ts'
 import type { Duty } from '../../src/daemons/membership.ts'
 import { pruneAudit } from '../../src/store/audit.ts'
-import type { Agents } from '../../src/domain/sessions.ts'
 import { findDamage } from '../../src/store/copies.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'
 import { forgetDeliveries } from '../../src/store/deliveries.ts'
@@ -19,8 +18,9 @@ import { giveBackPages } from '../../src/store/givingBack.ts'
 import { forgetAnswers } from '../../src/store/idempotentAnswers.ts'
 import { forgetProjectDays, noteProjectDays } from '../../src/store/projectDays.ts'
 import { forgetOauth } from '../../src/store/oauthServer.ts'
+import { inShortTransactions } from '../../src/store/shortWork.ts'
 import { forgetSignInTokens } from '../../src/store/signInTokens.ts'
-import { purgeMessages } from '../../src/store/transcripts.ts'
+import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { removeUnfinished } from '../../src/transfers/import.ts'
 
 /** A periodic job. */
@@ -39,11 +39,13 @@ const hourSecs = 3600
 const daySecs = 24 * hourSecs
 const rareSecs = 600
 const logDays = 30
+/** What is deleted, or given back, by a step that takes about a millisecond. */
+const [stepRows, stepPages] = [100, 25]
 
 /** Every periodic job of the server. */
 export const jobs = (app: App): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
-  return [...boardJobs(app, board), ...expiryJobs(board, app.supervisor), ...machineJobs(app, machine), ...ownJobs(app)]
+  return [...boardJobs(app, board), ...expiryJobs(app, board), ...machineJobs(app, machine), ...ownJobs(app)]
 }
 
 /** What one daemon does for the whole board. */
@@ -52,7 +54,7 @@ const boardJobs = (app: App, board: Database): Job[] => [
     name: 'delete events that need not be kept',
     everySecs: 600,
     duty: 'board',
-    run: signal => repeat(signal, () => board.transaction(tx => app.outbox.prune(tx))),
+    run: signal => inShortTransactions(board, tx => app.outbox.prune(tx), signal),
   },
   { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
   {
@@ -84,18 +86,18 @@ const boardJobs = (app: App, board: Database): Job[] => [
 ]
 
 /** Jobs that delete expired records. */
-const expiryJobs = (board: Database, agents: Agents): Job[] => [
+const expiryJobs = (app: App, board: Database): Job[] => [
   {
     name: 'forget webhook deliveries 30 days after their end',
     everySecs: hourSecs,
     duty: 'board',
-    run: signal => repeat(signal, () => board.transaction(tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), 500))),
+    run: signal => inShortTransactions(board, tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), stepRows), signal),
   },
   {
     name: 'forget what forges have delivered after a week',
     everySecs: hourSecs,
     duty: 'board',
-    run: signal => repeat(signal, () => board.transaction(tx => forgetForgeDeliveries(tx, ago(tx, 7 * daySecs), 500))),
+    run: signal => inShortTransactions(board, tx => forgetForgeDeliveries(tx, ago(tx, 7 * daySecs), stepRows), signal),
   },
   {
     name: 'forget idempotent answers after a day',
@@ -133,8 +135,9 @@ const expiryJobs = (board: Database, agents: Agents): Job[] => [
     everySecs: hourSecs,
     duty: 'board',
     run: async signal => {
-      await repeat(signal, () => board.transaction(tx => purgeMessages(tx, ago(tx, 30 * daySecs), 500)))
-      await repeat(signal, () => board.transaction(tx => purgeDeletedCards(tx, agents)))
+      const deletedBefore = new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString()
+      await purgeTranscripts(board, { deletedBefore }, signal)
+      await inShortTransactions(board, tx => purgeDeletedCards(tx, app.supervisor), signal)
     },
   },
   forgetAudit(board),
@@ -188,7 +191,7 @@ const ownJobs = (app: App): Job[] => [
           name: 'give back to the disk what deletions have freed',
           everySecs: rareSecs,
           firstAfterSecs: 60,
-          run: (signal: AbortSignal) => repeat(signal, () => app.db.transaction(tx => giveBackPages(tx, 200))),
+          run: (signal: AbortSignal) => inShortTransactions(app.db, tx => giveBackPages(tx, stepPages), signal),
         },
       ]),
   {
@@ -212,10 +215,10 @@ const forgetAudit = (board: Database): Job => ({
   everySecs: hourSecs,
   duty: 'board',
   run: signal =>
-    repeat(signal, () =>
-      board.transaction(tx =>
-        pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: 500 }),
-      ),
+    inShortTransactions(
+      board,
+      tx => pruneAudit(tx, { before: ago(tx, auditDays * daySecs), maxFailures: maxKeptFailures, limit: stepRows }),
+      signal,
     ),
 })
 
@@ -225,11 +228,6 @@ async function lookForDamage({ db, config }: App, signal: AbortSignal): Promise<
     if (!signal.aborted) throw error
   })
   if (damage !== undefined) db.markCorrupt(new Error(damage))
-}
-
-/** Does bounded pieces of work until there is nothing left to do. */
-async function repeat(signal: AbortSignal, work: () => Promise<number>): Promise<void> {
-  while (!signal.aborted && (await work()) > 0);
 }
 
 const ago = (tx: Transaction, secs: number) => new Date(Date.parse(tx.now) - secs * 1000).toISOString()

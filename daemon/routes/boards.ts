@@ -2,6 +2,7 @@ import type { App } from '../../src/app.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as boards from '../../src/domain/boards.ts'
 import { listBoards } from '../../src/store/boards.ts'
+import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { board } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
@@ -15,9 +16,12 @@ export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
     ),
   update: ({ projectId, boardId, ...change }, call) =>
     call.write(tx => boards.update(tx, projectId, boardId, change), board),
-  delete: (ref, call) =>
-    call.write(
+  delete: async (ref, call) => {
+    await boards.findRemovable(app.db, ref)
+    await purgeTranscripts(app.db, { boardId: ref.boardId })
+    return call.write(
       tx => boards.remove(tx, app.supervisor, ref, app.config),
       () => undefined,
-    ),
+    )
+  },
 })

@@ -13,6 +13,7 @@ import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cards.ts'
 import { noteProjectOpened, repositoriesOf, type VisibleProject } from '../../src/store/projects.ts'
 import { readProjectTokens } from '../../src/store/sessions.ts'
+import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { project as projectView, stats } from '../../src/views/projects.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 
@@ -51,7 +52,10 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
       row => projectView(row, call.role),
     )
   },
-  delete: ({ id }, call) => call.write(tx => projects.remove(tx, app.supervisor, id, app.config), nothing),
+  delete: async ({ id }, call) => {
+    await purgeTranscripts(app.db, { projectId: id })
+    return call.write(tx => projects.remove(tx, app.supervisor, id, app.config), nothing)
+  },
   opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) {

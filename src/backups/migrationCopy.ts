@@ -18,7 +18,10 @@ export async function keepMigrationCopy(dataDir: string, schemaVersion: number, 
   makePrivateFolder(folder)
   for (const name of await readdir(folder)) if (name.endsWith('.part')) await rm(join(folder, name))
   const path = join(folder, `board-${now.toISOString().replaceAll(':', '-')}-v${schemaVersion}.db`)
-  await copyDatabase(join(dataDir, databaseName), `${path}.part`)
+  await copyDatabase(join(dataDir, databaseName), `${path}.part`).catch(async error => {
+    await rm(`${path}.part`, { force: true })
+    throw error instanceof Problem && error.code === 'DISK_FULL' ? noRoom(folder, error) : error
+  })
   const damage = await findDamage(`${path}.part`, true)
   if (damage !== undefined)
     throw new Problem(
@@ -31,6 +34,13 @@ export async function keepMigrationCopy(dataDir: string, schemaVersion: number, 
   const copies = (await readdir(folder)).filter(name => /^board-[\w.-]+-v\d+\.db$/.test(name)).sort()
   for (const name of copies.slice(0, -maxKept)) await rm(join(folder, name))
 }
+
+const noRoom = (folder: string, problem: Problem) =>
+  new Problem(
+    'DISK_FULL',
+    `This program is newer than the board's database, and keeps a copy of it before it changes its schema. ${problem.message} Make room; or move ${folder} to a larger disk and put a link in its place.`,
+    { cause: problem },
+  )
 
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+')

@@ -51,6 +51,7 @@ export const boards = {
     emits: ['board.updated'],
   }),
   delete: del('/api/projects/{projectId}/boards/{boardId}', {
+    takesLong: true,
     notFound: { ...ofProject, boardId: 'BOARD_NOT_FOUND' },
     audited: { target: 'board' },
     at: 'machine',

@@ -168,6 +168,7 @@ export const projects = {
     emits: ['project.updated'],
   }),
   delete: del('/api/projects/{id}', {
+    takesLong: true,
     notFound: { id: 'PROJECT_NOT_FOUND' },
     audited: { target: 'project' },
     at: 'machine or here',

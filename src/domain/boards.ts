@@ -64,12 +64,21 @@ export async function remove(
   { projectId, boardId }: { projectId: number; boardId: number },
   places: WorktreePlaces,
 ): Promise<void> {
-  const board = await find(tx, projectId, boardId)
-  if ((await listBoards(tx, projectId)).length === 1) throw new Problem('LAST_BOARD')
+  const board = await findRemovable(tx, { projectId, boardId })
   await noteGone(tx, places, { projectId, boardId })
   await deleteBoard(tx, board)
   agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })
+}
+
+/** A board that is not its project's only one. @throws Problem BOARD_NOT_FOUND, LAST_BOARD */
+export async function findRemovable(
+  db: Reader,
+  { projectId, boardId }: { projectId: number; boardId: number },
+): Promise<BoardRow> {
+  const board = await find(db, projectId, boardId)
+  if ((await listBoards(db, projectId)).length === 1) throw new Problem('LAST_BOARD')
+  return board
 }
 
 /** Puts a project's boards in order. The first is the default board. @throws Problem INVALID_ORDER */

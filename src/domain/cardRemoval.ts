@@ -14,6 +14,8 @@ import { cancelled, endCard, type Agents } from './sessions.ts'
 const restorableMs = 30 * 86_400_000
 /** How long removing many cards may block other writers. */
 const maxRemovalMs = 150
+/** A card has hundreds of sessions and entries, at times. */
+const maxPurgedAtOnce = 5
 
 /**
  * Moves a card to the trash and ends its agent; `restore` undoes it within 30 days. The caller has checked its
@@ -65,7 +67,7 @@ export async function removeSome(
 
 /** Purges some of the cards that were deleted over 30 days ago; nothing waits for them any more. @returns how many */
 export async function purge(tx: Transaction, agents: Agents): Promise<number> {
-  const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), 100)
+  const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), maxPurgedAtOnce)
   const dependents = await listDependents(tx, ids)
   await purgeCards(tx, ids)
   for (const { id, projectId } of dependents) await announceReady(tx, agents, projectId, id)

@@ -178,7 +178,6 @@ export async function history(db: Reader, id: number, now: Date, since = firstDa
 
 /**
  * The usage of a project's agents in sessions that began from `since` on (by default 90 days ago), oldest first.
- * Sessions of purged cards are missing.
  */
 export const usageByDay = (db: Reader, id: number, now: Date, since = firstDay(now)): Promise<AgentUsageOfDay[]> =>
   listAgentUsage(db, id, since)

@@ -17,7 +17,7 @@ export type { StoredEvent } from '../store/events.ts'
 const pageSize = 100
 const keptMs = 7 * 24 * 60 * 60 * 1000
 const keptEvents = 100_000
-const maxPrunedPerBatch = 5000
+const maxPrunedAtOnce = 200
 const retryMs = 250
 /** Pause between reads of a database server under load. A single event is published at once. */
 const pauseMs = 20
@@ -83,7 +83,7 @@ export function createOutbox(db: Database): Outbox {
     lastSeq: () => readLastSeq(reader),
     oldestSeq: () => readOldestSeq(reader),
     prune: tx =>
-      deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, maxPrunedPerBatch),
+      deleteOldestEvents(tx, new Date(Date.parse(tx.now) - keptMs).toISOString(), keptEvents, maxPrunedAtOnce),
     wake: () => {
       db.signals.emit('events')
     },

@@ -1,3 +1,6 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
 import { runInWorker, type EngineFailure } from './runInWorker.ts'
 import { objectsOf, objectsSql, schemaVersion } from './migrate.ts'
@@ -19,13 +22,32 @@ export class InvalidDatabase extends Error {}
 /**
  * Copies a database in use as one snapshot into a new file, which is not synced yet. Blocks neither readers nor the
  * writer.
- * @throws Problem DISK_FULL, DATABASE_DAMAGED
+ * @throws Problem DISK_FULL, before anything is written where there is no room for it; DATABASE_DAMAGED
  */
 export async function copyDatabase(from: string, to: string, signal?: AbortSignal): Promise<void> {
+  await requireRoom(from, dirname(to), signal)
   await runInWorker(from, [{ sql: 'VACUUM INTO ?', args: [to] }], signal).catch(error => {
     throw translate(error)
   })
 }
+
+async function requireRoom(from: string, folder: string, signal?: AbortSignal): Promise<void> {
+  const [rows] = await runInWorker(from, [{ sql: usedSql }], signal).catch(error => {
+    throw translate(error)
+  })
+  const [wanted, { bavail, bsize }] = [Number(rows![0]!.bytes), await statfs(folder)]
+  if (wanted > bavail * bsize)
+    throw new Problem(
+      'DISK_FULL',
+      `A copy of the database takes ${gigabytes(wanted)}, and the disk of ${folder} has ${gigabytes(bavail * bsize)} left; nothing was changed.`,
+      { retryAfterSecs: 30 },
+    )
+}
+
+const usedSql =
+  'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size'
+
+const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
 
 /** The files that belong to a copy, and its schema's version. */
 export async function filesOfCopy(path: string, signal?: AbortSignal): Promise<DatabaseContents> {

@@ -41,6 +41,7 @@ import repositories from './migrations/0037-repositories.ts'
 import issues from './migrations/0038-issues.ts'
 import connectedApps from './migrations/0039-connected-apps.ts'
 import sessionStarts from './migrations/0040-session-starts.ts'
+import agentDays from './migrations/0041-agent-days.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -84,6 +85,7 @@ const migrations = [
   issues,
   connectedApps,
   sessionStarts,
+  agentDays,
 ]
 
 /** The version that this program's migrations lead to. */

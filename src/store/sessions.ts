@@ -240,8 +240,8 @@ export interface AgentUsageOfDay {
 /** By agent and day, oldest first. Terminal cards are left out. */
 export const listAgentUsage = (db: Reader, projectId: number, since: string): Promise<AgentUsageOfDay[]> =>
   db.all(
-    `SELECT substr(started_at, 1, 10) AS day, agent, count(*) AS sessions, sum(input_tokens) AS inputTokens, sum(output_tokens) AS outputTokens,
-     sum(cost_usd) AS costUsd FROM agent_sessions WHERE project_id = ? AND started_at >= ? AND purpose <> 'terminal' GROUP BY 1, 2 ORDER BY 1, 2`,
+    `SELECT day, agent, sessions, input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd
+     FROM agent_days WHERE project_id = ? AND day >= ? ORDER BY day, agent`,
     [projectId, since],
   )
 

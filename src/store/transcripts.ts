@@ -1,4 +1,5 @@
-import type { Reader, Transaction } from './database.ts'
+import type { Database, Reader, Transaction, Value } from './database.ts'
+import { inShortTransactions } from './shortWork.ts'
 
 export type TranscriptRole = 'user' | 'agent' | 'thought' | 'tool' | 'plan' | 'system'
 /** A whole message. `pieces` is a JSON list, oldest first. */
@@ -104,14 +105,37 @@ export const firstMessageSince = async (db: Reader, cardId: number, at: string):
     )
   )?.id
 
+/** Cards that are gone, or about to be: those that were deleted before a time, or all of a project or of its board. */
+export type GoneCards = { deletedBefore: string } | { projectId: number } | { boardId: number }
+
+const goneSql = (of: GoneCards): readonly [sql: string, value: Value] =>
+  'deletedBefore' in of
+    ? ['c.deleted_at < ?', of.deletedBefore]
+    : 'boardId' in of
+      ? ['c.board_id = ?', of.boardId]
+      : ['c.project_id = ?', of.projectId]
+
+const messagesOf = 'agent_sessions s CROSS JOIN transcript_messages m ON m.session_id = s.id'
+/** Purged by a step: a message may be long. */
+const stepMessages = 10
+
 /**
- * Purges at most `limit` messages of cards that were deleted before the time, so that long transcripts go in bounded
- * steps. @returns how many
+ * Purges what ended sessions of these cards have said, so long as they are gone, in steps between which others write. A card that is
+ * deleted with all of it holds everybody up.
  */
-export const purgeMessages = async (tx: Transaction, before: string, limit: number): Promise<number> =>
-  (
-    await tx.run(
-      'DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM cards c CROSS JOIN transcript_messages m ON m.card_id = c.id WHERE c.deleted_at < ? LIMIT ?)',
-      [before, limit],
-    )
-  ).changes
+export async function purgeTranscripts(db: Database, of: GoneCards, signal?: AbortSignal): Promise<void> {
+  const [gone, value] = goneSql(of)
+  const cards = await db.all<{ id: number }>(
+    `SELECT c.id FROM cards c WHERE ${gone} AND EXISTS (SELECT 1 FROM ${messagesOf} WHERE s.card_id = c.id AND s.ended_at IS NOT NULL)`,
+    [value],
+  )
+  const purge = async (tx: Transaction, cardId: number) =>
+    (
+      await tx.run(
+        `DELETE FROM transcript_messages WHERE id IN (SELECT m.id FROM cards c CROSS JOIN ${messagesOf}
+         WHERE c.id = ? AND ${gone} AND s.card_id = c.id AND s.ended_at IS NOT NULL LIMIT ?)`,
+        [cardId, value, stepMessages],
+      )
+    ).changes
+  for (const { id } of cards) await inShortTransactions(db, tx => purge(tx, id), signal)
+}

@@ -5,14 +5,28 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('a thousandth of a year is asked, pruned and copied like a fresh board, and its file gives back what is deleted', async () => {
+test('a thousandth of a year is asked, pruned and copied like a fresh board, and its file gives back what is deleted and grows no more', async () => {
   const program = join(root, 'test/bench/year/start.mjs')
   const { stdout } = await promisify(execFile)(process.execPath, [program, '--share', '0.001', '--rounds', '1'])
   expect(stdout).toContain('2,000 events, 300 activities, 20 sessions and 30,000 pieces')
-  for (const measured of ['start', 'list cards', 'search', 'transcript', 'purge', 'backup', 'copy before a migration'])
+  for (const measured of [
+    'start',
+    'list cards',
+    'search',
+    'transcript',
+    'purge cards',
+    'give back',
+    'backup',
+    'copy before a migration',
+  ])
     expect(stdout).toMatch(new RegExp(`^${measured}.*: [\\d.,]+ and [\\d.,]+, [\\d.]+ ×$`, 'm'))
   const [before, after] = ['file', 'file after pruning'].map(name =>
     Number(new RegExp(`^${name}, MB: ([\\d.]+)`, 'm').exec(stdout)![1]),
   ) as [number, number]
   expect(after).toBeLessThan(before)
+  const rounds = [...stdout.matchAll(/^file after \d times .*, MB: ([\d.]+)$/gm)].map(([, megabytes]) =>
+    Number(megabytes),
+  )
+  expect(rounds).toHaveLength(4)
+  expect(rounds[3]).toBeLessThan(2 * after)
 })

@@ -208,6 +208,13 @@ describe('sessions', () => {
       later,
     ])
     expect(await usage('2026-02-02')).toEqual([later])
+    await board.server.app.db.transaction(async tx => {
+      // What another agent's session cost is told later, and once more.
+      for (const cost of [0.25, 0.75])
+        await tx.run('UPDATE agent_sessions SET cost_usd = ? WHERE id = ?', [cost, other.id])
+      await tx.run('DELETE FROM cards WHERE id = ?', [Number(card.cardId)])
+    })
+    expect(await usage('2026-02-02')).toEqual([{ ...later, costUsd: 0.75 }])
   })
 
   it("that are open are the project's active agents", async () => {

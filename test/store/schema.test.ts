@@ -102,23 +102,48 @@ test('a large column from before there were spans has spans of sixteen chunks, e
   ])
 })
 
+const place = [
+  `INSERT INTO organizations (id, name, created_at) VALUES (4, 'Crew', '')`,
+  `INSERT INTO projects (id, name, path, owner_id, organization_id, created_at, updated_at) VALUES (1, 'P', '/p', 1, 4, '', '')`,
+  `INSERT INTO boards (id, project_id, name, position, created_at) VALUES (1, 1, 'B', 0, '')`,
+  `INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (1, 1, 1, 'C', 'backlog', 0)`,
+  `INSERT INTO cards (id, project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, 1, 1, 'T', '', '', '')`,
+]
+const session = (purpose: string, startedAt: string | null, tokens: number, costUsd: number | null) =>
+  `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, prompt, created_at, started_at, input_tokens, cost_usd)
+   VALUES (1, 1, '${purpose}', 'a', 'completed', '', '', ${startedAt && `'${startedAt}'`}, ${tokens}, ${costUsd})`
+
+test('what sessions of earlier versions used is counted by the day on which they began', async () => {
+  const rows = await migrated(
+    40,
+    [
+      ...place,
+      session('work', '2026-03-01T10:00:00.000Z', 100, 0.5),
+      session('work', '2026-03-02T10:00:00.000Z', 50, null),
+      session('pre', '2026-03-02T23:00:00.000Z', 5, 0.25),
+      session('terminal', '2026-03-02T10:00:00.000Z', 0, null),
+      session('work', '2026-03-03T10:00:00.000Z', 7, null),
+      session('work', null, 0, null),
+    ],
+    'SELECT day, agent, sessions, input_tokens AS tokens, cost_usd AS costUsd FROM agent_days ORDER BY day',
+  )
+  expect(rows).toEqual([
+    { day: '2026-03-01', agent: 'a', sessions: 1, tokens: 100, costUsd: 0.5 },
+    { day: '2026-03-02', agent: 'a', sessions: 2, tokens: 55, costUsd: 0.25 },
+    { day: '2026-03-03', agent: 'a', sessions: 1, tokens: 7, costUsd: null },
+  ])
+})
+
 test('what sessions of earlier versions reported counts as used, and what they did not report as unknown', async () => {
-  const add = (purpose: string, startedAt: string | null, tokens: number, costUsd: number | null) =>
-    `INSERT INTO agent_sessions (project_id, card_id, purpose, agent, status, prompt, created_at, started_at, input_tokens, cost_usd)
-     VALUES (1, 1, '${purpose}', 'a', 'completed', '', '', ${startedAt && `'${startedAt}'`}, ${tokens}, ${costUsd})`
   const rows = await migrated(
     31,
     [
-      `INSERT INTO organizations (id, name, created_at) VALUES (4, 'Crew', '')`,
-      `INSERT INTO projects (id, name, path, owner_id, organization_id, created_at, updated_at) VALUES (1, 'P', '/p', 1, 4, '', '')`,
-      `INSERT INTO boards (id, project_id, name, position, created_at) VALUES (1, 1, 'B', 0, '')`,
-      `INSERT INTO columns (id, board_id, project_id, name, column_type, position) VALUES (1, 1, 1, 'C', 'backlog', 0)`,
-      `INSERT INTO cards (id, project_id, board_id, column_id, title, prompt, created_at, updated_at) VALUES (1, 1, 1, 1, 'T', '', '', '')`,
-      add('work', '2026-03-01T10:00:00.000Z', 100, 0.5),
-      add('work', '2026-03-02T10:00:00.000Z', 50, null),
-      add('pre', '2026-03-02T10:00:00.000Z', 0, null),
-      add('terminal', '2026-03-02T10:00:00.000Z', 0, null),
-      add('work', null, 0, null),
+      ...place,
+      session('work', '2026-03-01T10:00:00.000Z', 100, 0.5),
+      session('work', '2026-03-02T10:00:00.000Z', 50, null),
+      session('pre', '2026-03-02T10:00:00.000Z', 0, null),
+      session('terminal', '2026-03-02T10:00:00.000Z', 0, null),
+      session('work', null, 0, null),
     ],
     `SELECT day, organization_id AS crew, runs, input_tokens AS tokens, tokens_unknown AS tokensUnknown, cost_usd AS costUsd, cost_unknown AS costUnknown,
      running_ms AS ms FROM agent_usage ORDER BY id`,

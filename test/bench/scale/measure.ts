@@ -12,7 +12,8 @@ import { cpuMsOf } from '../processes.ts'
 import { configureAgents, flooder, seedBoard, seedFolder, seedProject, type Seeded } from '../seed.ts'
 import { completed, requestAs } from '../sessions.ts'
 import { openAll } from '../sockets.ts'
-import { fillYear } from '../year/fill.ts'
+import { fillYear, type Work } from '../year/fill.ts'
+import { readTexts } from '../year/texts.ts'
 import { requestKinds, type Cost, type Measured, type RequestKind } from './measured.ts'
 import { measureNamespaces } from './namespaces.ts'
 
@@ -24,6 +25,9 @@ const [sockets, deliveries, pieces] = [500, 100, 20_000]
 const maxSessionMs = 120_000
 /** Of which the size of a row is taken. */
 const sizing = { cards: 2000, events: 20_000, sessions: 20, pieces: 1500 }
+
+/** Pieces are of what agents say, without what their tools put out. */
+const nothing: Work = { events: 0, activities: 0, sessions: 0, pieces: 0, longest: 250 }
 
 /** Where the programs are, and a folder that is removed afterwards. */
 export interface Programs {
@@ -49,7 +53,7 @@ export async function measure(programs: Programs, tell: (text: string) => void):
   })
   const [emptyDataDir, filledDataDir] = [join(folder, 'empty'), join(folder, 'filled')]
   await seedFolder(emptyDataDir, async () => {})
-  const bytes = await measureSizes(filledDataDir, folder)
+  const bytes = await measureSizes(filledDataDir, programs)
   const sqld = await startLibsqlServer({ testsFolder })
   try {
     moveTo(sqld.url, programs.board, seeded.dataDir)
@@ -163,23 +167,26 @@ async function measurePieces(pair: Pair): Promise<Cost> {
 }
 
 /** How much the file grows with each row. */
-async function measureSizes(dataDir: string, folder: string): Promise<Measured['bytes']> {
-  return seedFolder(dataDir, async ({ db }) => {
-    let before = await sizeOfDatabase(db)
-    const grown = async () => {
-      const now = await sizeOfDatabase(db)
-      const bytes = now - before
-      before = now
-      return bytes
-    }
-    const { projectId, firstCardId } = await db.transaction(tx => seedProject(tx, sizing.cards, folder))
+async function measureSizes(dataDir: string, { folder, testsFolder }: Programs): Promise<Measured['bytes']> {
+  const size = () => seedFolder(dataDir, ({ db }) => sizeOfDatabase(db))
+  let before = await size()
+  const grown = async () => {
+    const now = await size()
+    const bytes = now - before
+    before = now
+    return bytes
+  }
+  const { projectId, firstCardId } = await seedFolder(dataDir, async ({ db }) => {
+    const project = await db.transaction(tx => seedProject(tx, sizing.cards, folder))
     await indexPendingCards(db)
-    const card = (await grown()) / sizing.cards
-    const worked = { projectId, firstCardId, cards: sizing.cards }
-    const { events, sessions } = sizing
-    await fillYear(db, worked, { events, activities: 0, sessions: 0, pieces: 0 })
-    const event = (await grown()) / events
-    await fillYear(db, worked, { events: 0, activities: 0, sessions, pieces: sizing.pieces })
-    return { card, event, piece: (await grown()) / sessions / sizing.pieces }
+    return project
   })
+  const card = (await grown()) / sizing.cards
+  const worked = { projectId, firstCardId, cards: sizing.cards }
+  const fill = (work: Partial<Work>) =>
+    fillYear(join(dataDir, 'board.db'), worked, { ...nothing, ...work }, readTexts(join(testsFolder, '..')))
+  await fill({ events: sizing.events })
+  const event = (await grown()) / sizing.events
+  await fill({ sessions: sizing.sessions, pieces: sizing.pieces })
+  return { card, event, piece: (await grown()) / sizing.sessions / sizing.pieces }
 }

@@ -1,8 +1,11 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { externalPermissions } from '../../../src/contract/route.ts'
 import { indexPendingCards } from '../../../src/domain/search.ts'
 import { createKey } from '../../../src/identity/keys.ts'
 import { operator, seedFolder, seedProject, signIn, type SeededProject } from '../seed.ts'
-import { fillYear, type Work } from './fill.ts'
+import { fillYear, wholeYear, type Work } from './fill.ts'
+import type { Texts } from './texts.ts'
 
 const cards = 2000
 
@@ -11,19 +14,60 @@ export interface FilledBoard {
   apiKey: string
   signInToken: string
   project: SeededProject
+  work: Work
+  /** How many of its first cards have been worked on as often as those of the other board. */
+  asked: number
+}
+/** Two boards, of which one has a year behind it, or a part of one. */
+export interface Boards {
+  old: FilledBoard
+  fresh: FilledBoard
+  /** Whether what they did was deleted: then their cards are asked no more. */
+  pruned: boolean
 }
 
-/** Makes a board whose cards have been worked on. */
-export async function makeBoard(dataDir: string, path: string, work: Work): Promise<FilledBoard> {
-  return seedFolder(dataDir, async app => {
+/** What a board has done after a day, with as many events as one keeps at least, of which few are too many. */
+const firstDay = { events: 110_000, activities: 20_000, sessions: 50 }
+
+/** Makes both boards in a folder, unless it has them already. */
+export async function openBoards(folder: string, work: Work, texts: Texts): Promise<Boards> {
+  const note = join(folder, 'year.json')
+  if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as Boards
+  const share = work.sessions / wholeYear.sessions
+  const day = { ...work, ...firstDay, events: Math.ceil(firstDay.events * Math.min(1, share * 10)) }
+  const worked = Math.floor(day.sessions / Math.max(1, Math.round(work.sessions / cards)))
+  const make = (side: string, done: Work, on: number) =>
+    makeBoard({ dataDir: join(folder, side), path: folder, asked: worked }, done, on, texts)
+  const boards: Boards = {
+    fresh: await make('fresh', day, worked),
+    old: await make('old', work, cards),
+    pruned: false,
+  }
+  keepBoards(folder, boards)
+  return boards
+}
+
+/** Notes what a folder has, for who comes again. */
+export const keepBoards = (folder: string, boards: Boards): void =>
+  writeFileSync(join(folder, 'year.json'), JSON.stringify(boards))
+
+/** Makes a board of which so many cards have been worked on. */
+async function makeBoard(
+  { dataDir, path, asked }: { dataDir: string; path: string; asked: number },
+  work: Work,
+  worked: number,
+  texts: Texts,
+): Promise<FilledBoard> {
+  const board = await seedFolder(dataDir, async app => {
     const project = await app.db.transaction(tx => seedProject(tx, cards, path))
     await indexPendingCards(app.db)
     // Nothing of today stands before the year's events: it would keep them.
     await app.db.transaction(tx => tx.run('DELETE FROM events'))
-    await fillYear(app.db, project, work)
     const { token: apiKey } = await app.db.transaction(tx =>
       createKey(tx, operator, { name: 'Bench', scope: 'server', permissions: externalPermissions }),
     )
-    return { dataDir, apiKey, signInToken: await signIn(app), project }
+    return { dataDir, apiKey, signInToken: await signIn(app), project, work, asked }
   })
+  await fillYear(join(dataDir, 'board.db'), { ...board.project, cards: worked }, work, texts)
+  return board
 }

@@ -1,4 +1,6 @@
-import type { Database } from '../../../src/store/database.ts'
+import LibsqlDatabase from 'libsql'
+import { isFileReleased } from '../../../src/store/connection.ts'
+import type { Texts } from './texts.ts'
 
 /** What a board has done. */
 export interface Work {
@@ -7,16 +9,24 @@ export interface Work {
   sessions: number
   /** Transcript pieces of each session. */
   pieces: number
+  /** The longest output of a tool, in characters. */
+  longest: number
 }
 /** A year of a busy team. */
-export const wholeYear: Work = { events: 2_000_000, activities: 300_000, sessions: 20_000, pieces: 1500 }
+export const wholeYear: Work = {
+  events: 2_000_000,
+  activities: 300_000,
+  sessions: 20_000,
+  pieces: 1500,
+  longest: 20_000,
+}
 
 /** A part of it: fewer sessions, each as long as ever. */
-export const partOf = ({ pieces, ...work }: Work, share: number): Work => ({
-  events: Math.ceil(work.events * share),
-  activities: Math.ceil(work.activities * share),
-  sessions: Math.ceil(work.sessions * share),
-  pieces,
+export const partOf = ({ events, activities, sessions, ...rest }: Work, share: number): Work => ({
+  events: Math.ceil(events * share),
+  activities: Math.ceil(activities * share),
+  sessions: Math.ceil(sessions * share),
+  ...rest,
 })
 
 /** The cards that the work was on: `cards` of them from an id on. */
@@ -26,76 +36,108 @@ export interface Worked {
   cards: number
 }
 
-const piecesAMessage = 30
-const rowsACommit = 20_000
+/** An agent says something in so many pieces, and then calls a tool: what it calls, and what came of it. */
+const [textPieces, toolPieces] = [10, 2]
+const [shortest, longestText] = [40, 220]
+const rowsACommit = 200_000
+const turnsACommit = 20_000
 const yearSecs = 365 * 86_400
-/** SQL: the numbers ?1 to ?2, which are bound as floating ones. */
-const numbers = 'WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i < ?2)'
-/** SQL: the time of the i-th of ?4 things that end at ?3. */
-const at = `strftime('%Y-%m-%dT%H:%M:%fZ', ?3, '-' || (${yearSecs}.0 * (?4 - i) / ?4) || ' seconds')`
-const card = '(?6 + i % ?7)'
-/** About as long as the real ones are. */
-const eventText =
-  'What the card is like after the change, with its title, its labels and what its agent did last. '.repeat(7)
-const pieceText = 'I have read the report and the three files, and the cause is in the last of them. '
+/** SQL: the numbers @first to @last, which are bound as floating ones. */
+const numbers = 'WITH RECURSIVE n(i) AS (SELECT CAST(@first AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i < @last)'
+/** SQL: the time of the i-th of @count things that end at @endsAt. */
+const at = `strftime('%Y-%m-%dT%H:%M:%fZ', @endsAt, '-' || (${yearSecs}.0 * (@count - i) / @count) || ' seconds')`
+const card = 'CAST(@firstCardId + i % @cards AS INTEGER)'
+/** SQL: a part of a text, of a length and from a place that look random. */
+const cut = (text: 'prose' | 'output', seed: string, from: number | string, to: number | string) =>
+  `CAST(substr(@${text}, 1 + (${seed}) * 2654435761 % (length(@${text}) - ${to}), ${from} + (${seed}) * 40503 % (${to} - ${from})) AS TEXT)`
 
-/** Inserts a year's rows of the past, as the board's own code would have left them, straight into its tables. */
-export async function fillYear(db: Database, { projectId, firstCardId, cards }: Worked, work: Work): Promise<void> {
-  const endsAt = new Date().toISOString()
-  const messages = work.sessions * Math.ceil(work.pieces / piecesAMessage)
-  const fill = (sql: string, count: number, text: string) =>
-    inSteps(count, (first, last) =>
-      db.transaction(tx =>
-        tx.run(`${numbers} ${sql}`, [first, last, endsAt, count, projectId, firstCardId, cards, text]),
-      ),
-    )
-  await fill(
-    `INSERT INTO events (project_id, type, data, at) SELECT ?5, 'card.updated', json_object('id', CAST(${card} AS TEXT), 'text', ?8), ${at} FROM n`,
-    work.events,
-    eventText,
-  )
-  await fill(
-    `INSERT INTO card_activity (card_id, at, actor_kind, actor_id, actor_name, action, changes) SELECT ${card}, ${at}, 'user', 1, 'Somebody', 'moved', ?8 FROM n WHERE ?5 > 0`,
-    work.activities,
-    '[{"field":"column","from":"Backlog","to":"In progress"}]',
-  )
-  const [session, message] = [await nextId(db, 'agent_sessions'), await nextId(db, 'transcript_messages')]
-  await fill(
-    `INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, created_at, started_at, ended_at, message_count) SELECT ?5, ${card}, 'claude', 'completed', ?8, ${at}, ${at}, ${at}, 50 FROM n`,
-    work.sessions,
-    'Mend what the customer saw.',
-  )
-  await fill(
-    `INSERT INTO transcript_messages (session_id, card_id, role, at) SELECT s.id, s.card_id, 'agent', ${at} FROM n JOIN agent_sessions s ON s.id = ${session} + (i - 1) * ${work.sessions} / ${messages} WHERE ?4 + ?5 + ?6 + ?7 > 0 AND ?8 <> ''`,
-    messages,
-    '-',
-  )
-  await fillPieces(db, message, messages)
-}
-
-const nextId = async (db: Database, table: string): Promise<number> =>
-  (await db.get<{ id: number }>(`SELECT coalesce(max(id), 0) + 1 AS id FROM ${table}`))!.id
-
-async function fillPieces(db: Database, first: number, messages: number): Promise<void> {
-  await inSteps(
-    messages,
-    (from, to) =>
-      db.transaction(tx =>
-        tx.run(
-          `${numbers}, p(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM p WHERE number < ${piecesAMessage})
-           INSERT INTO transcript_pieces (message_id, number, data) SELECT i, number, json_object('type', 'text', 'text', ?3 || i) FROM n, p`,
-          [first + from - 1, first + to - 1, pieceText],
-        ),
-      ),
-    rowsACommit / piecesAMessage,
-  )
-}
-
-async function inSteps(
-  count: number,
-  fill: (first: number, last: number) => Promise<unknown>,
-  atOnce = rowsACommit,
+/**
+ * Inserts a year's rows of the past, as the board's own code would have left them, straight into its tables. Nobody else may use the
+ * file: a crash would leave it broken.
+ */
+export async function fillYear(
+  path: string,
+  { projectId, firstCardId, cards }: Worked,
+  work: Work,
+  texts: Texts,
 ): Promise<void> {
-  const step = Math.floor(atOnce)
-  for (let first = 1; first <= count; first += step) await fill(first, Math.min(count, first + step - 1))
+  if (!(await isFileReleased(path))) throw new Error(`${path} is still in use.`)
+  const db = new LibsqlDatabase(path)
+  for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -400000', 'temp_store = MEMORY'])
+    db.exec(`PRAGMA ${pragma}`)
+  try {
+    const shared = { endsAt: new Date().toISOString(), projectId, firstCardId, cards, ...texts }
+    const fill = (sql: string, count: number, values: Record<string, unknown> = {}, atOnce = rowsACommit) => {
+      const statement = db.prepare(`${numbers} ${sql}`)
+      const all = { ...shared, count, ...values }
+      const used = Object.fromEntries(Object.entries(all).filter(([name]) => new RegExp(`@${name}\\b`).test(sql)))
+      for (let first = 1; first <= count; first += atOnce)
+        statement.run({ ...used, first, last: Math.min(count, first + atOnce - 1) })
+    }
+    const nextId = (table: string) =>
+      1 + ((db.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get([table]) as { seq: number })?.seq ?? 0)
+    fillHistory(fill, work)
+    const session = nextId('agent_sessions')
+    fillSessions(fill, work, session)
+    fillTranscripts(fill, work, session, nextId('transcript_messages'))
+  } finally {
+    db.exec('PRAGMA journal_mode = WAL')
+    db.close()
+  }
+  await isFileReleased(path)
+}
+
+type Fill = (sql: string, count: number, values?: Record<string, unknown>, atOnce?: number) => void
+
+function fillHistory(fill: Fill, { events, activities }: Work): void {
+  fill(
+    `INSERT INTO events (project_id, type, data, at) SELECT @projectId, 'card.updated', json_object('id', CAST(${card} AS TEXT), 'text', ${cut('prose', 'i', 500, 800)}), ${at} FROM n`,
+    events,
+  )
+  fill(
+    `INSERT INTO card_activity (card_id, at, actor_kind, actor_id, actor_name, action, changes) SELECT ${card}, ${at}, 'user', 1, 'Somebody', 'moved', '[{"field":"column","from":"Backlog","to":"In progress"}]' FROM n`,
+    activities,
+  )
+}
+
+function fillSessions(fill: Fill, { sessions }: Work, session: number): void {
+  fill(
+    `INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, created_at, started_at, ended_at, message_count, input_tokens, output_tokens, cost_usd)
+     SELECT @projectId, ${card}, iif(i % 3, 'claude', 'codex'), 'completed', ${cut('prose', 'i', 40, 400)}, ${at}, ${at}, ${at}, 50, 20000, 3000, 0.25 FROM n`,
+    sessions,
+  )
+  fill(
+    `INSERT INTO agent_usage (day, session_id, card_id, project_id, agent, runs, input_tokens, output_tokens, cost_usd, running_ms)
+     SELECT substr(s.started_at, 1, 10), s.id, s.card_id, s.project_id, s.agent, 1, s.input_tokens, s.output_tokens, s.cost_usd, 600000
+     FROM n JOIN agent_sessions s ON s.id = @session + i - 1`,
+    sessions,
+    { session },
+  )
+}
+
+/** In each turn a message of the agent's, and then one of a tool. */
+function fillTranscripts(fill: Fill, { sessions, pieces, longest }: Work, session: number, message: number): void {
+  const turns = Math.ceil(pieces / (textPieces + toolPieces))
+  const from = { message, session, turns }
+  fill(
+    `INSERT INTO transcript_messages (id, session_id, card_id, role, call_id, at)
+     SELECT @message + (i - 1), s.id, s.card_id, iif(i % 2, 'agent', 'tool'), iif(i % 2, NULL, 'call_' || i), ${at}
+     FROM n JOIN agent_sessions s ON s.id = CAST(@session + (i - 1) / (2 * CAST(@turns AS INTEGER)) AS INTEGER)`,
+    sessions * turns * 2,
+    from,
+  )
+  const short = cut('prose', 'i * 13 + number', shortest, longestText)
+  const long = cut('output', 'i', Math.min(1000, longest / 2), longest)
+  fill(
+    `, p(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM p WHERE number < ${textPieces + toolPieces})
+     INSERT INTO transcript_pieces (message_id, number, data)
+     SELECT CAST(@message AS INTEGER) + 2 * (i - 1) + (number > ${textPieces}), iif(number > ${textPieces}, number - ${textPieces}, number),
+       CASE WHEN number <= ${textPieces} THEN json_quote(${short})
+         WHEN number = ${textPieces + 1} THEN json_object('title', 'Read what there is', 'kind', 'execute', 'status', 'in_progress')
+         ELSE json_object('status', 'completed', 'content', ${long}) END
+     FROM n CROSS JOIN p`,
+    sessions * turns,
+    from,
+    turnsACommit,
+  )
 }

@@ -1,12 +1,15 @@
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { median, type Figures } from '../figures.ts'
-import { grouped } from '../works.ts'
-import { measureOffline } from './offline.ts'
-import { measureRequests } from './requests.ts'
-import { makeBoard } from './boards.ts'
-import { partOf, wholeYear, type Work } from './fill.ts'
 import { measureStarts } from '../processes.ts'
+import { grouped } from '../works.ts'
+import { keepBoards, openBoards, type Boards } from './boards.ts'
+import { measureCopies } from './copies.ts'
+import type { Work } from './fill.ts'
+import { optionsOf, type PartOfYear } from './options.ts'
+import { measurePruning, measureWriting } from './pruning.ts'
+import { measureRequests } from './requests.ts'
+import { readTexts, type Texts } from './texts.ts'
 
 /** Where the bundled server is, the board's program, and what was typed. */
 export interface Year {
@@ -15,9 +18,6 @@ export interface Year {
   argv: readonly string[]
 }
 
-const usage = 'Usage: npm run year -- [--share 0.02] [--rounds 7]'
-/** What a board has done after a day, with as many events as one keeps at least, of which few are too many. */
-const firstDay: Work = { events: 110_000, activities: 20_000, sessions: 50, pieces: wholeYear.pieces }
 const startRuns = 5
 
 /** Measures a board with a year's rows, or a part of them, in turn with a fresh one. */
@@ -25,65 +25,76 @@ export async function runYear({ folder, board, argv }: Year): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
   const tell = (text: string) => process.stderr.write(`${text}\n`)
-  const work = partOf(wholeYear, options.share)
-  tell(`filling: ${grouped(work.events)} events, ${grouped(work.sessions * work.pieces)} pieces`)
-  const fresh = await makeBoard(join(folder, 'fresh'), folder, {
-    ...firstDay,
-    events: Math.ceil(firstDay.events * Math.min(1, options.share * 10)),
-  })
-  const old = await makeBoard(join(folder, 'old'), folder, work)
-  const figures: Figures = new Map()
-  const sides = { old, fresh }
-  tell('starting')
-  const { dataDir, project } = old
-  await measureStarts({ board, dataDir, smallDataDir: fresh.dataDir, projectId: project.projectId }, startRuns, figures)
-  tell('asking')
-  await measureRequests(folder, sides, options.rounds, figures)
-  for (const [side, each] of Object.entries(sides)) {
-    tell(`pruning and copying: ${side}`)
-    await measureOffline(side, each, figures)
+  const texts = readTexts(dirname(dirname(board)))
+  const kept = options.keep === undefined ? folder : resolve(options.keep)
+  mkdirSync(kept, { recursive: true })
+  tell(
+    `boards of ${grouped(options.work.events)} events and ${grouped(options.work.sessions * options.work.pieces)} pieces`,
+  )
+  const boards = await openBoards(kept, options.work, texts)
+  const asked: readonly PartOfYear[] = boards.pruned ? ['start', 'write', 'copy'] : options.parts
+  const parts = options.parts.filter(part => asked.includes(part))
+  if (parts.length < options.parts.length) tell('These boards were pruned: their cards are asked no more.')
+  console.log(titleOf(boards.old.work))
+  for (const part of parts) {
+    const figures: Figures = new Map()
+    await measure[part]({ folder, kept, board, boards, rounds: options.rounds, texts }, figures)
+    console.log(report(figures))
   }
-  console.log(report(figures, work))
 }
 
-function optionsOf(argv: readonly string[]): { share: number; rounds: number } | undefined {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: { share: { type: 'string', default: '0.02' }, rounds: { type: 'string', default: '7' } },
-    })
-    const [share, rounds] = [Number(values.share), Number(values.rounds)]
-    if (!(share > 0 && share <= 1)) throw new TypeError('--share takes a part of the year, above 0 and at most 1.')
-    if (!(Number.isSafeInteger(rounds) && rounds > 0)) throw new TypeError('--rounds takes a whole number from 1.')
-    return { share, rounds }
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
-    process.exitCode = 2
-    return undefined
-  }
+interface Measured {
+  folder: string
+  kept: string
+  board: string
+  boards: Boards
+  rounds: number
+  texts: Texts
+}
+
+const measure: Record<PartOfYear, (of: Measured, figures: Figures) => Promise<void>> = {
+  start: ({ board, boards: { old, fresh } }, figures) =>
+    measureStarts(
+      { board, dataDir: old.dataDir, smallDataDir: fresh.dataDir, projectId: old.project.projectId },
+      startRuns,
+      figures,
+    ),
+  ask: ({ folder, boards: { old, fresh }, rounds }, figures) =>
+    measureRequests(folder, { old, fresh }, rounds, figures),
+  prune: async ({ kept, boards }, figures) => {
+    keepBoards(kept, { ...boards, pruned: true })
+    for (const side of ['fresh', 'old'] as const) await measurePruning(side, boards[side], figures)
+  },
+  write: ({ boards: { old }, texts }, figures) => measureWriting(old, texts, figures),
+  copy: async ({ boards }, figures) => {
+    for (const side of ['fresh', 'old'] as const) await measureCopies(side, boards[side], figures)
+  },
 }
 
 /** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
-function report(figures: Figures, work: Work): string {
+function report(figures: Figures): string {
   const names = {
     'start/board/cpu': 'old/start, ms of processor time',
     'start/small/cpu': 'fresh/start, ms of processor time',
+    'start/board': 'old/start to the first answer, ms',
+    'start/small': 'fresh/start to the first answer, ms',
   }
   const renamed = new Map([...figures].map(([name, values]) => [names[name as keyof typeof names] ?? name, values]))
-  const lines = [...renamed].flatMap(([name, values]) => {
-    if (!name.startsWith('old/')) return []
-    const then = renamed.get(name.replace('old/', 'fresh/'))
-    const now = median(values)
-    return [
-      then
-        ? `${name.slice(4)}: ${digits(now)} and ${digits(median(then))}, ${(now / median(then)).toFixed(2)} ×`
-        : `${name.slice(4)}: ${digits(now)}`,
-    ]
-  })
-  return [
-    `A board with ${grouped(work.events)} events, ${grouped(work.activities)} activities, ${grouped(work.sessions)} sessions and ${grouped(work.sessions * work.pieces)} pieces, and a fresh one:`,
-    ...lines,
-  ].join('\n')
+  return [...renamed]
+    .flatMap(([name, values]) => {
+      if (!name.startsWith('old/')) return []
+      const then = renamed.get(name.replace('old/', 'fresh/'))
+      const now = median(values)
+      return [
+        then
+          ? `${name.slice(4)}: ${digits(now)} and ${digits(median(then))}, ${(now / median(then)).toFixed(2)} ×`
+          : `${name.slice(4)}: ${digits(now)}`,
+      ]
+    })
+    .join('\n')
 }
+
+const titleOf = ({ events, activities, sessions, pieces }: Work) =>
+  `A board with ${grouped(events)} events, ${grouped(activities)} activities, ${grouped(sessions)} sessions and ${grouped(sessions * pieces)} pieces, and a fresh one:`
 
 const digits = (value: number) => (value >= 100 ? grouped(Math.round(value)) : String(Number(value.toPrecision(3))))

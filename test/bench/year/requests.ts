@@ -6,8 +6,6 @@ import type { FilledBoard } from './boards.ts'
 
 const clients = 4
 const loadMs = 300
-/** Cards with as many sessions on either side: the first of each board's. */
-const workedCards = 40
 
 interface Asked {
   token(board: FilledBoard): string
@@ -15,7 +13,7 @@ interface Asked {
 }
 const get = (path: (board: FilledBoard['project'], card: number) => string): Asked => ({
   token: ({ signInToken }) => signInToken,
-  next: ({ project }, turn) => ({ method: 'GET', path: path(project, project.firstCardId + (turn % workedCards)) }),
+  next: ({ project, asked }, turn) => ({ method: 'GET', path: path(project, project.firstCardId + (turn % asked)) }),
 })
 const ofCard = (rest: string) => get(({ projectId }, card) => `/api/projects/${projectId}/cards/${card}${rest}`)
 const ofProject = (rest: string) => get(({ projectId }) => `/api/projects/${projectId}${rest}`)

@@ -1,0 +1,35 @@
+import { copyFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { keepMigrationCopy } from '../../../src/backups/migrationCopy.ts'
+import { schemaVersion } from '../../../src/store/migrate.ts'
+import { note, type Figures } from '../figures.ts'
+import { seedFolder } from '../seed.ts'
+import type { FilledBoard } from './boards.ts'
+
+const gigabyte = 1024 ** 3
+
+/** What must read everything: a backup, and the copy before a migration, beside one that only copies. */
+export async function measureCopies(side: string, { dataDir }: FilledBoard, figures: Figures): Promise<void> {
+  const path = join(dataDir, 'board.db')
+  await seedFolder(dataDir, async app => {
+    const gigabytes = statSync(path).size / gigabyte
+    const perGigabyte = async (name: string, work: () => Promise<unknown>) =>
+      note(figures, `${side}/${name}, s a GB`, (await timed(work)) / gigabytes)
+    note(figures, `${side}/file that is copied, MB`, gigabytes * 1024)
+    await perGigabyte('the same file copied once', async () => copyFileSync(path, `${path}.copy`))
+    rmSync(`${path}.copy`)
+    await perGigabyte('backup', async () => {
+      const { filename, size } = await app.backups.create('request', false)
+      note(figures, `${side}/backup, part of the file`, size / gigabyte / gigabytes)
+      await app.backups.remove(filename)
+    })
+    await perGigabyte('copy before a migration', () => keepMigrationCopy(dataDir, schemaVersion, new Date()))
+    rmSync(join(dataDir, 'before-migration'), { recursive: true })
+  })
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return (performance.now() - startedAt) / 1000
+}

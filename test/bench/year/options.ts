@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { partOf, wholeYear, type Work } from './fill.ts'
+
+/** What can be measured, in the order in which it is. */
+export const parts = ['start', 'ask', 'prune', 'write', 'copy'] as const
+export type PartOfYear = (typeof parts)[number]
+
+export interface Options {
+  work: Work
+  rounds: number
+  parts: readonly PartOfYear[]
+  /** Where the boards are made and stay. */
+  keep: string | undefined
+}
+
+const usage = `Usage: npm run year -- [--share 0.02] [--rounds 7] [--longest 20000] [--keep FOLDER] [--only ${parts.join(',')} | --only fill]
+  --share    the part of a year: 1 is 40 GB
+  --longest  the longest output of a tool, in characters: less makes a smaller file
+  --keep     make the boards in this folder, or use those that it has, and leave them there
+  --only     measure these parts; "fill" makes the boards and measures nothing`
+
+/** What was typed; undefined, with the exit code set, when it says nothing that can be done. */
+export function optionsOf(argv: readonly string[]): Options | undefined {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        share: { type: 'string', default: '0.02' },
+        rounds: { type: 'string', default: '7' },
+        longest: { type: 'string', default: String(wholeYear.longest) },
+        keep: { type: 'string' },
+        only: { type: 'string' },
+      },
+    })
+    const share = number(
+      '--share',
+      values.share,
+      value => value > 0 && value <= 1,
+      'a part of the year, above 0 and at most 1',
+    )
+    const rounds = number(
+      '--rounds',
+      values.rounds,
+      value => Number.isSafeInteger(value) && value > 0,
+      'a whole number from 1',
+    )
+    const longest = number(
+      '--longest',
+      values.longest,
+      value => value >= 100 && value <= 200_000,
+      'characters, 100 to 200000',
+    )
+    return { work: partOf({ ...wholeYear, longest }, share), rounds, parts: partsOf(values.only), keep: values.keep }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
+    process.exitCode = 2
+    return undefined
+  }
+}
+
+function number(name: string, text: string, isGood: (value: number) => boolean, what: string): number {
+  const value = Number(text)
+  if (!isGood(value)) throw new TypeError(`${name} takes ${what}.`)
+  return value
+}
+
+function partsOf(only: string | undefined): readonly PartOfYear[] {
+  if (only === 'fill') return []
+  const named = only?.split(',') ?? parts
+  const unknown = named.find(name => !parts.includes(name as PartOfYear))
+  if (unknown !== undefined) throw new TypeError(`--only takes ${parts.join(', ')} or fill, and not "${unknown}".`)
+  return parts.filter(part => named.includes(part))
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, openSync, closeSync, ftruncateSync, readdirSync, symlinkSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { keepMigrationCopy } from '../../src/backups/migrationCopy.ts'
+import { isFileReleased } from '../../src/store/connection.ts'
+import { copyDatabase } from '../../src/store/copies.ts'
+import { migrate, schemaVersion } from '../../src/store/migrate.ts'
+import { openDatabase } from '../../src/store/open.ts'
+
+const pages = 2_500_000_000
+const pageBytes = 4096
+/** Where a database's header says how many pages it has. */
+const pagesAt = 28
+
+async function makeBoard(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'copies-'))
+  const path = join(dataDir, 'board.db')
+  const db = openDatabase({ path, clock: () => new Date() })
+  await migrate(db)
+  await db.close()
+  expect(await isFileReleased(path)).toBe(true)
+  return dataDir
+}
+
+/** A board's database that claims to be larger than any disk here, with a hole for what it has not. */
+async function makeHuge(): Promise<string> {
+  const dataDir = await makeBoard()
+  const path = join(dataDir, 'board.db')
+  const file = openSync(path, 'r+')
+  const count = Buffer.alloc(4)
+  count.writeUInt32BE(pages)
+  writeSync(file, count, 0, count.length, pagesAt)
+  ftruncateSync(file, pages * pageBytes)
+  closeSync(file)
+  return dataDir
+}
+
+test('a copy for which the disk has no room is not begun, and says how much it takes', async () => {
+  const dataDir = await makeHuge()
+  const refusal = {
+    code: 'DISK_FULL',
+    message: expect.stringMatching(/takes 10240\.0 GB, and the disk of .* has [\d.]+ GB left/),
+  }
+  await expect(copyDatabase(join(dataDir, 'board.db'), join(dataDir, 'copy.db'))).rejects.toMatchObject(refusal)
+  await expect(keepMigrationCopy(dataDir, schemaVersion, new Date())).rejects.toMatchObject({
+    ...refusal,
+    message: expect.stringMatching(
+      /newer than the board's database.* takes 10240\.0 GB.*Make room; or move .*before-migration to a larger disk/,
+    ),
+  })
+  expect(readdirSync(dataDir)).not.toContain('copy.db')
+  expect(readdirSync(join(dataDir, 'before-migration'))).toEqual([])
+})
+
+test('the copy before a migration goes where its folder leads', async () => {
+  const [dataDir, disk] = [await makeBoard(), mkdtempSync(join(tmpdir(), 'disk-'))]
+  symlinkSync(disk, join(dataDir, 'before-migration'))
+  await keepMigrationCopy(dataDir, schemaVersion, new Date())
+  expect(readdirSync(disk)).toEqual([expect.stringMatching(/^board-.*\.db$/)])
+})
