@@ -1,10 +1,14 @@
 import type { App } from '../../src/app.ts'
+import { createKeyedQueue } from '../../src/async/serialQueue.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import * as boards from '../../src/domain/boards.ts'
 import { listBoards } from '../../src/store/boards.ts'
 import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { board } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
+
+/** Deletions of a project's boards, one after the other: of its last two one stays, with what its agents said. */
+const inOrder = createKeyedQueue()
 
 export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
   list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),
@@ -16,12 +20,13 @@ export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
     ),
   update: ({ projectId, boardId, ...change }, call) =>
     call.write(tx => boards.update(tx, projectId, boardId, change), board),
-  delete: async (ref, call) => {
-    await boards.findRemovable(app.db, ref)
-    await purgeTranscripts(app.db, { boardId: ref.boardId })
-    return call.write(
-      tx => boards.remove(tx, app.supervisor, ref, app.config),
-      () => undefined,
-    )
-  },
+  delete: (ref, call) =>
+    inOrder(String(ref.projectId), async () => {
+      await boards.findRemovable(app.db, ref)
+      await purgeTranscripts(app.db, { boardId: ref.boardId })
+      return call.write(
+        tx => boards.remove(tx, app.supervisor, ref, app.config),
+        () => undefined,
+      )
+    }),
 })

@@ -80,6 +80,21 @@ it('nothing is purged for a board that stays because it is the only one', async 
   expect(await countMessages(session)).toBe(messages)
 })
 
+it('of the last two boards that are deleted at once one stays, with what its agents said', async () => {
+  const { client } = board
+  const card = await newCard(board)
+  const { projectId } = card
+  const { id: boardId } = (await client.boards.list({ projectId }))[0]!
+  const other = await client.boards.create({ projectId, name: 'Another' })
+  const session = await longSession(card)
+  const deletions = await Promise.allSettled([
+    client.boards.delete({ projectId, boardId: other.id }),
+    client.boards.delete({ projectId, boardId }),
+  ])
+  expect(deletions.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(await countMessages(session)).toBe(messages)
+})
+
 it('only what ended sessions of cards that are gone have said is purged', async () => {
   const { db } = board.server.app
   const [gone, kept] = [await newCard(board), await newCard(board)]
