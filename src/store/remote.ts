@@ -5,7 +5,7 @@ import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
 import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
-import { openRemoteTransaction, runBatchTransaction, type Scope } from './remoteTransaction.ts'
+import { openRemoteTransaction, type Scope } from './remoteTransaction.ts'
 import { createReadAhead } from './readAhead.ts'
 import { openReadingStreams, type ReadingStreams } from './readingStreams.ts'
 
@@ -21,7 +21,7 @@ const writeTimeoutMs = 2800
 /** A commit is not begun with less time left: an abandoned commit costs as much as a successful one. */
 const minCommitMs = answerTimeoutMs
 /** Must exceed the server's transaction timeout: an abandoned BEGIN still blocks the others once it is granted. */
-const sideChannelTimeoutMs = 5500
+const batchTimeoutMs = 5500
 const snapshotTimeoutMs = 10 * 60_000
 
 /**
@@ -31,7 +31,6 @@ const snapshotTimeoutMs = 10 * 60_000
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
   const signals = createCommitSignals()
   const writing = createReconnecting(() => openWriteConnection(url, token))
-  const sideChannel = createReconnecting(() => openWriteConnection(url, token))
   const reading = createReconnecting(() => openReadingStreams(url, token))
   const jobs = createJobQueue({
     refusal: () => undefined,
@@ -50,18 +49,19 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     transaction: jobs.transaction,
     // Not @libsql/client's batch: it opens a stream, and so the database, for each (630 of three statements a second;
     // 1,240 on a persistent stream), and does not retry while the server is busy.
-    batch: statements =>
-      sideChannel.use(async connection => {
-        const stream = await connection.stream()
-        const results = await runBatchTransaction(
-          stream,
-          statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })),
-        ).catch((error: unknown) => {
-          connection.dropStream()
-          throw error
-        })
+    batch: async statements => {
+      let used: ReadingStreams | undefined
+      try {
+        const results = await reading.use(connection => {
+          used = connection
+          return connection.batch(statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })))
+        }, batchTimeoutMs)
         return results.map(recordsOf)
-      }, sideChannelTimeoutMs),
+      } catch (error) {
+        used?.dropBatch()
+        throw error
+      }
+    },
     snapshot: work => {
       const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
@@ -69,7 +69,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     },
     close: async () => {
       await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
-      for (const connection of [reading, writing, sideChannel]) connection.close()
+      for (const connection of [reading, writing]) connection.close()
     },
   }
 }
