@@ -2,11 +2,12 @@ import { createClient } from '@libsql/client'
 import type { Stream } from '@libsql/hrana-client'
 import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { Problem } from '../contract/errors.ts'
-import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
-import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
+import { translate, type Database, type Reader, type RemoteOptions } from './database.ts'
+import { openHrana, openStream } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
-import { openRemoteTransaction, type Scope } from './remoteTransaction.ts'
-import { createReadAhead } from './readAhead.ts'
+import { beginJob, type Attempt, type BegunJob } from './remoteJob.ts'
+import { bind, readerOf, recordsOf } from './remoteReader.ts'
+import { openRemoteTransaction } from './remoteTransaction.ts'
 import { openReadingStreams, type ReadingStreams } from './readingStreams.ts'
 
 const maxJobsPerCommit = 32
@@ -174,9 +175,14 @@ async function commitBatch(
     await connection.use(async writing => {
       const transaction = openRemoteTransaction(await writing.stream())
       const now = clock().toISOString()
+      const begin = (job: Job) => beginJob(transaction, job, { host, now, signals })
+      const mayGoOn = () => tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken()
       try {
-        for (tried = 0; tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken();)
-          attempts.push(await attempt(transaction.scope(), jobs[tried++]!, { host, now, signals }))
+        for (let next: BegunJob | undefined = begin(jobs[0]!); next;) {
+          const ended: Promise<Attempt> = next.takeTurn()
+          next = mayGoOn() ? begin(jobs[tried++]!) : undefined
+          attempts.push(await ended)
+        }
         await transaction.commit()
       } catch (error) {
         writing.dropStream()
@@ -203,35 +209,6 @@ function isInTime(job: Job): boolean {
   return false
 }
 
-interface Attempt {
-  job: Job
-  scope: Scope
-  result: unknown
-  effects: Array<() => void>
-}
-
-/** Runs one job of a commit. Its outcome is known when the transaction has ended. */
-async function attempt(
-  scope: Scope,
-  job: Job,
-  { host, ...commit }: { host: string } & Pick<Transaction, 'now' | 'signals'>,
-): Promise<Attempt> {
-  const effects: Array<() => void> = []
-  let result: unknown
-  try {
-    result = await job.work({
-      ...writerOf(host, scope),
-      ...commit,
-      actor: job.actor,
-      afterCommit: effect => effects.push(effect),
-    })
-    scope.keep()
-  } catch (error) {
-    scope.undo(translate(error))
-  }
-  return { job, scope, result, effects }
-}
-
 /**
  * A read transaction of one snapshot. It uses @libsql/client, which gives it a stream of its own; commits need
  * persistent streams, savepoints and conditional steps, which only @libsql/hrana-client has.
@@ -252,43 +229,3 @@ async function readSnapshot<T>(
     connection.close()
   }
 }
-
-function writerOf(host: string, scope: Scope): Omit<Transaction, 'now' | 'actor' | 'signals' | 'afterCommit'> {
-  const reads = createReadAhead(host, scope.run, bind)
-  return {
-    ...readerOf(host, reads.run),
-    ahead: reads.ahead,
-    run: async (sql, args = []) => {
-      reads.forget()
-      return scope.run({ sql, args: bind(args) })
-    },
-    enqueue: (sql, args = []) => {
-      reads.forget()
-      scope.enqueue({ sql, args: bind(args) })
-    },
-  }
-}
-
-function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {
-  const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
-    return recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
-  }
-  return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
-}
-
-const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> =>
-  rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
-
-const fail = (error: unknown): never => {
-  throw translate(error)
-}
-
-/** Whole numbers are sent as integers: as a float, 1 becomes 1.0 in JSON made by SQL. */
-const bind = (args: readonly Value[]): Statement['args'] =>
-  args.map(arg => {
-    if (arg === undefined) return null
-    if (typeof arg === 'number' && !Number.isFinite(arg))
-      throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
-    if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
-    return typeof arg === 'boolean' ? BigInt(arg) : arg
-  })
