@@ -45,7 +45,8 @@ export interface Transaction extends Reader {
   enqueue(sql: string, args?: readonly Value[]): void
   /**
    * Names reads that will follow, as the functions that make them; only the first statement of each counts. On a
-   * database server they go out in one message, and whoever asks before something is written has the answer at once.
+   * database server they go out in one message, and whoever asks before something is written has the answer at once;
+   * those of a job that shares a commit go along with what the job before it writes, which has begun by then.
    * A file is read when somebody asks.
    */
   ahead(reads: (reader: Reader) => unknown): void

@@ -95,43 +95,42 @@ function openVersionStream(
   client: Client,
   tells: boolean,
 ): Pick<ReadingStreams, 'dataVersion' | 'batch' | 'dropBatch'> {
-  let [stream, streams]: [Stream | undefined, number] = [undefined, 0]
-  let batches = 0
+  let current: { stream: Stream; number: number } | undefined
+  let [opened, batches] = [0, 0]
   const present = async () => {
-    if (stream && !stream.closed) return stream
-    streams++
-    return (stream = await openStream(client))
+    if (current && !current.stream.closed) return current
+    const number = ++opened
+    return (current = { stream: await openStream(client), number })
   }
   const ask = coalesce(async () => {
     // A batch may wait for another daemon, and whoever reads shall not.
     if (batches > 0) return undefined
     try {
-      const { rows } = await runStatement(await present(), { sql: 'PRAGMA data_version', args: [] })
-      return `${streams} ${String(rows[0]?.[0])}`
+      const { stream, number } = await present()
+      const { rows } = await runStatement(stream, { sql: 'PRAGMA data_version', args: [] })
+      return `${number} ${String(rows[0]?.[0])}`
     } catch (error) {
       // Some servers let nobody ask for it.
       if (error instanceof ResponseError) return undefined
       throw error
     }
   })
-  const dropBatch = () => {
-    stream?.close()
-    stream = undefined
-  }
   return {
     dataVersion: tells ? ask : async () => undefined,
     batch: async statements => {
       batches++
+      let used: Stream | undefined
       try {
-        return await runBatchTransaction(await present(), statements)
+        used = (await present()).stream
+        return await runBatchTransaction(used, statements)
       } catch (error) {
-        dropBatch()
+        used?.close()
         throw error
       } finally {
         batches--
       }
     },
-    dropBatch,
+    dropBatch: () => current?.stream.close(),
   }
 }
 
