@@ -27,7 +27,6 @@ import { createOutboundDispatcher, type OutboundDispatcher } from './identity/ou
 import { createEgressPolicy } from './egress/egressPolicy.ts'
 import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
-import { cachedReader } from './store/cachedReader.ts'
 import type { Database, Reader } from './store/database.ts'
 import { retryWhileBusy } from './store/retry.ts'
 import { peerReader, type Peer } from './config/peer.ts'
@@ -96,7 +95,7 @@ export async function createApp(
   return {
     ...shared,
     // A file answers sooner than it is looked up what was read before.
-    reads: db.isShared ? cachedReader(db) : db,
+    reads: db.isShared ? identity.holders : db,
     audit,
     deviceGrants,
     outboundDispatcher,

@@ -14,19 +14,19 @@ import { Json, type Handlers } from '../http/handlers.ts'
 
 export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>
-    externalBoards(await listBoards(app.db, projectId), await listProjectColumns(app.db, projectId)),
+    externalBoards(await listBoards(app.reads, projectId), await listProjectColumns(app.reads, projectId)),
   list: async filter => {
-    const { items, nextCursor } = await listExternalJson(app.db, filter)
+    const { items, nextCursor } = await listExternalJson(app.reads, filter)
     return new Json(`{"items":${items},"nextCursor":${nextCursor}}`)
   },
   create: (input, call) =>
     call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
   get: async ref => {
-    const { json, version } = await cards.findExternalJson(app.db, ref)
+    const { json, version } = await cards.findExternalJson(app.reads, ref)
     return new Json(json, version)
   },
   stats: async ({ projectId }) =>
-    externalStats(await countCards(app.db, projectId), await readProjectTokens(app.db, projectId)),
+    externalStats(await countCards(app.reads, projectId), await readProjectTokens(app.reads, projectId)),
   move: ({ projectId, cardId, targetColumnId, position, force }, call) =>
     call.write(
       tx =>

@@ -5,7 +5,7 @@ import { hasSocketTables } from '../config/socketOwner.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { retryWhileBusy } from '../store/retry.ts'
-import { cachedReader } from '../store/cachedReader.ts'
+import { cachedReader, versionOfRequests } from '../store/cachedReader.ts'
 import { hasUsers } from '../store/users.ts'
 import { createHashQueue, type HashQueue } from './passwords.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -18,7 +18,7 @@ export interface Identity extends Revocations {
   /** The token in `daemon.json`, for those who can read that file: new at each start, stored nowhere else. */
   localToken: string
   localTokenHash: string
-  /** Token look-ups of every request: cached until the next commit. */
+  /** The first look-ups of every request, of its token: cached until the next commit. */
   holders: Reader
   hasUsers(): Promise<boolean>
   /**
@@ -61,7 +61,7 @@ export async function createIdentity(
     ...revocations,
     localToken,
     localTokenHash: hashToken(localToken),
-    holders: cachedReader(db),
+    holders: cachedReader(db, versionOfRequests(db)),
     hasUsers: () => hasUsers(db),
     setupCode: () => setupCode,
     needsSetupCode: async peer => !(knowsItsPeers(config) && (await peer.isOwn())),

@@ -1,16 +1,35 @@
 import type { Database, Reader, Value } from './database.ts'
 
 const maxStatements = 100
-const maxResultsPerStatement = 1000
+const maxResultsPerStatement = 10_000
 /** Of text in results that were read since the last commit. */
-const maxCharacters = 16 * 1024 * 1024
+const maxCharacters = 32 * 1024 * 1024
+
+/**
+ * Asks a database on a server once for all that a request reads in one go: its token, role and card, if all are cached.
+ * What was read counts then as of a moment after the request came, provided that its first read comes this way.
+ */
+export function versionOfRequests({ version }: Pick<Database, 'version'>): Database['version'] {
+  let answered: number | undefined
+  return () => {
+    if (answered !== undefined) return answered
+    const asked = version()
+    if (typeof asked === 'number') return asked
+    return asked.then(value => {
+      answered = value
+      // From a promise, the next tick comes once nothing is left that waited for this answer alone, and before any other request.
+      process.nextTick(() => (answered = undefined))
+      return value
+    })
+  }
+}
 
 /**
  * A reader that caches its results until the next commit of anybody, so that concurrent identical reads run once.
  * Callers share the objects. Only for statements whose result depends on the database and their parameters alone.
  */
-export function cachedReader(db: Database): Reader {
-  const [one, all] = [createMemory(db), createMemory(db)]
+export function cachedReader(db: Database, version: Database['version'] = db.version): Reader {
+  const [one, all] = [createMemory(version), createMemory(version)]
   return {
     host: db.host,
     get: <T>(sql: string, args?: readonly Value[]) =>
@@ -20,7 +39,7 @@ export function cachedReader(db: Database): Reader {
 }
 
 function createMemory(
-  db: Database,
+  versionNow: Database['version'],
 ): (sql: string, args: readonly Value[] | undefined, read: () => Promise<unknown>) => Promise<unknown> {
   const remembered = new Map<string, Map<string, Promise<unknown>>>()
   let known: number | undefined
@@ -35,7 +54,6 @@ function createMemory(
       if (remembered.size === maxStatements) forget()
       remembered.set(sql, (results = new Map()))
     }
-    if (results.size === maxResultsPerStatement) results.clear()
     return results
   }
   const at = (version: number | undefined, { sql, args, read }: Question) => {
@@ -47,6 +65,7 @@ function createMemory(
     const earlier = results.get(key)
     if (earlier) return earlier
     const result = read()
+    if (results.size === maxResultsPerStatement) results.clear()
     results.set(key, result)
     result.then(
       rows => {
@@ -59,7 +78,7 @@ function createMemory(
     return result
   }
   return (sql, args, read) => {
-    const version = db.version()
+    const version = versionNow()
     const question = { sql, args, read }
     return typeof version === 'number' ? at(version, question) : version.then(answered => at(answered, question))
   }

@@ -45,7 +45,8 @@ export interface Transaction extends Reader {
   enqueue(sql: string, args?: readonly Value[]): void
   /**
    * Names reads that will follow, as the functions that make them; only the first statement of each counts. On a
-   * database server they go out in one message, and whoever asks before something is written has the answer at once.
+   * database server they go out in one message, and whoever asks before something is written has the answer at once;
+   * those of a job that shares a commit go along with what the job before it writes, which has begun by then.
    * A file is read when somebody asks.
    */
   ahead(reads: (reader: Reader) => unknown): void
@@ -61,8 +62,8 @@ export interface Database extends Reader {
   /** Emits what this board's own transactions have committed. */
   readonly signals: CommitSignals
   /**
-   * A number that is another one after each commit of anybody; undefined where nobody can tell. A database server is
-   * asked, in one message for all who ask at once.
+   * A number that is another one after each commit of anybody but this database's own batches; undefined where nobody
+   * can tell. A database server is asked, in one message for all who ask at once.
    * @throws Problem DATABASE_BUSY
    */
   version(): number | Promise<number | undefined>
@@ -73,7 +74,8 @@ export interface Database extends Reader {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, actor?: Actor): Promise<T>
   /**
-   * Runs statements in a commit of their own, in one message: a client that stalls afterwards blocks no writer.
+   * Runs statements in a commit of their own, in one message: a client that stalls afterwards blocks no writer. It
+   * changes no `version`: for heartbeats, which nobody reads through a cache.
    * @returns the rows of each
    * @throws as `transaction` does
    */

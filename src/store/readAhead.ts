@@ -8,6 +8,8 @@ export interface ReadAhead {
   ahead(reads: (reader: Reader) => unknown): void
   /** Forgets what was read: something is written. */
   forget(): void
+  /** Asks anew for all that was named. */
+  again(): void
 }
 
 /**
@@ -31,6 +33,7 @@ export function createReadAhead(
     return unanswered
   }
   const reader: Reader = { host, get: note, all: note }
+  const named: Array<(reader: Reader) => unknown> = []
   return {
     run: statement => {
       const known = answers.size > 0 ? answers.get(keyOf(statement)) : undefined
@@ -38,8 +41,15 @@ export function createReadAhead(
       if (!statement.sql.startsWith('SELECT ')) answers.clear()
       return run(statement)
     },
-    ahead: reads => void reads(reader),
+    ahead: reads => {
+      named.push(reads)
+      reads(reader)
+    },
     forget: () => answers.clear(),
+    again: () => {
+      answers.clear()
+      for (const reads of named) reads(reader)
+    },
   }
 }
 

@@ -1,12 +1,22 @@
 import { ResponseError, type Client, type Stream } from '@libsql/hrana-client'
 import { coalesce } from '../async/coalesce.ts'
-import { openHrana, runBatch, runStatement, staysOpen, type Rows, type Statement, type StepResult } from './hrana.ts'
+import {
+  openHrana,
+  openStream,
+  runBatch,
+  runStatement,
+  staysOpen,
+  type Rows,
+  type Statement,
+  type StepResult,
+} from './hrana.ts'
+import { runBatchTransaction } from './remoteTransaction.ts'
 
 const maxStreams = 8
 /** Statements of one message wait for each other. */
 const maxBatch = 8
 
-/** Runs single statements that read on one connection to a libSQL server. */
+/** Runs single statements that read, and heartbeats, on one connection to a libSQL server. */
 export interface ReadingStreams {
   execute(statement: Statement): Promise<Rows>
   /**
@@ -14,6 +24,14 @@ export interface ReadingStreams {
    * does not tell. It is asked after the call, once for all who call meanwhile.
    */
   dataVersion: () => Promise<string | undefined>
+  /**
+   * Runs a transaction in one message, which leaves the version as it is; while it runs nobody can tell the version.
+   * For what nobody reads through a cache.
+   * @throws as `runBatchTransaction` does
+   */
+  batch(statements: readonly Statement[]): Promise<Rows[]>
+  /** Gives up a batch that is not answered: what it has begun is rolled back. */
+  dropBatch(): void
   readonly closed: boolean
   close(): void
 }
@@ -61,7 +79,7 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
         if (!isDue) setImmediate(dispatch)
         isDue = true
       }),
-    dataVersion: keeps ? coalesce(dataVersionReader(client)) : async () => undefined,
+    ...openVersionStream(client, keeps),
     get closed() {
       return client.closed
     },
@@ -69,23 +87,50 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   }
 }
 
-/** SQLite counts for each connection, and what others commit alone: a stream that never writes asks, and another one counts anew. */
-function dataVersionReader(client: Client): () => Promise<string | undefined> {
-  let stream = client.openStream()
-  let streams = 1
-  return async () => {
-    if (stream.closed) {
-      stream = client.openStream()
-      streams++
-    }
+/**
+ * SQLite counts for each connection, and what others commit alone: what this stream itself commits changes no version,
+ * and another stream counts anew.
+ */
+function openVersionStream(
+  client: Client,
+  tells: boolean,
+): Pick<ReadingStreams, 'dataVersion' | 'batch' | 'dropBatch'> {
+  let current: { stream: Stream; number: number } | undefined
+  let [opened, batches] = [0, 0]
+  const present = async () => {
+    if (current && !current.stream.closed) return current
+    const number = ++opened
+    return (current = { stream: await openStream(client), number })
+  }
+  const ask = coalesce(async () => {
+    // A batch may wait for another daemon, and whoever reads shall not.
+    if (batches > 0) return undefined
     try {
+      const { stream, number } = await present()
       const { rows } = await runStatement(stream, { sql: 'PRAGMA data_version', args: [] })
-      return `${streams} ${String(rows[0]?.[0])}`
+      return `${number} ${String(rows[0]?.[0])}`
     } catch (error) {
       // Some servers let nobody ask for it.
       if (error instanceof ResponseError) return undefined
       throw error
     }
+  })
+  return {
+    dataVersion: tells ? ask : async () => undefined,
+    batch: async statements => {
+      batches++
+      let used: Stream | undefined
+      try {
+        used = (await present()).stream
+        return await runBatchTransaction(used, statements)
+      } catch (error) {
+        used?.close()
+        throw error
+      } finally {
+        batches--
+      }
+    },
+    dropBatch: () => current?.stream.close(),
   }
 }
 

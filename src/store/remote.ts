@@ -2,11 +2,12 @@ import { createClient } from '@libsql/client'
 import type { Stream } from '@libsql/hrana-client'
 import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { Problem } from '../contract/errors.ts'
-import { translate, type Database, type Reader, type RemoteOptions, type Transaction, type Value } from './database.ts'
-import { openHrana, openStream, type Rows, type Statement } from './hrana.ts'
+import { translate, type Database, type Reader, type RemoteOptions } from './database.ts'
+import { openHrana, openStream } from './hrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
-import { openRemoteTransaction, runBatchTransaction, type Scope } from './remoteTransaction.ts'
-import { createReadAhead } from './readAhead.ts'
+import { beginJob, type Attempt, type BegunJob } from './remoteJob.ts'
+import { bind, readerOf, recordsOf } from './remoteReader.ts'
+import { openRemoteTransaction } from './remoteTransaction.ts'
 import { openReadingStreams, type ReadingStreams } from './readingStreams.ts'
 
 const maxJobsPerCommit = 32
@@ -21,7 +22,7 @@ const writeTimeoutMs = 2800
 /** A commit is not begun with less time left: an abandoned commit costs as much as a successful one. */
 const minCommitMs = answerTimeoutMs
 /** Must exceed the server's transaction timeout: an abandoned BEGIN still blocks the others once it is granted. */
-const sideChannelTimeoutMs = 5500
+const batchTimeoutMs = 5500
 const snapshotTimeoutMs = 10 * 60_000
 
 /**
@@ -31,7 +32,6 @@ const snapshotTimeoutMs = 10 * 60_000
 export function openRemote({ url, token, host, clock }: RemoteOptions): Database {
   const signals = createCommitSignals()
   const writing = createReconnecting(() => openWriteConnection(url, token))
-  const sideChannel = createReconnecting(() => openWriteConnection(url, token))
   const reading = createReconnecting(() => openReadingStreams(url, token))
   const jobs = createJobQueue({
     refusal: () => undefined,
@@ -50,18 +50,19 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     transaction: jobs.transaction,
     // Not @libsql/client's batch: it opens a stream, and so the database, for each (630 of three statements a second;
     // 1,240 on a persistent stream), and does not retry while the server is busy.
-    batch: statements =>
-      sideChannel.use(async connection => {
-        const stream = await connection.stream()
-        const results = await runBatchTransaction(
-          stream,
-          statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })),
-        ).catch((error: unknown) => {
-          connection.dropStream()
-          throw error
-        })
+    batch: async statements => {
+      let used: ReadingStreams | undefined
+      try {
+        const results = await reading.use(connection => {
+          used = connection
+          return connection.batch(statements.map(({ sql, args = [] }) => ({ sql, args: bind(args) })))
+        }, batchTimeoutMs)
         return results.map(recordsOf)
-      }, sideChannelTimeoutMs),
+      } catch (error) {
+        used?.dropBatch()
+        throw error
+      }
+    },
     snapshot: work => {
       const snapshot = readSnapshot({ url, token, host }, work)
       snapshots.add(snapshot)
@@ -69,7 +70,7 @@ export function openRemote({ url, token, host, clock }: RemoteOptions): Database
     },
     close: async () => {
       await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
-      for (const connection of [reading, writing, sideChannel]) connection.close()
+      for (const connection of [reading, writing]) connection.close()
     },
   }
 }
@@ -174,9 +175,14 @@ async function commitBatch(
     await connection.use(async writing => {
       const transaction = openRemoteTransaction(await writing.stream())
       const now = clock().toISOString()
+      const begin = (job: Job) => beginJob(transaction, job, { host, now, signals })
+      const mayGoOn = () => tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken()
       try {
-        for (tried = 0; tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken();)
-          attempts.push(await attempt(transaction.scope(), jobs[tried++]!, { host, now, signals }))
+        for (let next: BegunJob | undefined = begin(jobs[0]!); next;) {
+          const ended: Promise<Attempt> = next.takeTurn()
+          next = mayGoOn() ? begin(jobs[tried++]!) : undefined
+          attempts.push(await ended)
+        }
         await transaction.commit()
       } catch (error) {
         writing.dropStream()
@@ -203,35 +209,6 @@ function isInTime(job: Job): boolean {
   return false
 }
 
-interface Attempt {
-  job: Job
-  scope: Scope
-  result: unknown
-  effects: Array<() => void>
-}
-
-/** Runs one job of a commit. Its outcome is known when the transaction has ended. */
-async function attempt(
-  scope: Scope,
-  job: Job,
-  { host, ...commit }: { host: string } & Pick<Transaction, 'now' | 'signals'>,
-): Promise<Attempt> {
-  const effects: Array<() => void> = []
-  let result: unknown
-  try {
-    result = await job.work({
-      ...writerOf(host, scope),
-      ...commit,
-      actor: job.actor,
-      afterCommit: effect => effects.push(effect),
-    })
-    scope.keep()
-  } catch (error) {
-    scope.undo(translate(error))
-  }
-  return { job, scope, result, effects }
-}
-
 /**
  * A read transaction of one snapshot. It uses @libsql/client, which gives it a stream of its own; commits need
  * persistent streams, savepoints and conditional steps, which only @libsql/hrana-client has.
@@ -252,43 +229,3 @@ async function readSnapshot<T>(
     connection.close()
   }
 }
-
-function writerOf(host: string, scope: Scope): Omit<Transaction, 'now' | 'actor' | 'signals' | 'afterCommit'> {
-  const reads = createReadAhead(host, scope.run, bind)
-  return {
-    ...readerOf(host, reads.run),
-    ahead: reads.ahead,
-    run: async (sql, args = []) => {
-      reads.forget()
-      return scope.run({ sql, args: bind(args) })
-    },
-    enqueue: (sql, args = []) => {
-      reads.forget()
-      scope.enqueue({ sql, args: bind(args) })
-    },
-  }
-}
-
-function readerOf(host: string, execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>): Reader {
-  const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
-    return recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
-  }
-  return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
-}
-
-const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> =>
-  rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
-
-const fail = (error: unknown): never => {
-  throw translate(error)
-}
-
-/** Whole numbers are sent as integers: as a float, 1 becomes 1.0 in JSON made by SQL. */
-const bind = (args: readonly Value[]): Statement['args'] =>
-  args.map(arg => {
-    if (arg === undefined) return null
-    if (typeof arg === 'number' && !Number.isFinite(arg))
-      throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
-    if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
-    return typeof arg === 'boolean' ? BigInt(arg) : arg
-  })

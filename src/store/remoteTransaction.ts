@@ -20,8 +20,15 @@ export interface Scope {
 
 /** A write transaction on a distant server: statements are pipelined as long as no result is awaited. */
 export interface RemoteTransaction {
-  /** Begins the next scope; the previous one must have ended. */
+  /** Begins the next scope; the previous one must have ended. What was offered is its own. */
   scope(): Scope
+  /**
+   * Sends a read of the scope after this one behind what this one writes next, in the same message. Its answer counts as
+   * long as `areOffersGood` when that scope has begun.
+   */
+  offer(read: Statement): Promise<Rows>
+  /** Whether nothing was written between the offered reads and the scope that has just begun, but to logs. */
+  areOffersGood(): boolean
   /** Whether nothing of it can be committed any more. */
   isBroken(): boolean
   /** How long the transaction has been open and has blocked other writers. */
@@ -44,7 +51,13 @@ interface State {
 export function openRemoteTransaction(stream: Stream): RemoteTransaction {
   const statements = openStatementQueue(stream)
   return {
-    scope: () => openScope(statements),
+    scope: () => {
+      const scope = openScope(statements)
+      statements.takeOffers()
+      return scope
+    },
+    offer: statements.offer,
+    areOffersGood: statements.areOffersGood,
     isBroken: () => statements.broken !== undefined,
     openForMs: statements.openForMs,
     commit: async () => {
@@ -89,6 +102,10 @@ interface StatementQueue {
   wait(entry: Omit<QueuedStatement, 'waiting'>): Promise<Rows>
   /** Removes and returns the statements of a scope that have not been sent. */
   withdraw(state: State): QueuedStatement[]
+  offer(read: Statement): Promise<Rows>
+  /** Sends offered reads now that were not sent before. */
+  takeOffers(): void
+  areOffersGood(): boolean
   openForMs(): number
   readonly broken: { error: unknown } | undefined
 }
@@ -98,6 +115,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
   let isFlushing = false
   let broken: { error: unknown } | undefined
   let openSince: number | undefined
+  const offers = openOffers()
   const fail = (error: unknown, left: readonly QueuedStatement[]) => {
     broken = { error }
     for (const { waiting } of [...left, ...queue.splice(0)]) waiting?.reject(error)
@@ -107,7 +125,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
     // Batches statements of the same tick.
     await Promise.resolve()
     while (!broken && queue.some(({ waiting }) => waiting)) {
-      const sent = queue.splice(0)
+      const sent = offers.joining(queue.splice(0))
       try {
         const ended = settle(
           sent,
@@ -115,7 +133,10 @@ function openStatementQueue(stream: Stream): StatementQueue {
         )
         openSince ??= performance.now()
         if ('error' in ended) fail(ended.error, ended.left)
-        else queue = [...ended.left, ...queue]
+        else {
+          if (ended.left.length > 0) offers.spoil()
+          queue = [...ended.left, ...queue]
+        }
       } catch (error) {
         fail(translate(error), sent)
       }
@@ -124,6 +145,7 @@ function openStatementQueue(stream: Stream): StatementQueue {
   }
   const enqueue = (entry: QueuedStatement) => {
     if (broken) return entry.waiting?.reject(broken.error)
+    if (changes(entry)) offers.spoil()
     queue.push(entry)
     if (entry.waiting && !isFlushing) void flush()
   }
@@ -138,12 +160,50 @@ function openStatementQueue(stream: Stream): StatementQueue {
       queue = queue.filter(each => each.state !== state)
       return own
     },
+    offer: offers.add,
+    takeOffers: () => offers.take().forEach(enqueue),
+    areOffersGood: offers.areGood,
     openForMs: () => (openSince === undefined ? 0 : performance.now() - openSince),
     get broken() {
       return broken
     },
   }
 }
+
+/** Reads of the next scope that wait for a message behind whose writes they can be sent. */
+function openOffers() {
+  const waiting: QueuedStatement[] = []
+  let [areSent, areGood] = [false, true]
+  return {
+    add: (statement: Statement) =>
+      new Promise<Rows>((resolve, reject) =>
+        waiting.push({ statement, state: { isOver: false }, waiting: { resolve, reject } }),
+      ),
+    /** What a message brings with it. */
+    joining: (sent: QueuedStatement[]): QueuedStatement[] => {
+      if (waiting.length === 0 || !sent.some(changes)) return sent
+      areSent = true
+      return [...sent, ...waiting.splice(0)]
+    },
+    /** Notes that something is written behind what was sent. */
+    spoil: () => {
+      if (areSent) areGood = false
+    },
+    take: () => {
+      areSent = false
+      return waiting.splice(0)
+    },
+    areGood: () => {
+      const were = areGood
+      areGood = true
+      return were
+    },
+  }
+}
+
+/** Whether reads that were named ahead might be answered otherwise behind a statement. None of them is of these logs. */
+const changes = ({ statement: { sql } }: QueuedStatement) =>
+  !/^(SELECT |SAVEPOINT |RELEASE |BEGIN |COMMIT$|INSERT INTO (events|card_activity) )/.test(sql)
 
 /**
  * Runs a transaction in one message.

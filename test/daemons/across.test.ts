@@ -72,6 +72,23 @@ describe.skipIf(!isSharable)('daemons that share a board', () => {
     expect(Math.min(...(await Promise.all(readers)))).toBeGreaterThan(1)
   })
 
+  it('a program with a key reads at one daemon what was changed at the other, whatever the one remembers', async () => {
+    const { id: cardId } = await one.client.cards.create({ projectId, title: 'before', deferred: true })
+    const { key } = await one.client.keys.create({ name: 'r', scope: 'server', permissions: ['cards.read'] })
+    const ask = async (path: string) =>
+      (await two.request('GET', `/api/external/projects/${projectId}/cards${path}`, { token: key })).body.data
+    for (let round = 1; round <= 9; round++) {
+      const title = `round ${round}`
+      await Promise.all([
+        ask(`/${cardId}`),
+        [one, two][round % 2]!.client.cards.update({ projectId, cardId, title }),
+        ask(`/${cardId}`),
+      ])
+      const [card, page] = await Promise.all([ask(`/${cardId}`), ask(`?limit=1&cursor=${Number(cardId) - 1}`)])
+      expect([card.title, page.items[0].title]).toEqual([title, title])
+    }
+  })
+
   it('a token that is ended at one daemon is refused at the other at once, and its sockets are closed within a second', async () => {
     const { token } = await registerConfirmed(one, ada)
     await one.client.members.add({ id: projectId, email: ada.email, role: 'viewer' })

@@ -119,6 +119,65 @@ describe.skipIf(noLibsqlServer !== undefined)('reads that a transaction names ah
     expect(await sizeOf(db!, 'a')).toBe(20)
   })
 
+  /** Adds to a size what it was: whatever the transactions before it in the same commit have done. */
+  const double = async (tx: Transaction, name: string) => {
+    tx.ahead(reader => sizeOf(reader, name))
+    const size = (await sizeOf(tx, name))!
+    set(tx, name, size * 2)
+    return sizeOf(tx, name)
+  }
+
+  test('of the next transaction of a commit go along with what the one before it writes', async () => {
+    await db!.transaction(async tx => set(tx, 'a', 1))
+    const before = counter!.count()
+    const sizes = await Promise.all(Array.from({ length: 8 }, () => db!.transaction(tx => double(tx, 'a'))))
+    expect(sizes).toEqual([2, 4, 8, 16, 32, 64, 128, 256])
+    // One that begins and reads, one a transaction that writes, and one that commits.
+    expect(counter!.count() - before).toBe(10)
+  })
+
+  test('are of what the transactions before have left, whatever those write late, fail with or undo', async () => {
+    await db!.transaction(async tx => set(tx, 'a', 1))
+    const ways: Array<(tx: Transaction) => Promise<unknown>> = [
+      async tx => {
+        await double(tx, 'a')
+        set(tx, 'a', 100)
+      },
+      async tx => {
+        await double(tx, 'a')
+        throw new Error('enough')
+      },
+      async tx => {
+        await double(tx, 'a')
+        tx.enqueue(`INSERT INTO things VALUES ('b', 1)`)
+      },
+      async tx => {
+        await double(tx, 'a')
+        await tx.get(`UPDATE things SET size = 7 WHERE name = 'a' RETURNING size`)
+      },
+      async tx => {
+        set(tx, 'a', 50)
+        tx.ahead(reader => sizeOf(reader, 'a'))
+        return sizeOf(tx, 'a')
+      },
+    ]
+    const works = ways.flatMap(way => [way, (tx: Transaction) => double(tx, 'a')])
+    const results = await Promise.allSettled(works.map(work => db!.transaction(work)))
+    expect(results.map(each => (each.status === 'fulfilled' ? (each.value ?? 'done') : 'failed'))).toEqual([
+      'done',
+      200,
+      'failed',
+      400,
+      'failed',
+      800,
+      'done',
+      14,
+      50,
+      100,
+    ])
+    expect(await sizeOf(db!, 'a')).toBe(100)
+  })
+
   test('know 1 from its text', async () => {
     const typeOf = async (reader: Reader, value: string | number) =>
       (await reader.get<{ type: string }>('SELECT typeof(?) AS type', [value]))?.type

@@ -1,0 +1,31 @@
+import { translate, type Reader, type Value } from './database.ts'
+import type { Rows, Statement } from './hrana.ts'
+
+/** A reader of a libSQL server whose statements `execute` runs. */
+export function readerOf(
+  host: string,
+  execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>,
+): Reader {
+  const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
+    return recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
+  }
+  return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
+}
+
+/** A result's rows as objects. */
+export const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> =>
+  rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
+
+const fail = (error: unknown): never => {
+  throw translate(error)
+}
+
+/** Whole numbers are sent as integers: as a float, 1 becomes 1.0 in JSON made by SQL. */
+export const bind = (args: readonly Value[]): Statement['args'] =>
+  args.map(arg => {
+    if (arg === undefined) return null
+    if (typeof arg === 'number' && !Number.isFinite(arg))
+      throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
+    if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
+    return typeof arg === 'boolean' ? BigInt(arg) : arg
+  })
