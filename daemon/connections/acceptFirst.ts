@@ -6,7 +6,7 @@ const maxAccepted = 64
 
 /**
  * Has requests wait while connections come. Node accepts one in each tick of its event loop, in which it serves all that
- * are open: of 32 clients that came at once and ask for lists, the last was heard after 190 ms, and now is after 10.
+ * are open: of 32 clients that came at once and asked for lists, the last waited 190 ms for its first one, and 12 for each later.
  */
 export function acceptFirst(answer: Listener): { listen: Listener; watch(server: Server): void } {
   let waiting: Array<[IncomingMessage, ServerResponse]> = []
