@@ -17,6 +17,7 @@ import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
 import { takeLock } from '../../src/store/lock.ts'
+import { acceptFirst } from '../connections/acceptFirst.ts'
 import { createConnectionTimeouts, type ConnectionTimeouts } from '../connections/slowClients.ts'
 import { followCertificate, namedUrl, readCertificate, type Certificate } from './certificate.ts'
 import type { Log } from './stderrLog.ts'
@@ -141,7 +142,8 @@ async function openPort(
   logs: Logs,
   certificate: Certificate | undefined,
 ): Promise<{ server: HttpServer; connections: ConnectionTimeouts }> {
-  const connections = createConnectionTimeouts(serving.listen)
+  const requests = acceptFirst(serving.listen)
+  const connections = createConnectionTimeouts(requests.listen)
   const listener = await listen(connections.listen, {
     hostname: config.host,
     port: { port: config.port, random: config.port === 0, ...noOtherPorts },
@@ -162,6 +164,7 @@ async function openPort(
   const server = listener.server as HttpServer
   if (certificate) (server as HttpsServer).setSecureContext(certificate.options)
   connections.watch(server)
+  requests.watch(server)
   handleMalformedRequests(server, createRequestLog(logs, false))
   // A large backup may take hours to arrive. What reads a body has an idle timeout of its own.
   server.requestTimeout = 6 * 3_600_000

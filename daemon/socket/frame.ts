@@ -36,7 +36,8 @@ function answer(type: string, data: object): Frame {
   return frameOf(JSON.stringify({ type, data }))
 }
 
-function frameOf(text: string): Frame {
+/** A text message's frame. */
+export function frameOf(text: string): Frame {
   const length = Buffer.byteLength(text)
   const headLength = length < 126 ? 2 : length < 65_536 ? 4 : 10
   const frame = Buffer.allocUnsafe(headLength + length)

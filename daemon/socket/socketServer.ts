@@ -23,7 +23,7 @@ import { startWatch } from './watch.ts'
 const maxMessageBytes = 64 * 1024
 const heartbeatSecs = 30
 /** About half a millisecond of replay per tick of the event loop, so that it does not delay requests. */
-const partsPerTick = 16
+export const partsPerTick = 16
 const closeTimeoutMs = 2000
 
 /** The WebSocket server: `GET /api/ws` (specification "Events"). */

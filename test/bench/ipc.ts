@@ -5,6 +5,8 @@ export interface Sample {
   body: string
   /** What every socket is sent when the card is written. */
   frame?: string
+  /** What a socket is sent that asks for what it missed, message by message. */
+  missed?: readonly string[]
 }
 /** What a bare server does: the same bytes without a database, the statement of the work, or that of lists made of objects. */
 export type FloorKind = 'raw' | 'statement' | 'objects'

@@ -118,7 +118,7 @@ async function measureServers(
   const parts = {
     writers: () => measureWriters(servers, works, options, figures),
     events: () => measureEvents(servers, creating, options, figures),
-    replay: () => measureReplay(servers, creating, figures),
+    replay: () => measureReplay(servers, creating, options, figures),
     transcript: () => measureTranscript(servers, options, figures),
     session: () => measureSessions(servers, folder, options, figures),
   }

@@ -144,9 +144,9 @@ function othersText(figures: Figures): string {
     ['board serve to its first answer, CPU', 'start/board/cpu', 'ms'],
     ['board serve with 100 cards, CPU', 'start/small/cpu', 'ms'],
     ...writerCounts.map((clients): [string, string, string] => [`${clients} writers`, `writers ${clients}/rate`, '/s']),
-    ['all who asked for what they missed had it after', 'replay/secs', 's'],
-    ['… half of them the first byte after', 'replay/firstByteOfMost', 'ms'],
-    ['… CPU of a replayed event', 'replay/cpu', 'µs'],
+    ['all who asked for what they missed had it after', 'replay/board/secs', 's'],
+    ['… half of them the first byte after', 'replay/board/firstByteOfMost', 'ms'],
+    ['… CPU of a replayed event', 'replay/board/cpu', 'µs'],
   ]
   const rows = lines.flatMap(([title, name, unit]) =>
     figures.has(name)

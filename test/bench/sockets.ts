@@ -99,18 +99,52 @@ function allHear(listeners: readonly Listener[], onHeard: (at: number) => void):
 }
 
 /**
- * Has 1,000 sockets ask at the same time for the same 200 events that they missed. Notes `replay/firstByte` (ms, the worst of a hundred) and
- * `replay/firstByteOfMost`, `replay/memory` (how many MB the server grew by at most), `replay/cpu` (µs an event), `replay/secs` and `replay/missing`.
+ * Has 1,000 sockets ask at the same time for the same 200 events that they missed, and bare sockets that send the same bytes. Notes
+ * `replay/side/firstByte` (ms, the worst of a hundred), `firstByteOfMost`, `memory` (how many MB the server grew by at most), `cpu`
+ * (µs an event), `secs` and `missing`.
  */
-export async function measureReplay({ board, seeded }: Servers, work: Work, figures: Figures): Promise<void> {
+export async function measureReplay(
+  { board, floor, seeded }: Servers,
+  work: Work,
+  options: Pick<Options, 'rounds'>,
+  figures: Figures,
+): Promise<void> {
   const { projectId } = work.project
-  const [first] = (await openAll(board.port, seeded.signInToken, 1, projectId)) as [Listener]
+  const token = seeded.signInToken
+  const [first] = (await openAll(board.port, token, 1, projectId)) as [Listener]
   const since = await subscribe(first, projectId)
   first.close()
   for (let event = 0; event < replayedEvents; event++)
     await drive({ port: board.port, clients: 1, durationMs: 0, token: seeded.apiKey, next: work.next })
-  const listeners = await openAll(board.port, seeded.signInToken, replayCount)
-  const [before, cpuBefore] = [await board.memory(), await board.cpuMicros()]
+  const missed = await missedBy(board, token, projectId, since)
+  await floor.use(jobOf(work, 'raw'), { status: 200, headers: {}, body: '', missed })
+  const sides = [
+    ['floor', floor],
+    ['board', board],
+  ] as const
+  for (let round = 0; round < options.rounds; round++)
+    for (const [side, child] of round % 2 === 0 ? sides : sides.toReversed())
+      await replayAll(child, token, { projectId, since }, `replay/${side}`, figures)
+}
+
+/** What one socket is told that has missed something. */
+async function missedBy({ port }: Child, token: string, projectId: number, since: number): Promise<string[]> {
+  const [listener] = (await openAll(port, token, 1)) as [Listener]
+  const missed: string[] = []
+  await subscribe(listener, projectId, since, text => missed.push(text))
+  listener.close()
+  return missed
+}
+
+async function replayAll(
+  child: Child,
+  token: string,
+  { projectId, since }: { projectId: number; since: number },
+  name: string,
+  figures: Figures,
+): Promise<void> {
+  const listeners = await openAll(child.port, token, replayCount)
+  const [before, cpuBefore] = [await child.memory(), await child.cpuMicros()]
   const startedAt = performance.now()
   const waits = await Promise.all(
     listeners.map(async listener => {
@@ -119,16 +153,16 @@ export async function measureReplay({ board, seeded }: Servers, work: Work, figu
       return listener.firstByteAt! - askedAt
     }),
   )
-  note(figures, 'replay/secs', (performance.now() - startedAt) / 1000)
-  note(figures, 'replay/cpu', ((await board.cpuMicros()) - cpuBefore) / replayCount / replayedEvents)
-  const after = await board.memory()
-  note(figures, 'replay/firstByte', quantile(waits, 0.99))
-  note(figures, 'replay/firstByteOfMost', median(waits))
-  note(figures, 'replay/memory', (Math.max(after.residentBytes, after.peakBytes) - before.residentBytes) / 1024 / 1024)
+  note(figures, `${name}/secs`, (performance.now() - startedAt) / 1000)
+  note(figures, `${name}/cpu`, ((await child.cpuMicros()) - cpuBefore) / replayCount / replayedEvents)
+  const after = await child.memory()
+  note(figures, `${name}/firstByte`, quantile(waits, 0.99))
+  note(figures, `${name}/firstByteOfMost`, median(waits))
+  note(figures, `${name}/memory`, (Math.max(after.residentBytes, after.peakBytes) - before.residentBytes) / 1024 / 1024)
   note(
     figures,
-    'replay/missing',
-    listeners.reduce((sum, { messages }) => sum + replayedEvents + 1 - messages, 0),
+    `${name}/missing`,
+    listeners.reduce((sum, listener) => sum + replayedEvents + 1 - listener.messages, 0),
   )
   for (const listener of listeners) listener.close()
 }
@@ -147,11 +181,17 @@ export async function openAll(port: number, token: string, count: number, projec
 }
 
 /** Resolves, when the project is followed and everything since the seq has come, to the seq up to which it has. */
-function subscribe(listener: Listener, projectId: number, since?: number): Promise<number> {
+function subscribe(
+  listener: Listener,
+  projectId: number,
+  since?: number,
+  onText: (text: string) => void = () => {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('A socket was not told what it missed.')), patienceMs)
     listener.onMessage = message => {
       const text = message()
+      onText(text)
       if (!text.startsWith('{"type":"subscribed"')) return
       clearTimeout(timer)
       resolve((JSON.parse(text) as { data?: { seq: number } }).data?.seq ?? 0)

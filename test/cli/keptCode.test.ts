@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -20,4 +20,22 @@ test.skipIf(nodeKeepsCode)('Node 20 takes the code that is kept of a package whe
   const set = spawnSync(process.execPath, [programs.path, 'config', 'set', 'pager', 'cat'], { env, encoding: 'utf8' })
   rmSync(folder, { recursive: true })
   expect(set.stderr).toContain('packages/conf: kept code used')
+})
+
+test('a command that asks a server loads neither the cryptography nor the processes of Node', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'board-late-'))
+  const tellLoaded = join(folder, 'tellLoaded.cjs')
+  writeFileSync(tellLoaded, `process.on('exit', () => process.stdout.write('loaded ' + process.moduleLoadList.join()))`)
+  const env = { ...process.env, XDG_CONFIG_HOME: folder, HOME: folder, BOARD_DATA_DIR: folder }
+  const words = ['cards', 'list', '-P', '1', '--url', 'http://127.0.0.1:1']
+  const { stdout, stderr } = spawnSync(process.execPath, ['-r', tellLoaded, programs.path, ...words], {
+    env,
+    encoding: 'utf8',
+  })
+  rmSync(folder, { recursive: true })
+  expect(stderr).toContain('127.0.0.1:1')
+  const loaded = stdout.replace(/^[^]*loaded /, '').split(',')
+  expect(loaded).toContain('NativeModule _http_client')
+  expect(loaded).not.toContain('NativeModule crypto')
+  expect(loaded).not.toContain('NativeModule child_process')
 })
