@@ -6,6 +6,9 @@ import { measureOffline } from './offline.ts'
 import { measureRequests } from './requests.ts'
 import { makeBoard } from './boards.ts'
 import { partOf, wholeYear, type Work } from './fill.ts'
+import { yearTable } from './table.ts'
+import { describeMachine, presentLoad } from '../machine.ts'
+import { requireParts, writePart } from '../page.ts'
 import { measureStarts } from '../processes.ts'
 
 /** Where the bundled server is, the board's program, and what was typed. */
@@ -15,7 +18,8 @@ export interface Year {
   argv: readonly string[]
 }
 
-const usage = 'Usage: npm run year -- [--share 0.02] [--rounds 7]'
+const name = 'npm run year'
+const usage = 'Usage: npm run year -- [--share 0.02] [--rounds 7] [--write FILE]'
 /** What a board has done after a day, with as many events as one keeps at least, of which few are too many. */
 const firstDay: Work = { events: 110_000, activities: 20_000, sessions: 50, pieces: wholeYear.pieces }
 const startRuns = 5
@@ -24,6 +28,7 @@ const startRuns = 5
 export async function runYear({ folder, board, argv }: Year): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
+  const busy = presentLoad()
   const tell = (text: string) => process.stderr.write(`${text}\n`)
   const work = partOf(wholeYear, options.share)
   tell(`filling: ${grouped(work.events)} events, ${grouped(work.sessions * work.pieces)} pieces`)
@@ -43,19 +48,32 @@ export async function runYear({ folder, board, argv }: Year): Promise<void> {
     tell(`pruning and copying: ${side}`)
     await measureOffline(side, each, figures)
   }
-  console.log(report(figures, work))
+  const renamed = withNames(figures)
+  console.log(report(renamed, work))
+  if (options.write !== undefined)
+    writePart(options.write, {
+      name,
+      command: `${name} -- ${argv.join(' ')}`,
+      machine: await describeMachine(busy),
+      ...yearTable(renamed),
+    })
 }
 
-function optionsOf(argv: readonly string[]): { share: number; rounds: number } | undefined {
+function optionsOf(argv: readonly string[]): { share: number; rounds: number; write?: string } | undefined {
   try {
     const { values } = parseArgs({
       args: [...argv],
-      options: { share: { type: 'string', default: '0.02' }, rounds: { type: 'string', default: '7' } },
+      options: {
+        share: { type: 'string', default: '0.02' },
+        rounds: { type: 'string', default: '7' },
+        write: { type: 'string' },
+      },
     })
     const [share, rounds] = [Number(values.share), Number(values.rounds)]
     if (!(share > 0 && share <= 1)) throw new TypeError('--share takes a part of the year, above 0 and at most 1.')
     if (!(Number.isSafeInteger(rounds) && rounds > 0)) throw new TypeError('--rounds takes a whole number from 1.')
-    return { share, rounds }
+    if (values.write !== undefined) requireParts(values.write, [name])
+    return { share, rounds, write: values.write }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}\n`)
     process.exitCode = 2
@@ -63,16 +81,19 @@ function optionsOf(argv: readonly string[]): { share: number; rounds: number } |
   }
 }
 
-/** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
-function report(figures: Figures, work: Work): string {
+function withNames(figures: Figures): Figures {
   const names = {
     'start/board/cpu': 'old/start, ms of processor time',
     'start/small/cpu': 'fresh/start, ms of processor time',
   }
-  const renamed = new Map([...figures].map(([name, values]) => [names[name as keyof typeof names] ?? name, values]))
-  const lines = [...renamed].flatMap(([name, values]) => {
+  return new Map([...figures].map(([each, values]) => [names[each as keyof typeof names] ?? each, values]))
+}
+
+/** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
+function report(figures: Figures, work: Work): string {
+  const lines = [...figures].flatMap(([name, values]) => {
     if (!name.startsWith('old/')) return []
-    const then = renamed.get(name.replace('old/', 'fresh/'))
+    const then = figures.get(name.replace('old/', 'fresh/'))
     const now = median(values)
     return [
       then
