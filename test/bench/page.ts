@@ -51,20 +51,23 @@ export function readParts(text: string, page: string): Map<string, WrittenPart> 
 
 /** A page with the part of what falls short as the other parts have it now. */
 export function withShortfalls(text: string, page: string): string {
-  const rows = [...readParts(text, page).values()].flatMap(({ name, heads, rows: all }) => {
+  const rows = [...readParts(text, page).values()].flatMap(({ name, machine, heads, rows: all }) => {
+    const load = /load ([\d.]+)/.exec(machine)![1]!
     const at = (row: readonly string[], head: string) => row[heads.indexOf(head)] ?? ''
     let whole = ''
     return all.flatMap(row => {
       const what = row[0]!.replace(/^…/, whole)
       if (what === row[0]) whole = what
-      return at(row, 'verdict') === 'falls short' ? [[what, at(row, 'ratio') || row[1]!, at(row, 'aim'), name]] : []
+      return at(row, 'verdict') === 'falls short'
+        ? [[what, at(row, 'ratio') || row[1]!, at(row, 'aim'), load, name]]
+        : []
     })
   })
   return withPart(
     text,
     page,
     shortfalls,
-    rows.length === 0 ? ['Nothing.'] : tableOf(['what', 'figure', 'aim', 'part'], rows),
+    rows.length === 0 ? ['Nothing.'] : tableOf(['what', 'figure', 'aim', 'load', 'part'], rows),
   )
 }
 

@@ -16,7 +16,8 @@ const tell = (text: string): void => {
 export async function runMutation(argv: readonly string[]): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
-  const busy = presentLoad()
+  // Now: the tests' folder for temporary files, which this process then has, goes with them.
+  const machine = options.write === undefined ? '' : await describeMachine(presentLoad())
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
   tell(
@@ -49,7 +50,7 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
     writePart(options.write, {
       name: program,
       command: `${program} -- ${argv.join(' ')}`,
-      machine: await describeMachine(busy),
+      machine,
       ...tableOf(tried),
     })
 }

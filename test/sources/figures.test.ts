@@ -68,7 +68,7 @@ describe('a program', () => {
         .split('\n')
         .filter(line => line.startsWith('|'))
         .slice(2),
-    ).toEqual(['| start cold | 2.50 × | ≤ 2 × | one |', '| create | 9 ms | ≤ 3.00 ms | two |'])
+    ).toEqual(['| start cold | 2.50 × | ≤ 2 × | 1.1 | one |', '| create | 9 ms | ≤ 3.00 ms | 1.1 | two |'])
   })
 
   test.each([
