@@ -121,9 +121,7 @@ describe('docs/figures.md', () => {
   const written = readFileSync(join(root, ofHouse), 'utf8')
   const all = readParts(written, ofHouse)
 
-  test('has parts only that programs have written, and nothing measured beside them', () => {
-    const marked = [...written.matchAll(/^<!-- begin: (.+) -->$/gm)].map(match => match[1]!)
-    expect(marked.filter(name => !all.has(name))).toEqual(['what falls short of its aim'])
+  test('has nothing measured beside its parts', () => {
     const beside = written.replace(/^<!-- begin: [\s\S]*?^<!-- end: .*$/gm, '').replace(/`[^`]*`/g, '')
     expect(beside.match(/\d+(\.\d+)? ?(ms|µs|s|seconds|kB|MB|MiB|times|×|%|requests)\b.*/g)).toBeNull()
   })
@@ -147,10 +145,11 @@ describe('docs/figures.md', () => {
       'npm run mutation',
       ...tests,
     ]
-    expect([...all.keys()].sort()).toEqual(programs.sort())
+    const marked = [...written.matchAll(/^<!-- begin: (.+) -->$/gm)].map(match => match[1]!)
+    expect(marked.sort()).toEqual([...programs, 'what falls short of its aim'].sort())
     for (const { name, command } of all.values()) {
       if (!name.endsWith('.test.ts')) {
-        expect([command.startsWith(name.split(' --')[0]!), command.endsWith(`--write ${ofHouse}`)], command).toEqual([
+        expect([command.startsWith(name.split(' --')[0]!), command.includes(` --write ${ofHouse}`)], command).toEqual([
           true,
           true,
         ])
