@@ -25,7 +25,7 @@ export interface Judged extends Aim {
   verdict: Verdict
 }
 
-type Bound = Pick<Aim, 'atMost' | 'atLeast'>
+export type Bound = Pick<Aim, 'atMost' | 'atLeast'>
 const most = (atMost: number): Bound => ({ atMost })
 const least = (atLeast: number): Bound => ({ atLeast })
 const cpu = (title: string, work: string, against: string, atMost: number): Aim => ({
@@ -157,6 +157,17 @@ export const aims: readonly Aim[] = [
     most(1.2),
     'ms',
   ),
+]
+
+const rate = (title: string, work: string, atLeast: number): Aim =>
+  plain(`${title}, requests a second`, `${work}/board/rate`, least(atLeast), '/s')
+
+/** Those of a board on a libSQL server on the same machine. */
+export const databaseAims: readonly Aim[] = [
+  rate('get a card', `get ${big}`, 4000),
+  rate('list 50 cards', `list ${big}`, 4000),
+  rate('create a card', `create ${big}`, 800),
+  rate('move to the top of 10,000', 'move 10,000', 800),
 ]
 
 const noisy = 0.25

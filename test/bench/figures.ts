@@ -28,3 +28,9 @@ export function spread(values: readonly number[]): number {
   const { low, high } = range(values)
   return (high - low) / (median(values) || 1)
 }
+
+/** Figures as people read them. */
+export const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
+export const times = (value: number): string => `${value.toFixed(2)} ×`
+export const digits = (value: number): string =>
+  value === 0 ? '0' : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : whole(value)

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
-import { availableParallelism, cpus, loadavg } from 'node:os'
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median, note, type Figures } from './figures.ts'
 import { drive } from './load.ts'
@@ -12,6 +12,8 @@ const rawMs = 1500
 const rawClients = 32
 const syncs = 101
 const nodeRuns = 11
+/** What Linux says of a folder in memory. */
+const tmpfs = 0x01021994
 
 /**
  * Measures how quick the machine itself is, so that figures of two machines can be told apart. Notes `machine/http`, the µs of processor
@@ -30,14 +32,26 @@ export async function measureMachine(folder: string, figures: Figures): Promise<
     )
 }
 
-/** The machine in a sentence: what it is, its own speed, and how busy it was when the bench began. */
-export function machineText(figures: Figures, busy: number): string {
+/** Measures the machine where a program has its temporary files, and says what `machineText` does. `busy` is its load when the program began. */
+export async function describeMachine(busy: number): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'board-machine-'))
+  const figures: Figures = new Map()
+  try {
+    await measureMachine(folder, figures)
+    return machineText(figures, busy, folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The machine in a sentence: what it is, its own speed, and how busy it was when the program began. `folder` is where it wrote. */
+export function machineText(figures: Figures, busy: number, folder: string): string {
   const [http, fsync, node] = ['http', 'fsync', 'node'].map(name => median(figures.get(`machine/${name}`)!)) as [
     number,
     number,
     number,
   ]
-  return `${availableParallelism()} × ${cpus()[0]?.model.trim() || 'unknown processor'}, ${process.platform}, Node ${process.versions.node}: a request to a bare node:http server ${http.toFixed(0)} µs, a synced write of 4 KiB ${fsync.toFixed(2)} ms, \`node -e 0\` ${node.toFixed(0)} ms; load ${busy.toFixed(1)} when it began.`
+  return `${availableParallelism()} × ${cpus()[0]?.model.trim() || 'unknown processor'}, ${process.platform}, Node ${process.versions.node}: a request to a bare node:http server ${http.toFixed(0)} µs, a synced write of 4 KiB ${fsync.toFixed(2)} ms${statfsSync(folder).type === tmpfs ? ' (in memory)' : ''}, \`node -e 0\` ${node.toFixed(0)} ms; load ${busy.toFixed(1)} when it began.`
 }
 
 /** The load of the last minute. */

@@ -2,15 +2,16 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { runAgainst } from './against.ts'
-import { judge } from './aims.ts'
+import { aims as fileAims, databaseAims, judge, type Judged } from './aims.ts'
 import { measureBrowser } from './browser.ts'
 import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
 import { machineText, measureMachine, presentLoad } from './machine.ts'
 import { moveTo } from './moveTo.ts'
-import { isWanted, readOptions, usage, type Options } from './options.ts'
+import { isWanted, readOptions, tablesOf, usage, type Options } from './options.ts'
+import { requireParts, writePart } from './page.ts'
 import { measureCommands, measureStarts } from './processes.ts'
-import { aimsText, comparison, detailsText, placeOfFigures, reportOf, writeFigures } from './report.ts'
+import { aimsText, comparison, detailsText, reportOf, tableOf } from './report.ts'
 import { measureWorks, type Servers } from './rounds.ts'
 import { configureAgents, seedBoard, seedSmall, type Seeded } from './seed.ts'
 import { measureSessions } from './sessions.ts'
@@ -43,7 +44,7 @@ export async function runBench(bench: Bench): Promise<void> {
   const busy = presentLoad()
   const figures: Figures = new Map()
   await measureMachine(bench.folder, figures)
-  const machine = machineText(figures, busy)
+  const machine = machineText(figures, busy, bench.folder)
   if (options.against !== undefined) await runAgainst(bench, options, figures, tell)
   else await runAlone(bench, { ...options, machine }, figures, tell)
   console.log(`This machine: ${machine}`)
@@ -62,7 +63,7 @@ async function runAlone(
 ): Promise<void> {
   if (isWanted(options, 'browser')) await measureBrowser(bench, options, figures, tell)
   const works = isOnlyBrowser(options) ? [] : await measurePrograms(bench, options, figures, tell)
-  report(figures, works, { ...options, argv: bench.argv })
+  report(figures, works, options)
 }
 
 const isOnlyBrowser = ({ only }: Options) => only.length > 0 && only.every(part => 'browser'.startsWith(part))
@@ -132,7 +133,11 @@ async function measureServers(
 function optionsOf(argv: readonly string[]): Options | undefined {
   try {
     const options = readOptions(argv)
-    if (options.write !== undefined) placeOfFigures(options.write)
+    if (options.write !== undefined)
+      requireParts(
+        options.write,
+        tablesOf(options).map(({ name }) => name),
+      )
     return options
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}\n`)
@@ -164,16 +169,33 @@ async function withServers(
   }
 }
 
-function report(
-  figures: Figures,
-  works: readonly Work[],
-  options: Options & { machine: string; argv: readonly string[] },
-): void {
-  const aims = judge(figures)
+function report(figures: Figures, works: readonly Work[], options: Options & { machine: string }): void {
+  const aims = judge(figures, options.database === undefined ? fileAims : databaseAims)
   console.log(`\n${aimsText(figures, aims)}`)
   if (options.details) console.log(detailsText(figures, works))
   if (options.compare) console.log(comparison(figures, options.compare))
   if (options.json)
     writeFileSync(options.json, `${JSON.stringify(reportOf(figures, aims, options.machine), null, 2)}\n`)
-  if (options.write) writeFigures(options.write, figures, aims, options)
+  if (options.write !== undefined) write(options.write, figures, aims, options)
 }
+
+/** Writes a page's tables of what was measured. */
+function write(page: string, figures: Figures, aims: readonly Judged[], options: Options & { machine: string }): void {
+  const { database, quick, machine } = options
+  for (const { name, of } of tablesOf(options)) {
+    const table = tableOf(figures, aims, figure => of.some(part => figure.startsWith(part) || memory[figure] === part))
+    const flags = [
+      ...(quick ? ['--quick'] : []),
+      ...(database === undefined ? [] : ['--database', database]),
+      '--only',
+      of.join(','),
+      '--write',
+      page,
+    ]
+    if (table.rows.length > 0)
+      writePart(page, { name, command: `npm run bench -- ${flags.join(' ')}`, machine, ...table })
+  }
+}
+
+/** With which part of the bench the memory of a server is measured. */
+const memory: Record<string, string> = { 'memory/idle': 'start', 'memory/load': 'get' }

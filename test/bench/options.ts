@@ -36,22 +36,17 @@ export interface Options {
   hourOfEvents: number
 }
 
-export const parts = [
-  'get',
-  'list',
-  'stats',
-  'search',
-  'move',
-  'create',
-  'writers',
-  'events',
-  'replay',
-  'transcript',
-  'session',
-  'start',
-  'commands',
-  'browser',
+/** The parts, as tables of a page of figures have them together. */
+const tables = [
+  ['get', 'list', 'stats', 'search', 'move', 'create', 'writers'],
+  ['events', 'replay'],
+  ['transcript', 'session'],
+  ['start', 'commands'],
+  ['browser'],
 ]
+/** What the table of a board on a libSQL server has. */
+const databaseTable = ['get', 'list', 'move', 'create']
+export const parts = tables.flat()
 export const usage = `Usage: npm run bench -- [--quick] [--details] [--only ${parts.join(',')}] [--json FILE] [--write FILE] [--compare FILE] [--against COMMIT] [--profile FOLDER] [--database ws://HOST:PORT]`
 
 const floodUpdates = 100_000
@@ -114,7 +109,29 @@ export function readOptions(argv: readonly string[]): Options {
   if (values.database !== undefined && (only.length === 0 || only.some(part => part.startsWith('start'))))
     throw new TypeError('With --database, say --only what is to be measured; start is not: that is with a file.')
   if (values.against !== undefined) requireComparable(values)
+  if (values.write !== undefined) requireWholeTables({ ...values, only })
   return { ...values, only, ...(values.quick ? quick : thorough) }
+}
+
+/** What `--write` replaces on a page: the name of each table's part, and the parts of the bench that it is of. */
+export const tablesOf = ({
+  only,
+  database,
+}: Pick<Options, 'only' | 'database'>): Array<{ name: string; of: string[] }> =>
+  database === undefined
+    ? tables
+        .filter(table => only.length === 0 || table.some(part => only.includes(part)))
+        .map(of => ({ name: `npm run bench -- --only ${of.join(',')}`, of }))
+    : [{ name: 'npm run bench -- --database', of: databaseTable }]
+
+function requireWholeTables(options: Pick<Options, 'only' | 'database' | 'profile'>): void {
+  if (options.profile !== undefined) throw new TypeError('--write goes without --profile, which costs time.')
+  const { only } = options
+  const whole = tablesOf(options).flatMap(({ of }) => of)
+  if (only.length > 0 && (only.some(part => !whole.includes(part)) || whole.some(part => !only.includes(part))))
+    throw new TypeError(
+      `--write replaces whole tables. Say --only with all that is in one: ${(options.database === undefined ? tables : [databaseTable]).map(each => each.join(',')).join(' or ')}.`,
+    )
 }
 
 function requireComparable({

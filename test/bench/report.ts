@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Judged } from './aims.ts'
-import { median, range, spread, type Figures } from './figures.ts'
+import { digits, median, range, spread, times, whole, type Figures } from './figures.ts'
 import { busyClients, calmClients } from './rounds.ts'
 import { writerCounts } from './writers.ts'
 import type { Work } from './works.ts'
@@ -28,33 +28,18 @@ export const reportOf = (figures: Figures, aims: Judged[], machine: string): Rep
 export const aimsText = (figures: Figures, aims: readonly Judged[]): string =>
   aims.length === 0 ? '' : table(aimRows(figures, aims))
 
-/** Between these lines a Markdown file has what a run of the bench measured. */
-const [begin, end] = ['<!-- begin: npm run bench -->', '<!-- end: npm run bench -->']
-
-/** Where a Markdown file has the figures of a run. @throws TypeError when it has no such place, or cannot be read */
-export function placeOfFigures(file: string): { text: string; from: number; to: number } {
-  const text = readFileSync(file, 'utf8')
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
-  if (from < 0 || to < from) throw new TypeError(`${file} has no lines ${begin} and ${end}.`)
-  return { text, from, to }
-}
-
-/** Replaces what an earlier run wrote into a Markdown file: the machine with its own speed, when and how it was measured, every aim. */
-export function writeFigures(
-  file: string,
+/** What a page of figures has of a run: every aim of these parts of the bench, and the rates of their works. */
+export function tableOf(
   figures: Figures,
   aims: readonly Judged[],
-  { machine, argv }: { machine: string; argv: readonly string[] },
-): void {
-  const { text, from, to } = placeOfFigures(file)
-  const [head, ...rows] = aimRows(figures, aims) as [string[], ...string[][]]
-  const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const block = [
-    `\`npm run bench -- ${argv.join(' ')}\`, ${new Date().toISOString().slice(0, 10)}. ${machine}`,
-    '',
-    ...[['what', ...head.slice(1, -1), 'verdict'], head.map(() => '---'), ...rows, ...rateRows(figures)].map(line),
-  ]
-  writeFileSync(file, `${text.slice(0, from)}${begin}\n\n${block.join('\n')}\n\n${text.slice(to)}`)
+  isOwn: (figure: string) => boolean,
+): { heads: string[]; rows: string[][] } {
+  const [head, ...rows] = aimRows(
+    figures,
+    aims.filter(({ of }) => isOwn(of)),
+  ) as [string[], ...string[][]]
+  const own = new Map([...figures].filter(([name]) => isOwn(name)))
+  return { heads: ['what', ...head.slice(1, -1), 'verdict'], rows: [...rows, ...rateRows(own)] }
 }
 
 /** What has no aim and is asked for first: how many requests a second, beside the bare server with the same statement. */
@@ -202,9 +187,5 @@ function table(rows: readonly string[][]): string {
     .join('\n')}\n`
 }
 
-const whole = (value: number) => Math.round(value).toLocaleString('en-US')
-const times = (value: number) => `${value.toFixed(2)} ×`
 const millis = (value: number) => value.toFixed(2)
 const percent = (part: number) => `${Math.round(part * 100)} %`
-const digits = (value: number) =>
-  value === 0 ? '0' : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : whole(value)

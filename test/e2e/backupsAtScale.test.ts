@@ -6,9 +6,11 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { seedBoard } from '../bench/seed.ts'
+import { grouped } from '../bench/works.ts'
+import { figuresOf } from '../support/run/writtenFigures.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
@@ -21,6 +23,12 @@ const attachmentBytes = Number(process.env.BOARD_TEST_ATTACHMENT_BYTES ?? 2048)
 const isByHand = process.env.BOARD_TEST_CARDS !== undefined
 const maxHealthMs = 100
 const maxBackupAndRestoreMs = 5000
+// A large board on a slow disk takes minutes.
+vi.setConfig({ testTimeout: 900_000 })
+const note = figuresOf('test/e2e/backupsAtScale.test.ts', {
+  BOARD_TEST_CARDS: process.env.BOARD_TEST_CARDS,
+  BOARD_TEST_ATTACHMENT_BYTES: process.env.BOARD_TEST_ATTACHMENT_BYTES,
+})
 
 let root: string
 let dataDir: string
@@ -82,7 +90,7 @@ function copyMs(): number {
 it(`a board of 10,000 cards with attachments is backed up and restored within ${maxBackupAndRestoreMs / 1000} s, to the last row and file`, async () => {
   await start(attached)
   attach(attached)
-  if (isByHand) console.log(`Its files are copied in ${copyMs()} ms.`)
+  const copiedMs = copyMs()
   await board.start()
   const before = hashOfBoard(dataDir)
   const {
@@ -93,8 +101,15 @@ it(`a board of 10,000 cards with attachments is backed up and restored within ${
   const restore = await timed(() => board.client.backups.restore({ filename }))
   expect(hashOfBoard(dataDir)).toBe(before)
   console.log(
-    `Backup ${backup.tookMs} ms (${backup.workedMs} ms of work, ${Math.round(size / 1024)} KiB), restore ${restore.tookMs} ms (${restore.workedMs} ms of work).`,
+    `Backup ${backup.tookMs} ms (${backup.workedMs} ms of work, ${Math.round(size / 1024)} KiB), restore ${restore.tookMs} ms (${restore.workedMs} ms of work), its files copied ${copiedMs} ms.`,
   )
+  const twice = { atMost: (2 * copiedMs) / 1000 }
+  note(`${grouped(attached)} cards with ${grouped(attachmentBytes)} bytes attached: a backup has`, size / 1e6, 'MB')
+  note('… its files copied once', copiedMs / 1000, 's')
+  note('… a backup', backup.tookMs / 1000, 's', twice)
+  note('… a restore that keeps what it replaces as a backup', restore.tookMs / 1000, 's', twice)
+  note('… processor time of the backup', backup.workedMs / 1000, 's')
+  note('… processor time of the restore', restore.workedMs / 1000, 's')
   if (isByHand) return
   expect(backup.workedMs).toBeLessThan(maxBackupAndRestoreMs * slowdown())
   expect(restore.workedMs).toBeLessThan(maxBackupAndRestoreMs * slowdown())
@@ -134,6 +149,11 @@ it(`health answers within ${maxHealthMs} ms while a backup of ${cards} cards is 
   expect(healthMs.length).toBeGreaterThan(50)
   // A machine that is busy with something else answers late without a backup too.
   expect(quantile(healthMs, 0.99)).toBeLessThan(maxHealthMs + quantile(idleMs, 0.99))
+  note(`while three backups of ${grouped(cards)} cards are made: health, p99`, quantile(healthMs, 0.99), 'ms', {
+    atMost: maxHealthMs,
+    beside: quantile(idleMs, 0.99),
+  })
+  note('… writes, p99', quantile(writeMs, 0.99), 'ms')
 })
 
 const quantile = (values: number[], part: number) =>

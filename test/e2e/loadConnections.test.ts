@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hideAgents } from '../support/servers/testBoard.ts'
+import { figuresOf } from '../support/run/writtenFigures.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
-import { expectQuick, memoryMiB, shownAnswers, startProbe, watchMemory } from './measure.ts'
+import { expectQuick, memoryMiB, percentile, shownAnswers, startProbe, watchMemory } from './measure.ts'
 
 /** BOARD_TEST_CONNECTIONS=500 for the whole load, with files as large as they may be by default. */
 const isLong = process.env.BOARD_TEST_CONNECTIONS !== undefined
@@ -18,6 +19,8 @@ const bodyBytes = 2 ** 30
 const maxMoreMiB = 50
 const quickMs = 100
 const goneWithinMs = 15_000
+/** Between two of the connections that are opened. */
+const everyMs = 2
 
 const root = mkdtempSync(join(tmpdir(), 'board-load-connections-'))
 const board = boardProcess(
@@ -26,6 +29,10 @@ const board = boardProcess(
   isLong ? [] : ['--max-attachment', '4M', '--max-import', '8M'],
 )
 let cardPath: string
+const moreMiB: number[] = []
+const note = figuresOf('test/e2e/loadConnections.test.ts', {
+  BOARD_TEST_CONNECTIONS: process.env.BOARD_TEST_CONNECTIONS,
+})
 
 beforeAll(async () => {
   hideAgents(join(root, 'data'))
@@ -114,6 +121,7 @@ test.each(all)(
     )
     expect(answers.map(({ status, code }) => [status, code])).toEqual(answers.map(() => [413, 'BODY_TOO_LARGE']))
     expect(most - before).toBeLessThan(maxMoreMiB)
+    moreMiB.push(most - before)
   },
   isLong ? 400_000 : 60_000,
 )
@@ -125,13 +133,13 @@ interface Slow {
   goneAfterMs: number | undefined
 }
 
-function openSlow(first: string, piece: string, everyMs: number): Slow {
+function openSlow(first: string, piece: string, pieceEveryMs: number): Slow {
   const began = performance.now()
   const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
   const slow: Slow = { socket, received: '', goneAfterMs: undefined }
   const timer = setInterval(() => {
     if (socket.writable) socket.write(piece)
-  }, everyMs)
+  }, pieceEveryMs)
   socket
     .on('data', data => {
       slow.received += String(data)
@@ -176,7 +184,7 @@ test(`${connections} connections that take their time are gone within ${goneWith
   const slow = await Promise.all(
     Array.from({ length: connections }, async (_, at) => {
       const [way, first, piece] = ways[at % ways.length]!
-      await delay(at * 2)
+      await delay(at * everyMs)
       return { way, client: openSlow(first(), piece, 500) }
     }),
   )
@@ -205,4 +213,16 @@ test(`${connections} connections that take their time are gone within ${goneWith
   expect(kept.received.match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
   expect(longest.filter(([, ms]) => ms > goneWithinMs)).toEqual([])
   expectQuick(answers, quickMs)
+  note(
+    `${bodies} bodies of 1 GB at once, refused: more memory at most of ${moreMiB.length} kinds of them`,
+    Math.max(...moreMiB),
+    'MiB',
+    { atMost: maxMoreMiB },
+  )
+  note(`${connections} connections that take their time: all are gone after`, tookMs, 'ms', {
+    atMost: goneWithinMs + connections * everyMs,
+  })
+  const beside = percentile(answers.machine, 0.99)
+  note("… others' answers meanwhile, p99", percentile(answers.reads, 0.99), 'ms', { atMost: quickMs, beside })
+  note('… those of a server that does nothing, p99', beside, 'ms')
 })

@@ -6,12 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
+import { figuresOf } from '../support/run/writtenFigures.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
 import { childrenOf, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { createDice } from './dice.ts'
-import { heapMiB, memoryMiB, openFiles, shownAnswers, startProbe } from './measure.ts'
+import { heapMiB, memoryMiB, openFiles, percentile, shownAnswers, startProbe } from './measure.ts'
 
 /** BOARD_TEST_MINUTES=30 for the long run. */
 const isLong = process.env.BOARD_TEST_MINUTES !== undefined
@@ -34,6 +35,7 @@ const board = boardProcess(dataDir, { HOME: root, NODE_OPTIONS: '--inspect=127.0
 let projectId: string
 let columns: string[]
 let scriptId: string
+const note = figuresOf('test/e2e/loadMixed.test.ts', { BOARD_TEST_MINUTES: process.env.BOARD_TEST_MINUTES })
 
 beforeAll(async () => {
   configure(dataDir, { good: { fixture: 'well-behaved' } }, mark)
@@ -224,6 +226,15 @@ test(
     // One is the pipe to the watchdog, which starts with the first process.
     expect(after.files).toBeLessThanOrEqual(before.files + maxMoreFiles + 1)
     expect(after.heap - before.heap).toBeLessThan(maxMoreHeapMiB)
+    note('everything at once', minutes, 'minutes')
+    for (const [name, times] of Object.entries(done)) note(`… ${name}`, times, 'times')
+    note('… heap before', before.heap, 'MiB')
+    note('… heap after', after.heap, 'MiB', { atMost: before.heap + maxMoreHeapMiB })
+    note('… open files before', before.files)
+    note('… open files after', after.files, '', { atMost: before.files + maxMoreFiles + 1 })
+    const beside = percentile(answers.machine, 0.99)
+    note('… health meanwhile, p99', percentile(answers.health, 0.99), 'ms')
+    note('… a server that does nothing meanwhile, p99', beside, 'ms')
   },
   300_000 + minutes * 90_000,
 )

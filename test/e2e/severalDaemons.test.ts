@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { isSharable, secretKey } from '../daemons/sharing.ts'
+import { figuresOf } from '../support/run/writtenFigures.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 import { disband, keepFollowing, keepWriting, startCrewmate, stopInsideWrite, type Crewmate } from './daemonCrew.ts'
@@ -22,6 +23,12 @@ const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
 /** What is aimed at, and how far beyond it a run may be on a machine on which others work. */
 const [takeOverMs, deliveryMs, answerMs] = [5000, 150, 3000]
 const room = () => (isLong ? 1 : 3 * slowdown())
+const note = figuresOf('test/e2e/severalDaemons.test.ts', {
+  BOARD_TEST_ROUNDS: process.env.BOARD_TEST_ROUNDS,
+  BOARD_TEST_RATE: rate,
+  BOARD_TEST_SECS: steadySecs,
+  BOARD_TEST_SEED: seed,
+})
 
 describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
   const root = mkdtempSync(join(tmpdir(), 'board-crew-'))
@@ -150,6 +157,8 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         `${perSecond.toFixed(0)} events a second on four daemons, ${refused} refused and sent again; from the acknowledgement to each socket: ${shown(delivered)}, aim ${deliveryMs} ms\n`,
       )
       expect(percentile(delivered, 0.99)).toBeLessThan(deliveryMs * room())
+      note('four daemons on one database: events a second', perSecond, '/s')
+      note('… from the acknowledgement to each socket, p99', percentile(delivered, 0.99), 'ms', { atMost: deliveryMs })
     },
     300_000 + steadySecs * 5000,
   )
@@ -174,6 +183,8 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
       )
       expect(made).toBeGreaterThan(0)
       expect(Math.max(...answered)).toBeLessThan(answerMs * room())
+      note('… cards of 32 writers', made / steadySecs, '/s')
+      note('… and each is answered after, at most', Math.max(...answered), 'ms', { atMost: answerMs })
     },
     300_000 + steadySecs * 5000,
   )
@@ -277,6 +288,15 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
       )
       await expectNothingLost(since, until)
       if (tookOverAfterMs.length > 0) expect(Math.max(...tookOverAfterMs)).toBeLessThan(takeOverMs * room())
+      note('faults among them, after which nothing was lost and nothing ran twice', rounds, 'times')
+      note(
+        '… cards acknowledged',
+        crew.reduce((sum, { made }) => sum + made.length, 0),
+      )
+      if (tookOverAfterMs.length > 0) {
+        note('… taken over after, half of the times', percentile(tookOverAfterMs, 0.5), 'ms')
+        note('… taken over after, at most', Math.max(...tookOverAfterMs), 'ms', { atMost: takeOverMs })
+      }
     },
     300_000 + rounds * 60_000,
   )

@@ -3,13 +3,16 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
 import { childrenOf, isAlive, processesWith, readProcessFile, statOf } from '../support/processes/processFiles.ts'
+import { figuresOf } from '../support/run/writtenFigures.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 const goneWithinMs = 2000
+const goneAfter: number[] = []
+const note = figuresOf('test/e2e/watchdog.test.ts')
 /** What the watchdog's command line says of it: first as a shell, then as Node. */
 const watchdogWord = 'watchdog'
 
@@ -81,8 +84,8 @@ const openFiles = (pid: number): string[] =>
     }
   })
 
-/** Kills the server, and tells how long something of it lived on. */
-async function killAndMeasure({ board, processes }: Watched, watchdog: number): Promise<number> {
+/** Kills the server, and measures how long something of it lives on. */
+async function killAndMeasure({ board, processes }: Watched, watchdog: number): Promise<void> {
   const killedAt = performance.now()
   await board.end('SIGKILL')
   await eventually('the end of every process', () => processes().length === 0)
@@ -90,9 +93,17 @@ async function killAndMeasure({ board, processes }: Watched, watchdog: number): 
   await eventually('the end of the watchdog', () => !isAlive(watchdog))
   process.stdout.write(`gone ${Math.round(goneAfterMs)} ms after the kill\n`)
   expect(goneAfterMs).toBeLessThan(goneWithinMs * slowdown())
-  return goneAfterMs
+  goneAfter.push(goneAfterMs)
 }
 
+afterAll(() =>
+  note(
+    `gone after a kill of the server: agents whose tools hear no TERM, in sessions of their own, at most of ${goneAfter.length} times`,
+    Math.max(...goneAfter),
+    'ms',
+    { atMost: goneWithinMs },
+  ),
+)
 beforeEach(async () => {
   one = await startBoard()
 })
@@ -128,6 +139,7 @@ test('the watchdog has a session of its own, hears no signal that can be ignored
   const [, residentKb] = /VmRSS:\s+(\d+) kB/.exec(readProcessFile(watchdog, 'status'))!
   process.stdout.write(`the watchdog takes ${residentKb} kB\n`)
   expect(Number(residentKb)).toBeLessThan(8 * 1024)
+  note('the watchdog takes', Number(residentKb) / 1024, 'MiB', { atMost: 8 })
   await killAndMeasure(one, watchdog)
 })
 

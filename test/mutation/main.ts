@@ -1,9 +1,11 @@
+import { describeMachine, presentLoad } from '../bench/machine.ts'
+import { writePart } from '../bench/page.ts'
 import buildProgram from '../support/run/build.ts'
 import { openLane, readSources, type Lane, type Sources } from './lane.ts'
 import type { Mutant } from './mutants.ts'
-import { folders, readOptions, sourcesIn, usage, type Options } from './options.ts'
+import { folders, program, readOptions, sourcesIn, usage, type Options } from './options.ts'
 import { findReach, type Reach, type TestFile } from './reach.ts'
-import { describe, summary, type Tried } from './report.ts'
+import { describe, summary, tableOf, type Tried } from './report.ts'
 
 const startMs = 20_000
 const tell = (text: string): void => {
@@ -14,6 +16,8 @@ const tell = (text: string): void => {
 export async function runMutation(argv: readonly string[]): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
+  // Now: the tests' folder for temporary files, which this process then has, goes with them.
+  const machine = options.write === undefined ? '' : await describeMachine(presentLoad())
   const sources = readSources(folders.flatMap(sourcesIn))
   const chosen = choose(sources, options)
   tell(
@@ -42,6 +46,13 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
     }),
   )
   console.log(summary(tried, options))
+  if (options.write !== undefined)
+    writePart(options.write, {
+      name: program,
+      command: `${program} -- ${argv.join(' ')}`,
+      machine,
+      ...tableOf(tried),
+    })
 }
 
 function optionsOf(argv: readonly string[]): Options | undefined {

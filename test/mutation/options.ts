@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { requireParts } from '../bench/page.ts'
 
 export interface Options {
   files: readonly string[]
@@ -11,10 +12,15 @@ export interface Options {
   minutes: number
   only: readonly string[]
   tests: readonly string[]
+  /** A page of figures that has a part for this program. */
+  write?: string
 }
 
+/** This program, as a page of figures names it. */
+export const program = 'npm run mutation'
+
 export const folders = ['src/domain', 'src/identity', 'src/store']
-export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-secs NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [FILE or FOLDER ...]
+export const usage = `Usage: npm run mutation -- [--sample PERCENT] [--seed NUMBER] [--workers NUMBER] [--most-secs NUMBER] [--minutes NUMBER] [--only ID,...] [--tests FILE,...] [--write FILE] [FILE or FOLDER ...]
 
 Makes small mistakes in the sources, one at a time, and tells which of them no test notices.
 All of ${folders.join(', ')} without a file or folder.
@@ -26,10 +32,11 @@ All of ${folders.join(', ')} without a file or folder.
   --minutes NUMBER     Ends after that time. What has been tried by then is a sample as well, only smaller.
   --only ID,...        Only these mutants, by the ids that a run prints.
   --tests FILE,...     Only these test files, whatever they reach: whether a new test notices a survivor.
+  --write FILE         Writes the table into its part of a page of figures.
 
 The first run takes minutes longer than the next ones: it runs all tests once to see what they reach.`
 
-/** @throws TypeError for an unknown flag, a number out of range, or a file that is not there */
+/** @throws TypeError for an unknown flag, a number out of range, a file that is not there, or a page without the part */
 export function readOptions(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parseArgs({
     args: [...argv],
@@ -42,6 +49,7 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
       minutes: { type: 'string', default: '10000' },
       only: { type: 'string' },
       tests: { type: 'string' },
+      write: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -52,6 +60,7 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
   ]
   const missing = tests.find(file => !statSync(file, { throwIfNoEntry: false })?.isFile())
   if (missing !== undefined) throw new TypeError(`${missing} is not there.`)
+  if (values.write !== undefined) requireParts(values.write, [program])
   const places = positionals.length > 0 ? positionals : folders
   return {
     files: places.flatMap(sourcesIn),
@@ -62,6 +71,7 @@ export function readOptions(argv: readonly string[]): Options | 'help' {
     minutes: number('minutes', values.minutes, 10_000),
     only,
     tests,
+    write: values.write,
   }
 }
 

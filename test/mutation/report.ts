@@ -26,26 +26,35 @@ export function summary(tried: readonly Tried[], { sample, seed }: Options): str
   const unnoticed = tried
     .filter(({ result }) => result === 'survived' || result === 'not reached')
     .sort((a, b) => a.mutant.id.localeCompare(b.mutant.id, 'en', { numeric: true }))
-  const rows = [...folders, ''].map(folder =>
+  return [
+    ...unnoticed.map(describe),
+    '',
+    `Sample of ${sample} %, seed ${seed}`,
+    ['', ...heads].map(cell).join(''),
+    ...rowsOf(tried).map(row => row.map(cell).join('')),
+  ].join('\n')
+}
+
+/** What a page of figures has of a run. */
+export const tableOf = (tried: readonly Tried[]): { heads: string[]; rows: string[][] } => ({
+  heads: ['mistakes in', ...heads],
+  rows: rowsOf(tried),
+})
+
+const heads = ['tried', ...results, 'noticed']
+/** The folders, and all of them. */
+const rowsOf = (tried: readonly Tried[]): string[][] =>
+  [...folders, ''].map(folder =>
     row(
       folder || 'together',
       tried.filter(({ mutant }) => mutant.file.startsWith(folder)),
     ),
   )
-  return [
-    ...unnoticed.map(describe),
-    '',
-    `Sample of ${sample} %, seed ${seed}`,
-    ['', 'tried', ...results, 'noticed'].map(cell).join(''),
-    ...rows,
-  ].join('\n')
-}
 
-function row(name: string, tried: readonly Tried[]): string {
+function row(name: string, tried: readonly Tried[]): string[] {
   const counts = results.map(result => tried.filter(each => each.result === result).length)
   const noticed = tried.length > 0 ? `${(((counts[0]! + counts[1]!) / tried.length) * 100).toFixed(1)} %` : '-'
-  return [name, tried.length, ...counts, noticed].map(cell).join('')
+  return [name, ...[tried.length, ...counts].map(String), noticed]
 }
 
-const cell = (value: string | number, at: number): string =>
-  at === 0 ? String(value).padEnd(14) : String(value).padStart(13)
+const cell = (text: string, at: number): string => (at === 0 ? text.padEnd(14) : text.padStart(13))

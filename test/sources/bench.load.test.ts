@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { readParts } from '../bench/page.ts'
 
 const bench = (...args: string[]) => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
@@ -38,25 +39,31 @@ test('says what it cannot compare with', () => {
   expect(both.stderr).toContain('--against')
 })
 
-test('writes what it measured into a document, with the speed of the machine itself', () => {
+test('writes what it measured into its part of a page, with the speed of the machine itself', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-document-'))
   const document = join(folder, 'figures.md')
-  const around = ['before\n\n<!-- begin: npm run bench -->', '<!-- end: npm run bench -->\n\nafter\n']
-  writeFileSync(document, around.join('\nof an earlier run\n'))
-  const { status, stderr } = bench('--only', 'commands', '--write', document)
+  const [name, other] = [
+    'npm run bench -- --only start,commands',
+    '<!-- begin: npm run year -->\n<!-- end: npm run year -->\n',
+  ]
+  writeFileSync(document, `<!-- begin: ${name} -->\nof an earlier run\n<!-- end: ${name} -->\n\n${other}`)
+  const { status, stderr } = bench('--only', 'start,commands', '--write', document)
   expect(status, stderr).toBe(0)
   const text = readFileSync(document, 'utf8')
-  expect([text.startsWith(around[0]!), text.endsWith(around[1]!), text.includes('earlier')]).toEqual([
-    true,
-    true,
-    false,
+  expect([text.endsWith(other), text.includes('earlier')]).toEqual([true, false])
+  const { command, rows } = readParts(text, document).get(name)!
+  expect(command).toBe(`npm run bench -- --quick --only start,commands --write ${document}`)
+  expect(rows.find(([what]) => what === 'board --version against node -e 0')).toEqual([
+    expect.any(String),
+    expect.stringMatching(/^[\d.]+ ms$/),
+    expect.stringMatching(/^[\d.]+ ms$/),
+    expect.stringMatching(/^[\d.]+ ×$/),
+    expect.any(String),
+    '≤ 1.30 ×',
+    expect.any(String),
   ])
-  expect(text).toMatch(
-    /bare node:http server \d+ µs, a synced write of 4 KiB [\d.]+ ms, `node -e 0` \d+ ms; load [\d.]+/,
-  )
-  expect(text).toMatch(/^\| board --version against node -e 0 \| [\d.]+ ms \| [\d.]+ ms \| [\d.]+ × \|/m)
   writeFileSync(document, 'no place for figures')
-  const nowhere = bench('--only', 'commands', '--write', document)
+  const nowhere = bench('--only', 'start,commands', '--write', document)
   expect([nowhere.status, nowhere.stderr.includes('has no lines'), nowhere.left]).toEqual([2, true, []])
   rmSync(folder, { recursive: true })
 })

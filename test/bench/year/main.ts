@@ -1,14 +1,17 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { median, type Figures } from '../figures.ts'
+import { digits, median, type Figures } from '../figures.ts'
+import { describeMachine, presentLoad } from '../machine.ts'
+import { writePart } from '../page.ts'
 import { measureStarts } from '../processes.ts'
 import { grouped } from '../works.ts'
 import { keepBoards, openBoards, type Boards } from './boards.ts'
 import { measureCopies } from './copies.ts'
 import type { Work } from './fill.ts'
-import { optionsOf, type PartOfYear } from './options.ts'
+import { optionsOf, pagePart, type PartOfYear } from './options.ts'
 import { measurePruning, measureWriting } from './pruning.ts'
 import { measureRequests } from './requests.ts'
+import { yearTable } from './table.ts'
 import { readTexts, type Texts } from './texts.ts'
 
 /** Where the bundled server is, the board's program, and what was typed. */
@@ -24,6 +27,7 @@ const startRuns = 5
 export async function runYear({ folder, board, argv }: Year): Promise<void> {
   const options = optionsOf(argv)
   if (!options) return
+  const busy = presentLoad()
   const tell = (text: string) => process.stderr.write(`${text}\n`)
   const texts = readTexts(dirname(dirname(board)))
   const kept = options.keep === undefined ? folder : resolve(options.keep)
@@ -35,12 +39,23 @@ export async function runYear({ folder, board, argv }: Year): Promise<void> {
   const asked: readonly PartOfYear[] = boards.pruned ? ['start', 'write', 'copy'] : options.parts
   const parts = options.parts.filter(part => asked.includes(part))
   if (parts.length < options.parts.length) tell('These boards were pruned: their cards are asked no more.')
-  console.log(titleOf(boards.old.work))
+  const title = titleOf(boards.old.work)
+  console.log(title)
+  const all: Figures = new Map()
   for (const part of parts) {
     const figures: Figures = new Map()
     await measure[part]({ folder, kept, board, boards, rounds: options.rounds, texts }, figures)
-    console.log(report(figures))
+    const named = withNames(figures)
+    console.log(report(named))
+    for (const [name, values] of named) all.set(name, values)
   }
+  if (options.write !== undefined)
+    writePart(options.write, {
+      name: pagePart,
+      command: `${pagePart} -- ${argv.join(' ')}`,
+      machine: await describeMachine(busy),
+      ...yearTable(all),
+    })
 }
 
 interface Measured {
@@ -71,19 +86,22 @@ const measure: Record<PartOfYear, (of: Measured, figures: Figures) => Promise<vo
   },
 }
 
-/** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
-function report(figures: Figures): string {
+function withNames(figures: Figures): Figures {
   const names = {
     'start/board/cpu': 'old/start, ms of processor time',
     'start/small/cpu': 'fresh/start, ms of processor time',
     'start/board': 'old/start to the first answer, ms',
     'start/small': 'fresh/start to the first answer, ms',
   }
-  const renamed = new Map([...figures].map(([name, values]) => [names[name as keyof typeof names] ?? name, values]))
-  return [...renamed]
+  return new Map([...figures].map(([name, values]) => [names[name as keyof typeof names] ?? name, values]))
+}
+
+/** What is measured of both boards, with the ratio of the medians, and then what is known of one only. */
+const report = (figures: Figures): string =>
+  [...figures]
     .flatMap(([name, values]) => {
       if (!name.startsWith('old/')) return []
-      const then = renamed.get(name.replace('old/', 'fresh/'))
+      const then = figures.get(name.replace('old/', 'fresh/'))
       const now = median(values)
       return [
         then
@@ -92,9 +110,6 @@ function report(figures: Figures): string {
       ]
     })
     .join('\n')
-}
 
 const titleOf = ({ events, activities, sessions, pieces }: Work) =>
   `A board with ${grouped(events)} events, ${grouped(activities)} activities, ${grouped(sessions)} sessions and ${grouped(sessions * pieces)} pieces, and a fresh one:`
-
-const digits = (value: number) => (value >= 100 ? grouped(Math.round(value)) : String(Number(value.toPrecision(3))))

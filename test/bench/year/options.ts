@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { requireParts } from '../page.ts'
 import { partOf, wholeYear, type Work } from './fill.ts'
 
 /** What can be measured, in the order in which it is. */
@@ -11,13 +12,18 @@ export interface Options {
   parts: readonly PartOfYear[]
   /** Where the boards are made and stay. */
   keep: string | undefined
+  /** A page of figures on which those of this run replace those of an earlier one. */
+  write: string | undefined
 }
+/** What its figures are called on such a page. */
+export const pagePart = 'npm run year'
 
-const usage = `Usage: npm run year -- [--share 0.02] [--rounds 7] [--longest 20000] [--keep FOLDER] [--only ${parts.join(',')} | --only fill]
+const usage = `Usage: npm run year -- [--share 0.02] [--rounds 7] [--longest 20000] [--keep FOLDER] [--only ${parts.join(',')} | --only fill] [--write FILE]
   --share    the part of a year: 1 is 40 GB
   --longest  the longest output of a tool, in characters: less makes a smaller file
   --keep     make the boards in this folder, or use those that it has, and leave them there
-  --only     measure these parts; "fill" makes the boards and measures nothing`
+  --only     measure these parts; "fill" makes the boards and measures nothing
+  --write    also write the figures of all parts to this page`
 
 /** What was typed; undefined, with the exit code set, when it says nothing that can be done. */
 export function optionsOf(argv: readonly string[]): Options | undefined {
@@ -30,6 +36,7 @@ export function optionsOf(argv: readonly string[]): Options | undefined {
         longest: { type: 'string', default: String(wholeYear.longest) },
         keep: { type: 'string' },
         only: { type: 'string' },
+        write: { type: 'string' },
       },
     })
     const share = number(
@@ -50,7 +57,10 @@ export function optionsOf(argv: readonly string[]): Options | undefined {
       value => value >= 100 && value <= 200_000,
       'characters, 100 to 200000',
     )
-    return { work: partOf({ ...wholeYear, longest }, share), rounds, parts: partsOf(values.only), keep: values.keep }
+    const { keep, write } = values
+    if (write !== undefined && values.only !== undefined) throw new TypeError('--write takes all parts, and no --only.')
+    if (write !== undefined) requireParts(write, [pagePart])
+    return { work: partOf({ ...wholeYear, longest }, share), rounds, parts: partsOf(values.only), keep, write }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}\n`)
     process.exitCode = 2

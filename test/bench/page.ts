@@ -1,0 +1,126 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/** What one program has measured: a table of a page of figures, which that program replaces as a whole. */
+export interface Part {
+  /** The program, as the page's marks name it. */
+  name: string
+  /** What anybody types to measure it again, and to write it. */
+  command: string
+  /** The machine with its own speed, of the same run. */
+  machine: string
+  heads: readonly string[]
+  rows: ReadonlyArray<readonly string[]>
+}
+export interface WrittenPart extends Part {
+  /** The day on which it was measured. */
+  measuredOn: string
+}
+
+/** The part in which each write gathers, of all the others, what falls short of its aim. */
+const shortfalls = 'what falls short of its aim'
+const machineShape =
+  /^\d+ × .+: a request to a bare node:http server \d+ µs, a synced write of 4 KiB [\d.]+ ms(?: \(in memory\))?, `node -e 0` \d+ ms; load [\d.]+ when it began\.$/
+
+/** Replaces a program's part of a page. Other parts stay as they are. @throws TypeError as `requireParts` does */
+export function writePart(page: string, part: Part): void {
+  requireParts(page, [part.name])
+  const head = `\`${part.command}\`, ${new Date().toISOString().slice(0, 10)}. ${part.machine}`
+  const text = withPart(readFileSync(page, 'utf8'), page, part.name, [head, '', ...tableOf(part.heads, part.rows)])
+  writeFileSync(page, placesIn(text, page).has(shortfalls) ? withShortfalls(text, page) : text)
+}
+
+/** @throws TypeError when a page has no such part, has a row in none, or is otherwise not as the programs leave it */
+export function requireParts(page: string, names: readonly string[]): void {
+  const places = placesIn(readFileSync(page, 'utf8'), page)
+  const missing = names.find(name => !places.has(name))
+  if (missing !== undefined)
+    throw new TypeError(
+      `${page} has no lines ${markOf('begin', missing)} and ${markOf('end', missing)}, between which this program writes.`,
+    )
+}
+
+/** All parts of a page by their names that a program has written. @throws TypeError when one is not as programs write them */
+export function readParts(text: string, page: string): Map<string, WrittenPart> {
+  const bodies = [...placesIn(text, page)].map(([name, { from, to }]) => ({ name, body: text.slice(from, to).trim() }))
+  return new Map(
+    bodies
+      .filter(({ name, body }) => name !== shortfalls && body !== '')
+      .map(({ name, body }) => [name, partIn(body, `${page}: the part of ${name}`, name)]),
+  )
+}
+
+/** A page with the part of what falls short as the other parts have it now. */
+export function withShortfalls(text: string, page: string): string {
+  const rows = [...readParts(text, page).values()].flatMap(({ name, machine, heads, rows: all }) => {
+    const load = /load ([\d.]+)/.exec(machine)![1]!
+    const at = (row: readonly string[], head: string) => row[heads.indexOf(head)] ?? ''
+    let whole = ''
+    return all.flatMap(row => {
+      const what = row[0]!.replace(/^…/, whole)
+      if (what === row[0]) whole = what
+      return at(row, 'verdict') === 'falls short'
+        ? [[what, at(row, 'ratio') || row[1]!, at(row, 'aim'), load, name]]
+        : []
+    })
+  })
+  return withPart(
+    text,
+    page,
+    shortfalls,
+    rows.length === 0 ? ['Nothing.'] : tableOf(['what', 'figure', 'aim', 'load', 'part'], rows),
+  )
+}
+
+const markOf = (which: 'begin' | 'end', name: string) => `<!-- ${which}: ${name} -->`
+
+function placesIn(text: string, page: string): Map<string, { from: number; to: number }> {
+  const places = new Map<string, { from: number; to: number }>()
+  let open: { name: string; from: number } | undefined
+  for (const { 0: line, index } of text.matchAll(/^.*$/gm)) {
+    const [, which, name = ''] = /^<!-- (begin|end): (.+) -->$/.exec(line) ?? []
+    if (which === 'begin') {
+      if (open || places.has(name)) throw new TypeError(`${page} begins the part of ${name} where it must not.`)
+      open = { name, from: index + line.length }
+    } else if (which === 'end') {
+      if (open?.name !== name) throw new TypeError(`${page} ends the part of ${name}, which was not begun.`)
+      places.set(name, { from: open.from, to: index })
+      open = undefined
+    } else if (!open && line.trimStart().startsWith('|'))
+      throw new TypeError(`${page} has a row outside of the parts, which no program has written: ${line}`)
+  }
+  if (open) throw new TypeError(`${page} does not end the part of ${open.name}.`)
+  return places
+}
+
+function withPart(text: string, page: string, name: string, lines: readonly string[]): string {
+  const { from, to } = placesIn(text, page).get(name)!
+  return `${text.slice(0, from)}\n\n${lines.join('\n')}\n\n${text.slice(to)}`
+}
+
+const tableOf = (heads: readonly string[], rows: ReadonlyArray<readonly string[]>): string[] =>
+  [heads, heads.map(() => '---'), ...rows].map(
+    cells => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`,
+  )
+
+const cellsOf = (line: string): string[] =>
+  line
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map(cell => cell.trim().replaceAll('\\|', '|'))
+
+function partIn(body: string, where: string, name: string): WrittenPart {
+  const [head = '', blank, ...lines] = body.split('\n')
+  const [, command, measuredOn, machine = ''] = /^`([^`]+)`, (\d{4}-\d\d-\d\d)\. (.+)$/.exec(head) ?? []
+  if (command === undefined || measuredOn === undefined || !machineShape.test(machine))
+    throw new TypeError(`${where} does not begin with its command, the day and the machine's own speed: ${head}`)
+  const [heads = [], line, ...rows] = lines.map(cellsOf)
+  if (
+    blank !== '' ||
+    rows.length === 0 ||
+    line?.some(cell => cell !== '---') ||
+    lines.some(each => !/^\|.*\|$/.test(each)) ||
+    rows.some(row => row.length !== heads.length)
+  )
+    throw new TypeError(`${where} has no table of whole rows.`)
+  return { name, command, measuredOn, machine, heads, rows }
+}

@@ -1,0 +1,69 @@
+import { writeSync } from 'node:fs'
+import { afterAll, type RunnerTask } from 'vitest'
+import { judge, type Bound } from '../../bench/aims.ts'
+import { digits, whole } from '../../bench/figures.ts'
+import { describeMachine, presentLoad } from '../../bench/machine.ts'
+import { requireParts, writePart } from '../../bench/page.ts'
+
+/** The page of figures that a run is asked to write. */
+const page = process.env.BOARD_WRITE_FIGURES
+
+/** What a figure may be at most or must be at least, and what a bare server had meanwhile, which tells how busy the machine was. */
+interface FigureAim extends Bound {
+  beside?: number
+}
+/** Notes what a test has measured. */
+export type NoteFigure = (what: string, value: number, unit?: string, aim?: FigureAim) => void
+
+/**
+ * Collects the figures of a test file, and writes them as its part of the page that BOARD_WRITE_FIGURES names, after all of its tests have
+ * passed. `bounds` are the variables that say how much it does. No test fails because a page cannot be written: that is told on stderr.
+ */
+export function figuresOf(file: string, bounds: Record<string, string | number | undefined> = {}): NoteFigure {
+  const rows: string[][] = []
+  if (page === undefined) return () => {}
+  const busy = presentLoad()
+  const canWrite = attempt(file, () => requireParts(page, [file]))
+  // oxlint-disable-next-line no-empty-pattern -- vitest wants a pattern there.
+  afterAll(async ({}, suite) => {
+    if (!canWrite) return
+    if (rows.length === 0 || !hasPassed(suite)) return tell(file, 'not all of its tests have run and passed.')
+    const machine = await describeMachine(busy)
+    const variables = { BOARD_WRITE_FIGURES: page, BOARD_TEST_ON_DISK: process.env.BOARD_TEST_ON_DISK, ...bounds }
+    const set = Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
+    const command = `${set.join(' ')} npx vitest run --project ${suite.file.projectName} ${file}`
+    attempt(file, () =>
+      writePart(page, { name: file, command, machine, heads: ['what', 'figure', 'aim', 'verdict'], rows }),
+    )
+  })
+  return (what, value, unit = '', aim = {}) => {
+    rows.push(rowOf(what, value, unit, aim))
+  }
+}
+
+function rowOf(what: string, value: number, unit: string, { beside, atMost, atLeast }: FigureAim): string[] {
+  const shown = (each: number) => `${Number.isInteger(each) ? whole(each) : digits(each)} ${unit}`.trim()
+  if (atMost === undefined && atLeast === undefined) return [what, shown(value), '', '']
+  const figures = new Map([[what, [value]]])
+  if (beside !== undefined) figures.set('beside', [beside])
+  const [judged] = judge(figures, [{ title: what, of: what, beside: 'beside', atMost, atLeast }])
+  return [what, shown(value), atMost === undefined ? `≥ ${shown(atLeast!)}` : `≤ ${shown(atMost)}`, judged!.verdict]
+}
+
+const hasPassed = (task: RunnerTask): boolean =>
+  'tasks' in task ? task.tasks.every(hasPassed) : task.result?.state === 'pass'
+
+function attempt(file: string, work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch (error) {
+    tell(file, (error as Error).message)
+    return false
+  }
+}
+
+/** What a passing test prints is not shown. */
+const tell = (file: string, why: string): void => {
+  writeSync(2, `The figures of ${file} are not written: ${why}\n`)
+}
