@@ -50,14 +50,13 @@ export async function readArchive(
   const file = await open(path)
   try {
     const fileBytes = growth ? Infinity : (await file.stat()).size
-    // What was read is unpacked before more is asked for.
-    const buffers = [Buffer.alloc(chunkBytes), Buffer.alloc(chunkBytes)]
-    let [size, turn] = [0, 0]
+    let size = 0
     async function* raw() {
       for (;;) {
         while (growth && size >= growth.bytes && !growth.isWhole) await growth.more()
         const most = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
-        const { bytesRead, buffer } = await file.read(buffers[turn++ % 2]!, 0, most, size)
+        // A buffer of its own: several small chunks may wait to be unpacked.
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(most), 0, most, size)
         if (bytesRead === 0) return
         const chunk = buffer.subarray(0, bytesRead)
         digest.update(chunk)
