@@ -3,6 +3,7 @@
  * - board.cjs, the command line, and server.cjs, the server: one file each, of which only runs what was imported, with the code
  *   that V8 made of it beside it (bin/load.js says why);
  * - watchdog.cjs, which ends what a server that died has left;
+ * - archiver.cjs, what threads that write and read backups run;
  * - packages/: large packages that both import lazily, so that neither reads them at its start;
  * - client/, what programs import as board/client (src/client/public.ts);
  * - web/, the page, with each of its files packed for who takes that (daemon/files/pageFiles.ts serves them);
@@ -59,6 +60,7 @@ async function buildAll() {
     entryPoints: { watchdog: 'src/process/watchdogProgram.ts' },
     outdir: folder,
   })
+  const archiver = await buildArchiver()
   const packages = await build({
     ...commonJs,
     entryPoints: lazyPackages,
@@ -80,9 +82,9 @@ async function buildAll() {
   })
   const client = await buildClientPackage(join(folder, 'client'), options())
   const page = await buildPage(join(folder, 'web'))
-  for (const name of [...keptFiles, 'watchdog']) escapeOtherSigns(join(folder, `${name}.cjs`))
+  for (const name of [...keptFiles, 'watchdog', 'archiver']) escapeOtherSigns(join(folder, `${name}.cjs`))
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [...[main, watchdog, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
+  const made = [...[main, watchdog, archiver, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
   writeFileSync(licenses, licenseTexts([...made.flatMap(({ inputs }) => Object.keys(inputs)), ...page.inputs]))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),
@@ -92,6 +94,20 @@ async function buildAll() {
     ...page.paths,
     ...(await writeManPages()),
   ])
+}
+
+/** The server hands it to threads as text, which stands in no folder: what it requires is found from where the server's file is. */
+function buildArchiver() {
+  return build({
+    ...options(),
+    entryPoints: { archiver: 'src/backups/archiverProgram.ts' },
+    outdir: folder,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    define: { ...options().define, 'import.meta.url': 'moduleUrl' },
+    banner: { js: "const{moduleUrl}=require('node:worker_threads').workerData;(require=>{" },
+    footer: { js: "})(require('node:module').createRequire(moduleUrl))" },
+  })
 }
 
 function options() {

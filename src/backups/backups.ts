@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Log } from '../config/log.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
 import { Problem } from '../contract/errors.ts'
+import { loadArchiver, verifyArchive } from './archiver.ts'
 import {
   backupsFolder,
   keepArchive,
@@ -17,9 +19,8 @@ import {
 } from './folder.ts'
 import { hashFile } from './hashing.ts'
 import { makeBackup, type Source } from './making.ts'
-import { keyName, type Manifest } from './manifest.ts'
 import { backupName, timeOfName } from './names.ts'
-import { verifyArchive, workName } from './verifying.ts'
+import type { Verified } from './verifying.ts'
 
 /** The backups of one data folder. Making and reading archives is serialized. */
 export interface Backups {
@@ -60,6 +61,10 @@ interface Parts {
 export async function openBackups({ dataDir, source, clock, log }: Parts): Promise<Backups> {
   const folder = backupsFolder(dataDir)
   await openBackupsFolder(folder)
+  // What fails here fails again, and is told, when a backup is made.
+  loadArchiver().catch(() => {
+    /* Told then. */
+  })
   const closing = new AbortController()
   const { signal } = closing
   const runExclusive = createWorkQueue(folder, signal)
@@ -118,10 +123,10 @@ async function admitUpload(
   upload: string,
   sentName: string | undefined,
 ): Promise<Backup> {
-  const { manifest, size, sha256 } = await verifyArchive(upload, { work, signal })
+  const verified = await verifyArchive(upload, { work }, { signal })
   const isNamed = sentName !== undefined && timeOfName(sentName) !== undefined
-  const filename = isNamed ? sentName : backupName(new Date(manifest.createdAt))
-  const backup = { ...described(filename, manifest), origin: 'upload' as const, size, sha256 }
+  const filename = isNamed ? sentName : backupName(new Date(verified.createdAt))
+  const backup = { ...described(filename, verified), origin: 'upload' as const }
   await keepArchive(folder, upload, backup)
   return backup
 }
@@ -134,20 +139,22 @@ const logMissing = (log: Log, names: readonly string[]): void =>
 
 const withoutPath = ({ path: _, ...backup }: Backup & { path: string }): Backup => backup
 
-const described = (filename: string, { parts, version, origin }: Manifest) => ({
+const described = (filename: string, { version, origin, withKey, size, sha256 }: Verified): Backup => ({
   filename,
   createdAt: timeOfName(filename)!,
   version,
   origin,
   verified: true,
-  withKey: parts.some(({ name }) => name === keyName),
+  withKey,
+  size,
+  sha256,
 })
 
 /** Verifies an unknown file, and stores the result. */
 async function inspect(folder: string, filename: string, work: string, signal: AbortSignal): Promise<Backup> {
   const path = pathOf(folder, filename)
-  const backup = await verifyArchive(path, { work, signal }).then(
-    ({ manifest, size, sha256 }) => ({ ...described(filename, manifest), size, sha256 }),
+  const backup = await verifyArchive(path, { work }, { signal }).then(
+    verified => described(filename, verified),
     async error => {
       if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
       return {
@@ -223,3 +230,6 @@ function createWorkQueue(folder: string, signal: AbortSignal): WorkQueue {
   const runExclusive = <T>(work: (folder: string, signal: AbortSignal) => Promise<T>) => queue(() => take(work))
   return Object.assign(runExclusive, { idle: queue.idle })
 }
+
+/** A name for a folder or file that is worked on. */
+const workName = (prefix: string): string => prefix + randomBytes(8).toString('hex')

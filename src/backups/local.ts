@@ -10,14 +10,14 @@ import { sealingKeyOf } from '../identity/seal.ts'
 import type { NewAuditRow } from '../store/audit.ts'
 import { copyDatabase } from '../store/copies.ts'
 import { takeLock } from '../store/lock.ts'
+import { verifyArchive } from './archiver.ts'
 import { openBackups } from './backups.ts'
 import { lookAtDatabase, markDatabase } from './damage.ts'
 import { backupsFolder } from './folder.ts'
-import { attachmentsName, databaseName, keyName } from './manifest.ts'
+import { attachmentsName, databaseName } from './manifest.ts'
 import { timeOfName } from './names.ts'
 import { keepPresent, prepare, swap, type Kept } from './restoring.ts'
 import { finishState, removeRubbish } from './swap.ts'
-import { verifyArchive } from './verifying.ts'
 
 /**
  * Looks through a backup file on this machine, as a restore would.
@@ -26,20 +26,12 @@ import { verifyArchive } from './verifying.ts'
 export async function verifyFile(path: string, onProgress?: OnProgress): Promise<VerifiedBackup> {
   const folder = await mkdtemp(join(tmpdir(), 'board-verify-'))
   try {
-    const { manifest, size, sha256 } = await verifyArchive(path, { work: join(folder, 'work'), onProgress })
-    const { createdAt, version, schemaVersion, parts, missing } = manifest
-    return {
-      filename: basename(path),
-      size,
-      sha256,
-      createdAt,
-      version,
-      schemaVersion,
-      withKey: parts.some(({ name }) => name === keyName),
-      databaseSize: parts.find(({ name }) => name === databaseName)!.size,
-      attachments: parts.filter(({ name }) => name.startsWith(attachmentsName)).length,
-      missing: missing.length,
-    }
+    const {
+      origin: _,
+      missing,
+      ...verified
+    } = await verifyArchive(path, { work: join(folder, 'work') }, { onProgress })
+    return { filename: basename(path), ...verified, missing: missing.length }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

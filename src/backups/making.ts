@@ -1,15 +1,16 @@
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import { version } from '../config/version.ts'
 import type { Backup, BackupOrigin } from '../contract/backups.ts'
+import { Problem } from '../contract/errors.ts'
 import type { AttachmentFiles } from '../domain/attachmentFiles.ts'
-import { filesOfCopy, type NamedFile } from '../store/copies.ts'
+import { runTask } from './archiver.ts'
 import { freeTime, keepArchive } from './folder.ts'
-import { hashFile } from './hashing.ts'
-import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
+import { databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
-import { verifyArchive } from './verifying.ts'
-import { PartChanged, writeArchive } from './writing.ts'
+import type { Pack, Packed } from './packing.ts'
+import type { Verified } from './verifying.ts'
 
 /** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` returns the key's text, if there is one. */
 export interface Source {
@@ -39,39 +40,22 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
   try {
     const { folder, work, origin, signal } = options
     const at = await freeTime(folder, options.now)
-    const copy = join(work, databaseName)
-    await source.copyDatabase(copy, signal)
-    const { schemaVersion, files } = await filesOfCopy(copy, signal)
-    const key = options.withKey ? await copyKey(source, work) : undefined
-    const { parts, missing } = await findParts(source.attachmentFiles.folder, files)
-    const manifest: Manifest = {
-      format,
-      version,
-      schemaVersion,
-      createdAt: at.toISOString(),
-      origin,
-      missing,
-      parts: [await partOf(databaseName, copy), ...(key ? [await partOf(keyName, key)] : []), ...parts],
-    }
+    await source.copyDatabase(join(work, databaseName), signal)
     const archive = join(work, 'archive')
-    const written = await write(
-      archive,
-      manifest,
-      ({ name }) => join(name.startsWith(attachmentsName) ? join(source.attachmentFiles.folder, '..') : work, name),
+    const { missing, size, sha256, withKey } = await write(
+      {
+        path: archive,
+        work,
+        withKey: options.withKey && (await copyKey(source, work)),
+        attachmentsDir: source.attachmentFiles.folder,
+        createdAt: at.toISOString(),
+        origin,
+      },
       signal,
     )
-    if (manifest.missing.length > 0) options.onMissing(manifest.missing)
-    await rm(copy)
-    await verifyWritten(archive, written, join(work, 'verified'), signal)
-    const backup: Backup = {
-      filename: backupName(at),
-      createdAt: manifest.createdAt,
-      version,
-      withKey: key !== undefined,
-      origin,
-      verified: true,
-      ...written,
-    }
+    if (missing.length > 0) options.onMissing(missing)
+    const filename = backupName(at)
+    const backup = { filename, createdAt: at.toISOString(), version, withKey, origin, verified: true, size, sha256 }
     await keepArchive(folder, archive, backup)
     return backup
   } finally {
@@ -79,66 +63,45 @@ export async function makeBackup(source: Source, options: MakeOptions): Promise<
   }
 }
 
-async function copyKey(source: Source, work: string): Promise<string | undefined> {
+/** @returns whether there is a key */
+async function copyKey(source: Source, work: string): Promise<boolean> {
   const text = source.sealingKey()
-  if (text === undefined) return undefined
-  const path = join(work, keyName)
-  await writeFile(path, `${text}\n`, { mode: 0o600, flag: 'wx' })
-  return path
+  if (text === undefined) return false
+  await writeFile(join(work, keyName), `${text}\n`, { mode: 0o600, flag: 'wx' })
+  return true
 }
 
-/** The files that are on disk, taken to be what their rows say, and those that are gone. */
-async function findParts(
-  attachmentsDir: string,
-  files: readonly NamedFile[],
-): Promise<{ parts: Part[]; missing: string[] }> {
-  const present = new Set(
-    (await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name),
-  )
-  const all = files.map(({ name, size, sha256 }) => ({
-    isPresent: present.has(name),
-    part: { name: `${attachmentsName}/${name}`, size, sha256 },
-  }))
-  return {
-    parts: all.filter(({ isPresent }) => isPresent).map(({ part }) => part),
-    missing: all.filter(({ isPresent }) => !isPresent).map(({ part }) => part.name),
-  }
-}
-
-const partOf = async (name: string, path: string): Promise<Part> => ({ name, ...(await hashFile(path)) })
+type Written = Packed & Verified
 
 /**
- * Writes the archive. When a file turns out to be another than its row says, all are looked at and it is written anew: what is
- * damaged is kept as it is. The manifest is changed to what was written.
+ * Writes the archive and reads it again. When a file turns out to be another than its row says, all are looked at and it is written
+ * anew: what is damaged is kept as it is.
  */
-async function write(
-  path: string,
-  manifest: Manifest,
-  pathOfPart: (part: Part) => string,
-  signal?: AbortSignal,
-): Promise<{ size: number; sha256: string }> {
-  for (;;) {
-    try {
-      return await writeArchive(path, manifest, pathOfPart, signal)
-    } catch (error) {
-      if (!(error instanceof PartChanged)) throw error
-      await rm(path)
-      const measured = []
-      for (const part of manifest.parts)
-        measured.push({ name: part.name, actual: await partOf(part.name, pathOfPart(part)).catch(() => undefined) })
-      manifest.parts = measured.flatMap(({ actual }) => actual ?? [])
-      for (const { name, actual } of measured) if (!actual) manifest.missing.push(name)
-    }
+async function write(pack: Omit<Pack, 'growth' | 'isMeasured'>, signal?: AbortSignal): Promise<Written> {
+  try {
+    return await writeOnce({ ...pack, isMeasured: false }, signal)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
+    await rm(pack.path, { force: true })
+    return writeOnce({ ...pack, isMeasured: true }, signal)
   }
 }
 
-async function verifyWritten(
-  path: string,
-  written: { size: number; sha256: string },
-  work: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  const read = await verifyArchive(path, { work, signal })
-  if (read.sha256 !== written.sha256 || read.size !== written.size)
-    throw new Error('The archive that was read is not the one that was written.')
+/** While one thread writes the archive, another reads what was written: that takes little longer than the slower of both. */
+async function writeOnce(pack: Omit<Pack, 'growth'>, signal?: AbortSignal): Promise<Written> {
+  const failed = new AbortController()
+  const either = { signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) }
+  const { port1, port2 } = new MessageChannel()
+  const place = { database: join(pack.work, databaseName) }
+  const both = [
+    runTask('pack', { ...pack, growth: port1 }, either),
+    runTask('verify', { path: pack.path, place, growth: port2 }, either),
+  ] as const
+  for (const each of both) each.catch((error: unknown) => failed.abort(error))
+  const [packed, verified] = await Promise.allSettled(both)
+  either.signal.throwIfAborted()
+  return {
+    ...(verified as PromiseFulfilledResult<Verified>).value,
+    ...(packed as PromiseFulfilledResult<Packed>).value,
+  }
 }

@@ -11,10 +11,10 @@ import type { Database, Reader } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
 import { takeLock } from '../store/lock.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
+import { verifyArchive } from './archiver.ts'
 import { lookAtDatabase, markDatabase } from './damage.ts'
 import { exists } from './folder.ts'
 import { databaseName } from './manifest.ts'
-import { verifyArchive } from './verifying.ts'
 
 const movedName = 'moved.json'
 const clock = () => new Date()

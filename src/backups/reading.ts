@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { Transform } from 'node:stream'
+import { createHash, hash } from 'node:crypto'
+import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import * as v from 'valibot'
-import { extract, type Header } from 'tar-stream'
 import { Problem } from '../contract/errors.ts'
+import type { Growth } from './growth.ts'
 import { databaseName, format, Manifest, manifestName, maxManifestBytes, type Part } from './manifest.ts'
+import { createPortions, type Portions } from './portions.ts'
+import { notWhole } from './problems.ts'
+import { wholeBytes } from './smallFiles.ts'
+import { blockBytes, paddingOf, readHeader } from './tar.ts'
 
 /** What an archive turned out to be: its manifest, size and SHA-256. */
 export interface Read {
@@ -15,16 +17,22 @@ export interface Read {
   size: number
   sha256: string
 }
-/** Takes the bytes of a part; they are hashed before it gets them, and the archive fails afterwards if they are not the part's. */
-export type TakePart = (part: Part, bytes: AsyncIterable<Buffer>) => Promise<void>
+/**
+ * Takes the bytes of a part. Those of a small one were held to its hash before; the others are meanwhile, and the archive fails
+ * afterwards if they are not the part's.
+ */
+export type TakePart = (part: Part, bytes: Buffer | AsyncIterable<Buffer>) => Promise<void> | void
 
-/** Each member has a header and is filled up; what stands at the end is little. */
-const blockBytes = 1024
+export interface ReadOptions {
+  /** The archive is still being written: it is read as it grows. */
+  growth?: Growth
+  /** Told how many bytes of the archive were read. */
+  onProgress?: (bytes: number) => void
+}
+
+/** What stands at the end is little. */
 const maxTrailerBytes = 1024 * 1024
-const chunkBytes = 256 * 1024
-
-export const notWhole = (reason: string, cause?: unknown): Problem =>
-  new Problem('INVALID_BACKUP', `The file is not a whole backup of a board: ${reason}.`, { cause })
+const chunkBytes = 1024 * 1024
 
 /**
  * Reads an archive from its first byte to its last. It must hold the manifest, then exactly the parts that the manifest
@@ -36,106 +44,76 @@ export async function readArchive(
   path: string,
   admit: (manifest: Manifest) => Promise<void>,
   take: TakePart,
-  { onProgress, signal }: { onProgress?: (bytes: number) => void; signal?: AbortSignal } = {},
+  { growth, onProgress }: ReadOptions = {},
 ): Promise<Read> {
-  const hash = createHash('sha256')
-  let size = 0
-  const raw = new Transform({
-    transform(chunk: Buffer, _encoding, pass) {
-      hash.update(chunk)
-      size += chunk.length
-      onProgress?.(size)
-      pass(null, chunk)
-    },
-  })
-  const limit = createLimit()
-  const tar = extract()
-  const fileBytes = (await stat(path)).size
-  const reading = readMembers(
-    tar,
-    async manifest => {
-      limit.allow(requireLikely(manifest, fileBytes))
-      await admit(manifest)
-    },
-    take,
-  ).catch((error: Error) => {
-    tar.destroy(error)
-    throw error
-  })
-  const [members, streams] = await Promise.allSettled([
-    reading,
-    pipeline(
-      createReadStream(path, { highWaterMark: chunkBytes }),
-      raw,
-      createGunzip({ chunkSize: chunkBytes }),
-      limit.stream,
-      tar,
-      { signal },
-    ),
-  ])
-  signal?.throwIfAborted()
-  const failures = [members, streams].flatMap(outcome =>
-    outcome.status === 'rejected' ? [outcome.reason as NodeJS.ErrnoException] : [],
-  )
-  if (failures.length > 0)
-    throw failures.find(each => !isOfStreams(each)) ?? notWhole('it is damaged or cut off', failures[0])
-  return { manifest: (members as PromiseFulfilledResult<Manifest>).value, size, sha256: hash.digest('hex') }
-}
-
-/** A manifest that claims no more than a file of this size can hold: nothing shrinks to less than a thousandth. */
-function requireLikely(manifest: Manifest, fileBytes: number): Manifest {
-  const claimed = manifest.parts.reduce((sum, { size }) => sum + size, 0)
-  if (claimed > 1100 * fileBytes + maxTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
-  return manifest
-}
-
-/** Ends a stream that unpacks to more than its manifest says. */
-function createLimit(): { stream: Transform; allow(manifest: Manifest): void } {
-  let left = maxManifestBytes + blockBytes
-  const stream = new Transform({
-    transform(chunk: Buffer, _encoding, pass) {
-      left -= chunk.length
-      pass(left < 0 ? notWhole('it holds more than its manifest says') : null, chunk)
-    },
-  })
-  return {
-    stream,
-    allow: ({ parts }) => {
-      left = parts.reduce((sum, part) => sum + part.size + 2 * blockBytes, maxTrailerBytes)
-    },
+  const digest = createHash('sha256')
+  const file = await open(path)
+  try {
+    const fileBytes = growth ? Infinity : (await file.stat()).size
+    let size = 0
+    async function* raw() {
+      for (;;) {
+        while (growth && size >= growth.bytes && !growth.isWhole) await growth.more()
+        const most = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
+        // A buffer of its own: several small chunks may wait to be unpacked.
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(most), 0, most, size)
+        if (bytesRead === 0) return
+        const chunk = buffer.subarray(0, bytesRead)
+        digest.update(chunk)
+        size += bytesRead
+        onProgress?.(size)
+        yield chunk
+      }
+    }
+    const manifest = await pipeline(raw, createGunzip({ chunkSize: chunkBytes }), unpacked =>
+      readMembers(createPortions(unpacked as AsyncIterable<Buffer>), fileBytes, admit, take),
+    )
+    return { manifest, size, sha256: digest.digest('hex') }
+  } catch (error) {
+    throw isOfStreams(error as NodeJS.ErrnoException) ? notWhole('it is damaged or cut off', error) : error
+  } finally {
+    await file.close()
   }
 }
 
 async function readMembers(
-  tar: ReturnType<typeof extract>,
+  bytes: Portions,
+  fileBytes: number,
   admit: (manifest: Manifest) => Promise<void>,
   take: TakePart,
 ): Promise<Manifest> {
-  let manifest: Manifest | undefined
-  let next = 0
-  for await (const member of tar) {
-    const header = member.header as Header & { pax?: unknown }
-    const bytes = member as unknown as AsyncIterable<Buffer>
-    if (header.type !== 'file' || header.pax || header.linkname) throw notWhole('a member is not a plain file')
-    if (!manifest) {
-      manifest = await readManifest(header, bytes)
-      await admit(manifest)
-      continue
-    }
-    const part = manifest.parts[next++]
-    if (!part || header.name !== part.name || header.size !== part.size)
+  const manifest = await readManifest(bytes, fileBytes)
+  await admit(manifest)
+  for (const part of manifest.parts) {
+    const header = readHeader(await bytes.exactly(blockBytes))
+    if (!header) throw notWhole('parts are missing')
+    if (header.name !== part.name || header.size !== part.size)
       throw notWhole('its members are not those of its manifest')
-    await takeExactly(part, bytes, take)
+    await (part.size <= wholeBytes ? takeWhole(part, bytes, take) : takeStream(part, bytes, take))
+    await bytes.exactly(paddingOf(part.size))
   }
-  if (!manifest || next < manifest.parts.length) throw notWhole('parts are missing')
+  await readEnd(bytes)
   return manifest
 }
 
-async function readManifest({ name, size }: Header, bytes: AsyncIterable<Buffer>): Promise<Manifest> {
-  if (name !== manifestName || size! > maxManifestBytes) throw notWhole('it does not begin with a manifest')
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  const text = Buffer.concat(chunks).toString('utf8')
+/** Nothing but a few empty blocks. */
+async function readEnd(bytes: Portions): Promise<void> {
+  let endBytes = 0
+  for (let some = await bytes.some(chunkBytes); some.length > 0; some = await bytes.some(chunkBytes)) {
+    if (endBytes === 0 && some.length >= blockBytes && readHeader(some.subarray(0, blockBytes)))
+      throw notWhole('its members are not those of its manifest')
+    endBytes += some.length
+    if (endBytes > maxTrailerBytes || some.some(byte => byte !== 0))
+      throw notWhole('it holds more than its manifest says')
+  }
+}
+
+async function readManifest(bytes: Portions, fileBytes: number): Promise<Manifest> {
+  const header = readHeader(await bytes.exactly(blockBytes))
+  if (header?.name !== manifestName || header.size > maxManifestBytes)
+    throw notWhole('it does not begin with a manifest')
+  const text = (await bytes.exactly(header.size)).toString('utf8')
+  await bytes.exactly(paddingOf(header.size))
   const found = v.safeParse(v.object({ format: v.pipe(v.number(), v.minValue(format + 1)) }), parse(text))
   if (found.success) throw notWhole('a newer board made it')
   const { success, output } = v.safeParse(Manifest, parse(text))
@@ -144,23 +122,35 @@ async function readManifest({ name, size }: Header, bytes: AsyncIterable<Buffer>
   if (new Set([...names, ...output.missing]).size < names.length + output.missing.length)
     throw notWhole('its manifest names a part twice')
   if (!names.includes(databaseName) || output.missing.includes(databaseName)) throw notWhole('it has no database')
+  // Nothing shrinks to less than a thousandth.
+  const claimed = output.parts.reduce((sum, { size }) => sum + size, 0)
+  if (claimed > 1100 * fileBytes + maxTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
   return output
 }
 
-async function takeExactly(part: Part, bytes: AsyncIterable<Buffer>, take: TakePart): Promise<void> {
-  const hash = createHash('sha256')
-  let size = 0
-  async function* hashed() {
-    for await (const chunk of bytes) {
-      hash.update(chunk)
-      size += chunk.length
+async function takeWhole(part: Part, bytes: Portions, take: TakePart): Promise<void> {
+  const content = await bytes.exactly(part.size)
+  if (hash('sha256', content, 'hex') !== part.sha256) throw notDescribed(part)
+  await take(part, content)
+}
+
+async function takeStream(part: Part, bytes: Portions, take: TakePart): Promise<void> {
+  const digest = createHash('sha256')
+  let left = part.size
+  async function* chunks() {
+    while (left > 0) {
+      const chunk = await bytes.some(left)
+      if (chunk.length === 0) throw notWhole('it is damaged or cut off')
+      digest.update(chunk)
+      left -= chunk.length
       yield chunk
     }
   }
-  await take(part, hashed())
-  if (size !== part.size || hash.digest('hex') !== part.sha256)
-    throw notWhole(`${part.name} is not what its manifest says`)
+  await take(part, chunks())
+  if (left > 0 || digest.digest('hex') !== part.sha256) throw notDescribed(part)
 }
+
+const notDescribed = ({ name }: Part) => notWhole(`${name} is not what its manifest says`)
 
 function parse(text: string): unknown {
   try {

@@ -16,12 +16,12 @@ import { migrate } from '../store/migrate.ts'
 import { deleteAllOauthGrants } from '../store/oauthServer.ts'
 import { deleteAllSignInTokens, findSignIn, keepSignInToken, type SignInRow } from '../store/signInTokens.ts'
 import { forgetTickets } from '../store/tickets.ts'
+import { verifyArchive } from './archiver.ts'
 import { keepAudit } from './auditMerge.ts'
 import type { Backups } from './backups.ts'
-import { attachmentsName, databaseName, keyName } from './manifest.ts'
+import { attachmentsName, databaseName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
-import { verifyArchive } from './verifying.ts'
 
 /** The host of a board on a data folder: takes it down around something, and up again. */
 export interface Host {
@@ -138,14 +138,13 @@ export async function prepare(
   const folder = await beginState(config.dataDir)
   const work = join(config.dataDir, folder)
   try {
-    const { manifest } = await verifyArchive(path, {
-      work,
-      unpack: { reuse: join(config.dataDir, attachmentsName) },
-      onProgress,
-      signal,
-    })
+    const { withKey } = await verifyArchive(
+      path,
+      { work, unpack: { reuse: join(config.dataDir, attachmentsName) } },
+      { onProgress, signal },
+    )
     await bringUp(config, join(work, databaseName), keep)
-    return { folder, withKey: manifest.parts.some(({ name }) => name === keyName) }
+    return { folder, withKey }
   } catch (error) {
     await rm(work, { recursive: true, force: true })
     throw error

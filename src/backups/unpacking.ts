@@ -1,19 +1,19 @@
-import { closeSync, fsync, linkSync, lstatSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsync, linkSync, lstatSync, openSync, writeSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { hashFile } from './hashing.ts'
 import type { Part } from './manifest.ts'
+import { readExactly, wholeBytes } from './smallFiles.ts'
 
-/** Files up to this size are held in memory, and so many of them are synced at the same time: that costs the same for several. */
-const wholeBytes = 256 * 1024
+/** So many files are synced at the same time: that costs the same for several. */
 const maxConcurrent = 32
 const sync = promisify(fsync)
 
 /** Where parts are unpacked to. */
 export interface Unpacking {
   /** Writes a part to a new file there. */
-  take(part: Part, bytes: AsyncIterable<Buffer>): Promise<void>
+  take(part: Part, bytes: Buffer | AsyncIterable<Buffer>): Promise<void>
   /** Resolves when nothing is being written any more. @throws what a write failed with */
   done(): Promise<void>
 }
@@ -46,13 +46,11 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
       check()
       const path = join(folder, part.name)
       const present = reuse === undefined ? undefined : join(reuse, basename(part.name))
-      if (part.size > wholeBytes)
-        return present !== undefined && (await isSame(present, part)) && link(present, path)
-          ? drain(bytes)
-          : writeStream(path, bytes, synced)
-      const content = await whole(bytes)
-      if (present === undefined || !holds(present, content) || !link(present, path))
-        await finish(writeWhole(path, content))
+      if (Buffer.isBuffer(bytes)) {
+        if (present === undefined || !holds(present, bytes) || !link(present, path))
+          await finish(writeWhole(path, bytes))
+      } else if (present !== undefined && (await isSame(present, part)) && link(present, path)) await drain(bytes)
+      else await writeStream(path, bytes, synced)
     },
     done: async () => {
       await Promise.all(syncing)
@@ -61,22 +59,20 @@ export function createUnpacking(folder: string, synced: boolean, reuse?: string)
   }
 }
 
-/** All bytes of something that is known to be small. */
-export async function whole(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
 /** Reads bytes and forgets them. */
-export async function drain(bytes: AsyncIterable<Buffer>): Promise<void> {
-  for await (const _ of bytes);
+export async function drain(bytes: Buffer | AsyncIterable<Buffer>): Promise<void> {
+  if (!Buffer.isBuffer(bytes)) for await (const _ of bytes);
 }
 
-/** A small file is looked at without turns of the thread pool, which would take ten times as long. */
+const compared = Buffer.alloc(wholeBytes + 1)
+
 function holds(path: string, content: Buffer): boolean {
   try {
-    return lstatSync(path).isFile() && readFileSync(path).equals(content)
+    return (
+      lstatSync(path).isFile() &&
+      readExactly(path, compared, 0, content.length) &&
+      compared.subarray(0, content.length).equals(content)
+    )
   } catch {
     return false
   }

@@ -1,25 +1,39 @@
-import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { Readable } from 'node:stream'
 import { makePrivateFolder } from '../config/folders.ts'
+import type { BackupOrigin } from '../contract/backups.ts'
 import { Problem } from '../contract/errors.ts'
 import { isSealingKey } from '../identity/seal.ts'
 import { examineDatabase, InvalidDatabase, type DatabaseContents } from '../store/copies.ts'
 import { attachmentsName, databaseName, keyName, type Manifest, type Part } from './manifest.ts'
-import { notWhole, readArchive, type Read } from './reading.ts'
-import { createUnpacking, drain, whole } from './unpacking.ts'
+import { notWhole } from './problems.ts'
+import { readArchive, type ReadOptions } from './reading.ts'
+import { createUnpacking, drain } from './unpacking.ts'
 
 const spareBytes = 16 * 1024 * 1024
 
-export interface VerifyOptions {
-  /** A new folder: what is unpacked goes here. */
-  work: string
-  /** Unpack every part, synced to disk, and not only the database. Attachments that lie in the folder `reuse` are linked. */
-  unpack?: { reuse?: string }
-  /** Told how many bytes of the archive were read. */
-  onProgress?: (bytes: number) => void
-  signal?: AbortSignal
+/** A file with the bytes of the archive's database, which is then not unpacked; or where it goes. */
+export type Place =
+  | { database: string }
+  | {
+      /** A new folder: what is unpacked goes here. */
+      work: string
+      /** Unpack every part, synced to disk, and not only the database. Attachments that lie in the folder `reuse` are linked. */
+      unpack?: { reuse?: string }
+    }
+
+/** What a whole archive turned out to be. */
+export interface Verified {
+  size: number
+  sha256: string
+  createdAt: string
+  version: string
+  schemaVersion: number
+  origin: BackupOrigin
+  withKey: boolean
+  databaseSize: number
+  attachments: number
+  missing: string[]
 }
 
 /**
@@ -27,37 +41,62 @@ export interface VerifyOptions {
  * opens, is sound, is a board's, and names exactly the attachments that are there.
  * @throws Problem INVALID_BACKUP, DISK_FULL when what it holds would not fit on the disk
  */
-export async function verifyArchive(path: string, { work, unpack, onProgress, signal }: VerifyOptions): Promise<Read> {
+export async function examineArchive(path: string, place: Place, options: ReadOptions = {}): Promise<Verified> {
+  let examining = 'database' in place ? examine(place.database) : undefined
+  const { take, finish } = await takerOf(place, () => {
+    if ('work' in place) examining = examine(join(place.work, databaseName))
+  })
+  const read = await readArchive(path, manifest => requireRoom(place, manifest), take, options).catch(async error => {
+    await finish().catch(() => {
+      /* The first failure is told. */
+    })
+    throw error
+  })
+  await finish()
+  requireAgreement(read.manifest, await examining!)
+  return verifiedOf(read)
+}
+
+/** What is done with each part. @param onDatabase told when the database is unpacked */
+async function takerOf(place: Place, onDatabase: () => void) {
+  if ('database' in place)
+    return { take: (_: Part, bytes: Buffer | AsyncIterable<Buffer>) => drain(bytes), finish: nothing }
+  const { work, unpack } = place
   makePrivateFolder(work)
   if (unpack) await mkdir(join(work, attachmentsName), { mode: 0o700 })
   const [attachments, others] = [
     createUnpacking(work, unpack !== undefined, unpack?.reuse),
     createUnpacking(work, unpack !== undefined),
   ]
-  const take = async (part: Part, bytes: AsyncIterable<Buffer>) => {
-    if (part.name === databaseName) return others.take(part, bytes)
-    if (part.name === keyName) return takeKey(bytes, key => unpack && others.take(part, key))
-    return unpack ? attachments.take(part, bytes) : drain(bytes)
+  return {
+    take: async (part: Part, bytes: Buffer | AsyncIterable<Buffer>) => {
+      if (part.name === keyName) requireKey(bytes)
+      if (part.name === databaseName) {
+        await others.take(part, bytes)
+        onDatabase()
+      } else if (!unpack) await drain(bytes)
+      else await (part.name === keyName ? others : attachments).take(part, bytes)
+    },
+    finish: () => Promise.all([attachments.done(), others.done()]),
   }
-  const written = () => Promise.all([attachments.done(), others.done()])
-  const read = await readArchive(path, manifest => requireRoom(work, manifest, unpack), take, {
-    onProgress,
-    signal,
-  }).catch(async error => {
-    await written().catch(() => {
-      /* The first failure is told. */
-    })
-    throw error
-  })
-  await written()
-  const examined = await examineDatabase(join(work, databaseName), signal).catch(error => {
-    throw error instanceof InvalidDatabase ? notWhole(error.message) : error
-  })
-  requireAgreement(read.manifest, examined)
-  return read
 }
 
-async function requireRoom(work: string, { parts }: Manifest, unpack?: { reuse?: string }): Promise<void> {
+const nothing = async () => {}
+
+/** Begins to look through a database while the rest of the archive is read. */
+function examine(path: string): Promise<DatabaseContents> {
+  const examining = examineDatabase(path).catch(error => {
+    throw error instanceof InvalidDatabase ? notWhole(error.message) : error
+  })
+  examining.catch(() => {
+    /* Handled where it is awaited. */
+  })
+  return examining
+}
+
+async function requireRoom(place: Place, { parts }: Manifest): Promise<void> {
+  if ('database' in place) return
+  const { work, unpack } = place
   const present = new Set(unpack?.reuse === undefined ? [] : await readdir(unpack.reuse).catch(() => []))
   const isWritten = (name: string) => (unpack ? !present.has(basename(name)) : name === databaseName)
   const wanted = parts.reduce((sum, { name, size }) => sum + (isWritten(name) ? size : 0), spareBytes)
@@ -79,14 +118,22 @@ function requireAgreement({ schemaVersion, parts, missing }: Manifest, examined:
     throw notWhole('its attachments are not those of its database')
 }
 
-async function takeKey(
-  bytes: AsyncIterable<Buffer>,
-  keep: (key: AsyncIterable<Buffer>) => Promise<void> | undefined,
-): Promise<void> {
-  const key = await whole(bytes)
-  if (!isSealingKey(key.toString('utf8').trim())) throw notWhole('its sealing key is none')
-  await keep(Readable.from([key]))
+function requireKey(bytes: Buffer | AsyncIterable<Buffer>): void {
+  if (!Buffer.isBuffer(bytes) || !isSealingKey(bytes.toString('utf8').trim())) throw notWhole('its sealing key is none')
 }
 
-/** A name for a folder or file that is worked on. */
-export const workName = (prefix: string): string => prefix + randomBytes(8).toString('hex')
+function verifiedOf({ manifest, size, sha256 }: { manifest: Manifest; size: number; sha256: string }): Verified {
+  const { createdAt, version, schemaVersion, origin, parts, missing } = manifest
+  return {
+    size,
+    sha256,
+    createdAt,
+    version,
+    schemaVersion,
+    origin,
+    withKey: parts.some(({ name }) => name === keyName),
+    databaseSize: parts.find(({ name }) => name === databaseName)!.size,
+    attachments: parts.filter(({ name }) => name.startsWith(attachmentsName)).length,
+    missing,
+  }
+}

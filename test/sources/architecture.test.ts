@@ -88,8 +88,9 @@ const mayWaitForFiles = [
   'src/store/logs.ts', // a server begins or ends
   'src/backups/restoring.ts',
   'src/backups/swap.ts',
+  'src/backups/smallFiles.ts',
   'src/backups/unpacking.ts',
-  'src/backups/writing.ts', // many small files
+  'src/backups/writing.ts', // on threads of their own
   'src/logs/files.ts',
   'src/logs/logs.ts',
   'src/logs/rotatingFile.ts', // a crash, and the next of the log's files

@@ -7,6 +7,7 @@ import { root, sources } from './imports.ts'
 const allowed: Record<string, string> = {
   'src/boardModel/shownBoard.ts: texts': 'the same for equal cards, and gone with them',
   'src/boardModel/sort.ts: collator': 'the order of the language of this process',
+  'src/backups/archiver.ts: program': 'the text of a file of the program, the same for every board',
   'src/client/pinning.ts: agents': 'connections of a client, by the certificate of the server at the other end',
   'src/config/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
   'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',

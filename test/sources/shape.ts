@@ -73,6 +73,7 @@ const unusedExports = once(() => {
     'daemon/web/main.tsx',
     'src/client/*.browser.ts',
     'src/process/watchdogProgram.ts',
+    'src/backups/archiverProgram.ts',
     'test/**/*.test.ts',
     'test/{bench,mutation}/*.ts',
   ]

@@ -1,5 +1,5 @@
 import { build } from 'esbuild'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,6 +12,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+copyFileSync(join(root, 'dist', 'archiver.cjs'), join(folder, 'archiver.cjs'))
 await build({
   entryPoints: { main: join(here, 'main.ts'), server: join(here, '..', 'server.ts') },
   outdir: folder,

@@ -1,0 +1,33 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { Problem } from '../contract/errors.ts'
+import type { Failure, Said, Tasks, Verify } from './archiver.ts'
+import { followGrowth } from './growth.ts'
+import { packArchive } from './packing.ts'
+import { examineArchive } from './verifying.ts'
+
+/** The program of a thread that does one task with an archive (archiver.ts). */
+const { task, options } = workerData as { [T in keyof Tasks]: { task: T; options: Tasks[T]['options'] } }[keyof Tasks]
+const say = (said: Said) => parentPort!.postMessage(said, [])
+
+const work = () => (task === 'pack' ? packArchive(options) : verify(options))
+work().then(
+  result => say({ result }),
+  (error: unknown) => say({ failure: failureOf(error) }),
+)
+
+async function verify({ path, place, growth: port, tellsProgress }: Verify) {
+  const growth = port && followGrowth(port)
+  try {
+    await growth?.more()
+    const onProgress = tellsProgress ? (progress: number) => say({ progress }) : undefined
+    return await examineArchive(path, place, { growth, onProgress })
+  } finally {
+    growth?.close()
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const { message, code, syscall, stack } = error as NodeJS.ErrnoException
+  if (!(error instanceof Problem)) return { kind: 'error', message, code, syscall, stack }
+  return { kind: 'problem', code: error.code, message, retryAfterSecs: error.retryAfterSecs, cause: error.cause }
+}

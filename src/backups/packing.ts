@@ -1,0 +1,95 @@
+import { readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import { version } from '../config/version.ts'
+import type { BackupOrigin } from '../contract/backups.ts'
+import { filesOfCopy, type NamedFile } from '../store/copies.ts'
+import { hashFile } from './hashing.ts'
+import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
+import { writeArchive } from './writing.ts'
+
+/** What is packed into an archive. */
+export interface Pack {
+  /** The archive's path. */
+  path: string
+  /** A folder with a copy of the database, and of the key if that belongs to the backup. */
+  work: string
+  withKey: boolean
+  attachmentsDir: string
+  createdAt: string
+  origin: BackupOrigin
+  /** Look at each file instead of taking it to be what its row says: what is damaged is kept as it is. */
+  isMeasured: boolean
+  /** Told how the archive grows. */
+  growth: MessagePort
+}
+/** `missing`: the attachments whose files are gone. */
+export interface Packed {
+  missing: string[]
+}
+
+/**
+ * Writes an archive of a copy of the database and the files that it names.
+ * @throws Problem INVALID_BACKUP when a file turns out to be another than its row says
+ */
+export async function packArchive({ path, growth, ...options }: Pack): Promise<Packed> {
+  try {
+    const manifest = await describe(options)
+    await writeArchive(
+      path,
+      manifest,
+      part => pathOf(options, part),
+      grown => growth.postMessage(grown, []),
+    )
+    return { missing: manifest.missing }
+  } finally {
+    growth.close()
+  }
+}
+
+type Described = Omit<Pack, 'path' | 'growth'>
+
+const pathOf = ({ work, attachmentsDir }: Described, { name }: Pick<Part, 'name'>) =>
+  join(name.startsWith(attachmentsName) ? dirname(attachmentsDir) : work, name)
+
+async function describe(options: Described): Promise<Manifest> {
+  const { work, withKey, attachmentsDir, createdAt, origin, isMeasured } = options
+  const { schemaVersion, files } = await filesOfCopy(join(work, databaseName))
+  const own = []
+  for (const name of [databaseName, ...(withKey ? [keyName] : [])])
+    own.push({ name, ...(await hashFile(join(work, name))) })
+  const found = await findParts(attachmentsDir, files)
+  const { parts, missing } = isMeasured ? await measure(found, part => pathOf(options, part)) : found
+  return { format, version, schemaVersion, createdAt, origin, missing, parts: [...own, ...parts] }
+}
+
+interface Found {
+  parts: Part[]
+  missing: string[]
+}
+
+/** The files that are on disk, taken to be what their rows say, and those that are gone. */
+async function findParts(attachmentsDir: string, files: readonly NamedFile[]): Promise<Found> {
+  const present = new Set(
+    (await readdir(attachmentsDir, { withFileTypes: true })).filter(entry => entry.isFile()).map(({ name }) => name),
+  )
+  const all = files.map(({ name, size, sha256 }) => ({
+    isPresent: present.has(name),
+    part: { name: `${attachmentsName}/${name}`, size, sha256 },
+  }))
+  return {
+    parts: all.filter(({ isPresent }) => isPresent).map(({ part }) => part),
+    missing: all.filter(({ isPresent }) => !isPresent).map(({ part }) => part.name),
+  }
+}
+
+/** What the files are, whatever their rows say. One that cannot be read is missing. */
+async function measure({ parts, missing }: Found, pathOfPart: (part: Part) => string): Promise<Found> {
+  const measured: Found = { parts: [], missing: [...missing] }
+  for (const part of parts) {
+    const actual = await hashFile(pathOfPart(part)).catch(() => undefined)
+    if (actual) measured.parts.push({ name: part.name, ...actual })
+    else measured.missing.push(part.name)
+  }
+  return measured
+}
