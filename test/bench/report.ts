@@ -188,7 +188,7 @@ export function againstText(figures: Figures, commit: string): string {
   return `This tree beside ${commit}, in turn: cpu in µs a request, rate in requests a second, the others in ms.\n${table([['', 'then', 'now', 'now ÷ then', 'of rounds'], ...rows])}`
 }
 
-function table(rows: readonly string[][]): string {
+export function table(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
   return `${rows
     .map(row =>
@@ -206,5 +206,5 @@ const whole = (value: number) => Math.round(value).toLocaleString('en-US')
 const times = (value: number) => `${value.toFixed(2)} ×`
 const millis = (value: number) => value.toFixed(2)
 const percent = (part: number) => `${Math.round(part * 100)} %`
-const digits = (value: number) =>
+export const digits = (value: number) =>
   value === 0 ? '0' : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : whole(value)
