@@ -65,13 +65,9 @@ export async function prepareSession(
   ])
   if (!card || !project) throw new AgentFailure('launch_failed', 'The card is not there any more.')
   const chosen = session.purpose === 'terminal' ? null : await readChosen(dependencies, session, card)
-  // Neither needs the other. A folder that is being made is waited for in any case.
-  const granting = grant(dependencies, record, { session, card, chosen })
-  granting.catch(() => {
-    /* It is thrown below. */
-  })
   const workplace = await retryWhileBusy(() => prepareWorkplace(dependencies, session, card, project))
-  const { credential, token } = await granting
+  const credential = chosen ? await readCredential(dependencies, session, card, chosen) : null
+  const token = await takeCredential(dependencies, record, credential)
   const common = {
     cwd: workplace.place.cwd,
     dataDir: config.dataDir,
@@ -102,16 +98,6 @@ export async function prepareSession(
     remark: workplace.remark,
     about: tellOfRepositories(workplace.place),
   }
-}
-
-/** The credential that the session's agent works with, and the token by which it reaches the board. */
-async function grant(
-  dependencies: RunDependencies,
-  record: SessionRecord,
-  { session, card, chosen }: { session: SessionRow; card: CardRow; chosen: Chosen | null },
-): Promise<{ credential: AgentCredential | null; token: string }> {
-  const credential = chosen ? await readCredential(dependencies, session, card, chosen) : null
-  return { credential, token: await takeCredential(dependencies, record, credential) }
 }
 
 /** Notes the credential, and makes the session's token. @throws RunStopped also when the credential's budget is used up */
