@@ -173,11 +173,9 @@ async function moveAside(path: string): Promise<void> {
 
 async function checkOut(projectPath: string, repository: Repository, plan: WorktreePlan): Promise<WorktreePlan> {
   // A branch that is there, or a base that is gone, is for what follows.
-  const added = plan.baseCommit === '' ? undefined : await addWorktree(repository, plan)
-  if (added) {
-    await fill(added, plan.baseCommit)
-    return plan
-  }
+  const added =
+    plan.baseCommit === '' ? undefined : await addWorktree(repository, plan, place => fill(place, plan.baseCommit))
+  if (added) return plan
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]

@@ -2,7 +2,8 @@ import { rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gitOutput, type GitOptions } from './git.ts'
-import { makeGitDir, readConfiguration, settingsOf } from './quarantine.ts'
+import { configurationOf } from './configuration.ts'
+import { makeGitDir, settingsOf } from './quarantine.ts'
 import type { LinkedWorktree } from './shadow.ts'
 
 /** Runs git on the files and the index of a working tree. @throws GitFailed */
@@ -14,7 +15,7 @@ export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Pro
  * the account's own configuration do, and find the repository's LFS objects.
  */
 export async function inCheckout<T>(place: LinkedWorktree, work: (run: CheckoutRun) => Promise<T>): Promise<T> {
-  const configuration = await readConfiguration(place.topLevel, '^((core|extensions)\\.|remote\\..*\\.url$)')
+  const configuration = await configurationOf(place)
   const settings = [...settingsOf(configuration), ...configuration.flatMap(ofPlace)]
   const gitDir = await makeGitDir(tmpdir(), place, settings, sparseList)
   try {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { coalesce } from '../async/coalesce.ts'
 import { commitOf } from './cardWorktrees.ts'
+import { configurationOf } from './configuration.ts'
 import { git, nulSeparated } from './git.ts'
 import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
@@ -20,7 +21,10 @@ export type Fetched = { commit: string } | { reason: string }
 const fetchedRef = 'refs/board/fetched'
 
 /** The upstream of a branch; undefined where it has none on another repository, or one that is not kept among the remote branches. */
-export async function upstreamOf({ topLevel }: Repository, branch: string): Promise<Upstream | undefined> {
+export async function upstreamOf(repository: Repository, branch: string): Promise<Upstream | undefined> {
+  const { topLevel } = repository
+  const isFollowing = (await configurationOf(repository)).some(({ name }) => name === `branch.${branch}.merge`)
+  if (!isFollowing) return undefined
   const { stdout } = await git(topLevel, [
     'for-each-ref',
     '--format=%(refname)%00%(upstream)%00%(upstream:remotename)%00%(upstream:remoteref)%00',

@@ -12,13 +12,15 @@ export async function writeGitFolder(
   format: string | undefined,
   alternates: readonly string[],
 ): Promise<void> {
-  for (const part of ['objects/info', 'objects/pack', 'refs', 'info'])
-    await mkdir(join(gitDir, part), { recursive: true, mode: 0o700 })
-  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n')
-  await writeFile(
-    join(gitDir, 'config'),
-    `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n${format ? `[extensions]\n\tobjectformat = ${format}\n` : ''}`,
-  )
+  const folders = ['objects/info', 'objects/pack', 'refs', 'info']
+  await Promise.all([
+    ...folders.map(part => mkdir(join(gitDir, part), { recursive: true, mode: 0o700 })),
+    writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n'),
+    writeFile(
+      join(gitDir, 'config'),
+      `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n${format ? `[extensions]\n\tobjectformat = ${format}\n` : ''}`,
+    ),
+  ])
   if (alternates.length > 0)
     await writeFile(join(gitDir, 'objects/info/alternates'), alternates.map(path => `${path}\n`).join(''))
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git, gitOutput, nulSeparated, type GitOptions } from './git.ts'
+import { configurationOf, type ConfigurationEntry } from './configuration.ts'
+import { git, gitOutput, type GitOptions } from './git.ts'
 import { copyIndexFiles, writeGitFolder } from './gitFolder.ts'
 import { findRepository, type Repository } from './repository.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
@@ -42,7 +43,7 @@ export async function openQuarantine(worktreePath: string, folder: string, known
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
-  const { settings, personal } = repository ? await readSettings(topLevel) : noSettings
+  const { settings, personal } = repository ? await readSettings(repository) : noSettings
   const gitDir = await makeGitDir(folder, repository, settings)
   const env = {
     GIT_DIR: gitDir,
@@ -81,40 +82,19 @@ export async function openQuarantine(worktreePath: string, folder: string, known
 type Settings = Array<[name: string, value: string]>
 const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
 
-/** A repository's configuration with the scope of each value. @param names what is wanted, as `git config --get-regexp` takes it */
-export async function readConfiguration(
-  topLevel: string,
-  names: string,
-): Promise<Array<{ scope: string; name: string; value: string }>> {
-  const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', names])
-  // Each is "scope NUL name LF value NUL".
-  const parts = nulSeparated(stdout)
-  return parts.flatMap((entry, index) =>
-    index % 2 === 0
-      ? []
-      : [
-          {
-            scope: parts[index - 1]!,
-            name: entry.slice(0, entry.indexOf('\n')),
-            value: entry.slice(entry.indexOf('\n') + 1),
-          },
-        ],
-  )
-}
-
 /** What of a configuration holds for comparisons. */
-export const settingsOf = (configuration: Awaited<ReturnType<typeof readConfiguration>>): Settings =>
+export const settingsOf = (configuration: readonly ConfigurationEntry[]): Settings =>
   configuration
     .map(({ name, value }): Settings[number] => [name.toLowerCase(), value])
     .filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
 
 /** The repository's settings of comparisons, and the account's ignore list. */
-async function readSettings(topLevel: string): Promise<typeof noSettings> {
-  const all = await readConfiguration(topLevel, '^(core|extensions)\\.')
+async function readSettings(repository: Repository): Promise<typeof noSettings> {
+  const all = await configurationOf(repository)
   return {
     settings: settingsOf(all),
     personal: all.some(({ scope, name }) => scope === 'global' && name.toLowerCase() === 'core.excludesfile')
-      ? await readPersonal(topLevel)
+      ? await readPersonal(repository.topLevel)
       : [],
   }
 }
@@ -168,8 +148,11 @@ async function fillGitDir(
     .at(-1)?.[1]
   await writeGitFolder(gitDir, format, repository ? [join(repository.commonDir, 'objects')] : [])
   if (!repository) return
-  await copyIndexFiles(repository.gitDir, gitDir)
-  await copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), maxShallowBytes)
-  for (const name of ['info/exclude', 'info/attributes'])
-    await copyPlain(join(repository.commonDir, name), join(gitDir, name), maxListBytes)
+  await Promise.all([
+    copyIndexFiles(repository.gitDir, gitDir),
+    copyPlain(join(repository.commonDir, 'shallow'), join(gitDir, 'shallow'), maxShallowBytes),
+    ...['info/exclude', 'info/attributes'].map(name =>
+      copyPlain(join(repository.commonDir, name), join(gitDir, name), maxListBytes),
+    ),
+  ])
 }

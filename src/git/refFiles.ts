@@ -1,14 +1,80 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kindOf } from './changes.ts'
 import { readPlain } from './untrustedFiles.ts'
 
+/** More take longer than a process. */
+const maxLoose = 200
+/** Of others Git decides whether they are names at all. */
+const usualName = /^refs(\/[\w+@#%=,-]+(\.[\w+@#%=,-]+)*)+$/
+const maxRefBytes = 1024
 const maxPackedBytes = 256 * 1024 * 1024
+
+/**
+ * All refs of a repository as `for-each-ref` prints them with "%(objectname) %(refname)", from their files; undefined where they are many or
+ * one is not as plain as an id in a file, or a name in one.
+ */
+export async function listRefFiles(commonDir: string): Promise<string | undefined> {
+  if (!(await keepsFiles(commonDir))) return undefined
+  // Git packs a ref before it removes its file.
+  const loose = await readLoose(commonDir).catch(() => undefined)
+  if (!loose) return undefined
+  const ids = new Map<string, string>()
+  for (const line of (await readPacked(commonDir)).split('\n')) {
+    const [, id, name] = /^([0-9a-f]{40}|[0-9a-f]{64}) (refs\/.+)$/.exec(line) ?? []
+    if (name !== undefined) ids.set(name, id!)
+    else if (line !== '' && !/^[#^]/.test(line)) return undefined
+  }
+  for (const [name, text] of loose) {
+    const id = idIn(text)
+    if (id !== undefined) ids.set(name, id)
+  }
+  for (const [name, text] of loose) {
+    if (idIn(text) !== undefined) continue
+    // One that names another: HEAD of a remote.
+    const named = /^ref: (refs\/.+)\n$/.exec(text)?.[1]
+    const id = named === undefined || (loose.has(named) && !idIn(loose.get(named)!)) ? undefined : ids.get(named)
+    if (id === undefined) return undefined
+    ids.set(name, id)
+  }
+  const names = [...ids.keys()].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  return names.map(name => `${ids.get(name)!} ${name}\n`).join('')
+}
+
+/** The files of refs by their names. @throws Error where there are too many, or something else than Git's own */
+async function readLoose(commonDir: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (const waiting = ['refs']; waiting.length > 0;) {
+    const folder = waiting.shift()!
+    for (const entry of await readdir(join(commonDir, folder), { withFileTypes: true })) {
+      const name = `${folder}/${entry.name}`
+      if (entry.isDirectory()) waiting.push(name)
+      else if (!usualName.test(name) || !entry.isFile()) throw new Error('No usual ref.')
+      else if (!name.endsWith('.lock')) found.set(name, await readPlain(join(commonDir, name), maxRefBytes))
+      if (found.size + waiting.length > maxLoose) throw new Error('Too many refs for single files.')
+    }
+  }
+  return found
+}
 
 /** Whether a repository that keeps its refs in files has one, without a process. A link or a pipe in its place is in the way of one. */
 export const hasRef = async (commonDir: string, name: string): Promise<boolean> =>
   // Git packs a ref before it removes its file, so they are looked at in this order.
   !['nothing', 'folder'].includes(await kindOf(join(commonDir, name))) ||
   (await readPacked(commonDir)).includes(` ${name}\n`)
+
+/** What a ref is at, in a repository that keeps refs in files; undefined where it is not there, or not as plain as an id in a file. */
+export async function readRefFile(commonDir: string, name: string): Promise<string | undefined> {
+  const loose = await readPlain(join(commonDir, name), maxRefBytes).catch(
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT' && undefined,
+  )
+  if (loose !== undefined) return loose === false ? undefined : idIn(loose)
+  const packed = await readPacked(commonDir)
+  const at = packed.indexOf(` ${name}\n`)
+  return at < 0 ? undefined : idIn(packed.slice(packed.lastIndexOf('\n', at) + 1, at + 1))
+}
+
+const idIn = (text: string): string | undefined => /^([0-9a-f]{40}|[0-9a-f]{64})\s$/.exec(text)?.[1]
 
 /** Whether a repository keeps its refs in files, one each, and what is packed in one more, which is no link to another's. */
 export const keepsFiles = async (commonDir: string): Promise<boolean> =>

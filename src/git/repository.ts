@@ -2,6 +2,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { git, gitOutput, GitFailed, nulSeparated, type GitResult } from './git.ts'
+import { readPlainRepository } from './plainRepository.ts'
 import { readPlain } from './untrustedFiles.ts'
 
 /**
@@ -27,6 +28,8 @@ export async function findRepository(path: string): Promise<Repository | undefin
   const real = await realpath(path).catch(() => undefined)
   // Without a `.git` in a parent folder there is no repository: saves a process.
   if (real !== undefined && !(await isMarked(real))) return undefined
+  const plain = real !== undefined && (await readPlainRepository(real).catch(() => undefined))
+  if (plain) return plain
   const { exitCode, stdout } = await git(path, [
     'rev-parse',
     '--path-format=absolute',

@@ -1,6 +1,7 @@
 import { lstat, readFile, readdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gitOutput } from './git.ts'
+import { listRefFiles } from './refFiles.ts'
 import { refOf, type Shadow } from './shadow.ts'
 import { inFolder, readPlain, readUntrusted, writeUntrusted } from './untrustedFiles.ts'
 
@@ -14,16 +15,20 @@ const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
 
 /** The repository's branches and tags, a line each, as a file of packed refs has them. */
 export async function listRefs(commonDir: string): Promise<string> {
-  const listed = await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
-    env: { GIT_DIR: commonDir },
-    maxBytes: maxRefsBytes,
-  })
+  const listed = (await listRefFiles(commonDir)) ?? (await askForRefs(commonDir))
   return listed
-    .toString()
     .split('\n')
     .filter(line => !ownRefs.test(line.slice(line.indexOf(' ') + 1)))
     .join('\n')
 }
+
+const askForRefs = async (commonDir: string): Promise<string> =>
+  (
+    await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
+      env: { GIT_DIR: commonDir },
+      maxBytes: maxRefsBytes,
+    })
+  ).toString()
 
 /**
  * Shows a shadow the repository's branches and tags, as they were listed. Those that the agent has made under other names stay.

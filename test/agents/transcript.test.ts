@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
 import { openTranscript, type Transcript } from '../../src/agents/transcript/agentTranscript.ts'
 import { addMessage, type TranscriptSession } from '../../src/agents/transcript/transcriptWriter.ts'
@@ -46,6 +46,30 @@ const messages = ({ id, cardId }: TranscriptSession, limit = 1000) =>
 const said = (all: MessageView[]) => all.map(({ role, content }) => [role, content])
 
 describe('what an agent says', () => {
+  it('is written at once after a silence, and then in batches', async () => {
+    const { session, transcript } = await open()
+    // What was to be written before is written then.
+    const written = async () => {
+      await board.server.app.db.transaction(async () => {})
+      return said(await messages(session))
+    }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    try {
+      await transcript.add(say('One'))
+      vi.advanceTimersByTime(0)
+      expect(await written()).toEqual([['agent', 'One']])
+      await transcript.add(say(', two'))
+      vi.advanceTimersByTime(49)
+      expect(await written()).toEqual([['agent', 'One']])
+      await transcript.add(say(', three'))
+      vi.advanceTimersByTime(1)
+      expect(await written()).toEqual([['agent', 'One, two, three']])
+    } finally {
+      vi.useRealTimers()
+    }
+    await transcript.settle()
+  })
+
   it('is one message for each run of chunks of one role', async () => {
     const { tell } = await open()
     expect(

@@ -2,11 +2,22 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startChild, type Child } from './child.ts'
 import { note, type Figures } from './figures.ts'
+import {
+  firstWordMs,
+  makeStartPlace,
+  noteParts,
+  partsText,
+  repositorySizes,
+  speaker,
+  speakerOf,
+  startAgent,
+  traceIn,
+} from './firstWord.ts'
 import type { Bench, Tell } from './main.ts'
 import { isWanted, type Options } from './options.ts'
 import { againstText } from './report.ts'
 import { busyClients, load, measureOnce } from './rounds.ts'
-import { seedBoard, type Seeded } from './seed.ts'
+import { configureAgents, seedBoard, type Seeded } from './seed.ts'
 import { makeProject, makeRepository, requestAs, runTerminalCard } from './sessions.ts'
 import { sizesOf, worksOf, type Work } from './works.ts'
 
@@ -19,6 +30,7 @@ interface Side {
   board: Child
   seeded: Seeded
   works: Work[]
+  trace: string
 }
 
 /**
@@ -34,27 +46,44 @@ export async function runAgainst(bench: Bench, options: Options, figures: Figure
   }
   tell('seeding')
   const sides = [
-    await openSide('now', bench.folder, seedBoard, options),
-    await openSide('then', built, seedThen, options),
+    await openSide('now', bench, bench.folder, seedBoard, options),
+    await openSide('then', bench, built, seedThen, options),
   ]
   try {
     await measureRequests(sides, options, figures, tell)
-    if (isWanted(options, 'session')) await measureStartsOfSessions(sides, options, figures, tell)
+    if (isWanted(options, 'session')) {
+      await measureStartsOfSessions(sides, options, figures, tell)
+      await measureFirstWords(sides, options, figures, tell)
+    }
   } finally {
     await Promise.all(sides.map(({ board }) => board.stop()))
   }
   console.log(`\n${againstText(figures, commit)}`)
 }
 
-async function openSide(name: Side['name'], folder: string, seed: typeof seedBoard, options: Options): Promise<Side> {
+async function openSide(
+  name: Side['name'],
+  bench: Bench,
+  folder: string,
+  seed: typeof seedBoard,
+  options: Options,
+): Promise<Side> {
   const seeded = await seed(
     folder,
     sizesOf(work => isWanted(options, work)),
   )
   const works = worksOf(seeded).filter(work => comparedKinds.has(work.kind) && isWanted(options, work.name))
-  const profile = options.profile && join(options.profile, name)
-  const board = await startChild(join(folder, 'server.mjs'), { dataDir: seeded.dataDir }, profile)
-  return { name, folder, board, seeded, works }
+  configureAgents(seeded.dataDir, { [speaker]: speakerOf(bench) })
+  const trace = traceIn(folder)
+  const board = await startChild(
+    join(folder, 'server.mjs'),
+    { dataDir: seeded.dataDir },
+    {
+      profileDir: options.profile && join(options.profile, name),
+      ...(isWanted(options, 'session') && { trace: { program: bench.trace, file: trace } }),
+    },
+  )
+  return { name, folder, board, seeded, works, trace }
 }
 
 /** The other one begins in every second round. */
@@ -97,4 +126,37 @@ async function measureStartsOfSessions(
       note(figures, `${side.name} session/ms`, ms)
       note(figures, `${side.name} session/server's cpu`, (await side.board.cpuMicros()) - cpu)
     }
+}
+
+/** From a move to the first word of the agent that it starts, and what of that the server and what it starts have computed. */
+async function measureFirstWords(
+  sides: readonly Side[],
+  { sessionRuns, details }: Options,
+  figures: Figures,
+  tell: Tell,
+): Promise<void> {
+  for (const size of repositorySizes) {
+    tell(`first words, ${size} repository`)
+    const places = await Promise.all(
+      sides.map(async side => ({ side, parts: new Map(), place: await makeStartPlace(side, side.folder, size) })),
+    )
+    for (let round = 0; round <= sessionRuns; round++)
+      for (const { side, parts, place } of inTurn(places, round)) {
+        const [cpu, theirs] = [await side.board.cpuMicros(), side.board.childrenCpuMicros()]
+        const times = await startAgent(place)
+        if (round === 0) continue
+        noteParts(parts, times)
+        note(figures, `${side.name} first word, ${size}/ms`, firstWordMs(times))
+        note(figures, `${side.name} first word, ${size}/server's cpu`, (await side.board.cpuMicros()) - cpu)
+        note(
+          figures,
+          `${side.name} first word, ${size}/cpu of what it started`,
+          side.board.childrenCpuMicros() - theirs,
+        )
+      }
+    for (const { side, parts, place } of places) {
+      place.listener.close()
+      if (details) console.log(partsText(`the ${size} repository, ${side.name}`, parts))
+    }
+  }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { indexPendingCards } from '../../src/domain/search.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import { insertSession } from '../../src/store/sessions.ts'
-import { configureAgents, seedFolder, seedProject, signIn, type Agent, type SeededProject } from './seed.ts'
+import { configureAgents, flooder, seedFolder, seedProject, signIn, type Agent, type SeededProject } from './seed.ts'
 
 /** A board that a browser is shown: many cards in one column, few beside agents, and transcripts that are short and long. */
 export interface BrowserSeed {
@@ -33,7 +33,7 @@ export async function seedForBrowser(folder: string, agent: Agent): Promise<Brow
     await indexPendingCards(app.db)
     return { token: await signIn(app), many, few, transcripts: { short, long } }
   })
-  configureAgents(dataDir, agent)
+  configureAgents(dataDir, { [flooder]: agent })
   return { dataDir, ...seeded }
 }
 

@@ -6,6 +6,7 @@ import { aims as fileAims, databaseAims, judge, type Judged } from './aims.ts'
 import { measureBrowser } from './browser.ts'
 import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
+import { measureStartParts, speaker, speakerOf, traceIn } from './firstWord.ts'
 import { machineText, measureMachine, presentLoad } from './machine.ts'
 import { moveTo } from './moveTo.ts'
 import { isWanted, readOptions, tablesOf, usage, type Options } from './options.ts'
@@ -13,7 +14,7 @@ import { requireParts, writePart } from './page.ts'
 import { measureCommands, measureStarts } from './processes.ts'
 import { aimsText, comparison, detailsText, reportOf, tableOf } from './report.ts'
 import { measureWorks, type Servers } from './rounds.ts'
-import { configureAgents, seedBoard, seedSmall, type Seeded } from './seed.ts'
+import { configureAgents, flooder, seedBoard, seedSmall, type Seeded } from './seed.ts'
 import { measureSessions } from './sessions.ts'
 import { measureEvents, measureReplay } from './sockets.ts'
 import { measureTranscript } from './transcript.ts'
@@ -29,6 +30,9 @@ export interface Bench {
   web: string
   meter: string
   flood: string
+  /** The agent that says one word, and what notes the processes that a server starts. */
+  firstWord: string
+  trace: string
   argv: readonly string[]
 }
 export type Tell = (text: string) => void
@@ -75,8 +79,8 @@ async function measurePrograms(bench: Bench, options: Options, figures: Figures,
   const smallDataDir = await seedSmall(bench.folder)
   for (const dataDir of [seeded.dataDir, smallDataDir])
     configureAgents(dataDir, {
-      command: [process.execPath, bench.flood],
-      env: { FIXTURE_UPDATES: String(options.floodUpdates) },
+      [flooder]: { command: [process.execPath, bench.flood], env: { FIXTURE_UPDATES: String(options.floodUpdates) } },
+      [speaker]: speakerOf(bench),
     })
   if (options.database) moveTo(options.database, bench.board, seeded.dataDir)
   const works = worksOf(seeded)
@@ -121,7 +125,10 @@ async function measureServers(
     events: () => measureEvents(servers, creating, options, figures),
     replay: () => measureReplay(servers, creating, options, figures),
     transcript: () => measureTranscript(servers, options, figures),
-    session: () => measureSessions(servers, folder, options, figures),
+    session: async () => {
+      await measureSessions(servers, folder, options, figures)
+      if (options.details) console.log(await measureStartParts({ ...servers, trace: traceIn(folder) }, folder, options))
+    },
   }
   for (const [name, measure] of Object.entries(parts)) {
     if (!isWanted(options, name)) continue
@@ -147,21 +154,18 @@ function optionsOf(argv: readonly string[]): Options | undefined {
 }
 
 async function withServers(
-  { folder }: Bench,
+  { folder, trace: program }: Bench,
   seeded: Seeded,
-  { profile, database }: Options,
+  { profile, database, details }: Options,
   work: (servers: Servers) => Promise<void>,
 ): Promise<void> {
+  const profileOf = (name: string) => ({ profileDir: profile && join(profile, name) })
   const board = await startChild(
     join(folder, 'server.mjs'),
     { dataDir: seeded.dataDir, database },
-    profile && join(profile, 'board'),
+    { ...profileOf('board'), ...(details && { trace: { program, file: traceIn(folder) } }) },
   )
-  const floor = await startChild(
-    join(folder, 'floor.mjs'),
-    { databaseFile: seeded.floorFile },
-    profile && join(profile, 'floor'),
-  )
+  const floor = await startChild(join(folder, 'floor.mjs'), { databaseFile: seeded.floorFile }, profileOf('floor'))
   try {
     await work({ board, floor, seeded })
   } finally {

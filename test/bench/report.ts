@@ -173,7 +173,7 @@ export function againstText(figures: Figures, commit: string): string {
   return `This tree beside ${commit}, in turn: cpu in µs a request, rate in requests a second, the others in ms.\n${table([['', 'then', 'now', 'now ÷ then', 'of rounds'], ...rows])}`
 }
 
-function table(rows: readonly string[][]): string {
+export function table(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
   return `${rows
     .map(row =>

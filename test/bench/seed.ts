@@ -80,13 +80,10 @@ export async function seedSmall(folder: string): Promise<string> {
   return dataDir
 }
 
-/** Leaves the agents of a data folder but this one out of it, whatever this machine has installed. */
-export function configureAgents(dataDir: string, flood: Agent): void {
-  const agents = {
-    ...Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }])),
-    [flooder]: flood,
-  }
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents }))
+/** Leaves the agents of a data folder but these out of it, whatever this machine has installed. */
+export function configureAgents(dataDir: string, agents: Record<string, Agent>): void {
+  const missing = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ agents: { ...missing, ...agents } }))
 }
 
 /** Fills a data folder without serving it. */

@@ -40,6 +40,8 @@ await runBench({
   board: join(root, 'bin', 'board.js'),
   web: join(root, 'dist', 'web'),
   meter: join(here, 'meter.js'),
+  trace: join(here, 'processTrace.mjs'),
+  firstWord: join(root, 'test', 'fixtures', 'agents', 'first-word.mjs'),
   flood: join(root, 'test', 'fixtures', 'agents', 'flood.mjs'),
   buildCommit: async commit => {
     const [tree, into] = [join(folder, 'tree'), join(folder, 'commit')]

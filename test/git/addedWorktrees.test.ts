@@ -19,12 +19,18 @@ afterAll(async () => {
 
 const adminOf = (worktreePath: string) => git(worktreePath, 'rev-parse', '--absolute-git-dir')
 
-test('a card starts with five runs of Git', async () => {
+const runsOfStart = async (): Promise<string[]> => {
   const card = await project.card()
   recorded = recordGit(project.dataDir)
   await card.start()
   recorded.stop()
-  expect(recorded.runs()).toHaveLength(5)
+  return recorded.runs()
+}
+
+test('a card starts with two runs of Git, and five where the configuration has just changed', async () => {
+  git(project.path, 'config', 'user.name', 'Somebody')
+  expect((await runsOfStart()).length).toBeLessThanOrEqual(5)
+  await expect.poll(async () => (await runsOfStart()).map(commandOf).toSorted()).toEqual(['read-tree', 'update-ref'])
 })
 
 test('its worktree is one that Git keeps and finds in order', async () => {
@@ -94,3 +100,7 @@ test('a repository with ids of SHA-256 gets its worktree, too', async () => {
   expect(baseCommit).toHaveLength(64)
   expect(git(worktreePath!, 'rev-parse', 'HEAD')).toBe(baseCommit)
 })
+
+/** The command among the arguments of a run of Git. */
+const commandOf = (run: string): string =>
+  run.split(' ').find((each, at, all) => !each.startsWith('-') && all[at - 1] !== '-c') ?? ''

@@ -19,7 +19,13 @@ test('measures another commit beside this tree, and leaves nothing of it', () =>
   const before = marks()
   const { status, stdout, stderr, left } = bench('--against', 'HEAD', '--only', 'create 100,session')
   expect(status, stderr).toBe(0)
-  for (const name of ['create 100/cpu', 'create 100/rate', 'session/ms']) {
+  for (const name of [
+    'create 100/cpu',
+    'create 100/rate',
+    'session/ms',
+    'first word, small/ms',
+    'first word, large/ms',
+  ]) {
     const row = stdout.split('\n').find(line => line.startsWith(name))
     const [then, now, ratio] = (row ?? '').slice(name.length).replaceAll(',', '').trim().split(/\s+/).map(Number)
     expect([then! > 0, now! > 0], row).toEqual([true, true])

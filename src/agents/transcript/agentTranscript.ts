@@ -10,7 +10,7 @@ const batchMs = 50
 const maxUnwritten = 256
 const maxUnwrittenLength = 512 * 1024
 
-/** Writes the updates of one session in batches of about 50 ms, with an event for each message that is new or has changed. */
+/** Writes the updates of one session, the first at once and then in batches of about 50 ms, with an event for each message that is new or has changed. */
 export interface Transcript {
   /** Adds an update. A returned promise is backpressure. It rejects when the transcript can no longer be written: the session was deleted, or the server stops. */
   add(update: RawUpdate): void | Promise<void>
@@ -24,6 +24,7 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
   let failure: { error: unknown } | undefined
   const queue = createSerialQueue()
   let timer: NodeJS.Timeout | undefined
+  let writtenAt = -Infinity
 
   const writeOnce = async (everything: boolean): Promise<void> => {
     if (!failure && !pending.isEmpty)
@@ -41,11 +42,16 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
   }
   const scheduleWrite = () => {
     if (!pending.isEmpty)
-      timer ??= setTimeout(async () => {
-        timer = undefined
-        await write(false)
-        scheduleWrite()
-      }, batchMs)
+      timer ??= setTimeout(
+        async () => {
+          timer = undefined
+          writtenAt = performance.now()
+          await write(false)
+          scheduleWrite()
+        },
+        // What comes after a silence is shown at once.
+        Math.max(0, writtenAt + batchMs - performance.now()),
+      )
   }
 
   return {

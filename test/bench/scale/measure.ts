@@ -48,8 +48,7 @@ export async function measure(programs: Programs, tell: (text: string) => void):
   tell('seeding')
   const seeded = await seedBoard(folder, [cards])
   configureAgents(seeded.dataDir, {
-    command: [process.execPath, programs.flood],
-    env: { FIXTURE_UPDATES: String(pieces) },
+    [flooder]: { command: [process.execPath, programs.flood], env: { FIXTURE_UPDATES: String(pieces) } },
   })
   const [emptyDataDir, filledDataDir] = [join(folder, 'empty'), join(folder, 'filled')]
   await seedFolder(emptyDataDir, async () => {})

@@ -1,0 +1,92 @@
+import { stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { git, nulSeparated } from './git.ts'
+
+export interface ConfigurationEntry {
+  scope: string
+  name: string
+  value: string
+}
+type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
+
+/** Not all: what nobody needs here, such as a header with a token, is not to be kept. */
+const wanted = '^((core|extensions|include|includeif)\\.|remote\\..*\\.url$|branch\\..*\\.(remote|merge)$)'
+const maxKept = 200
+/** A file that has just changed may change again without another time. */
+const settledMs = 2000
+const systemFiles = ['/etc/gitconfig', '/usr/etc/gitconfig', '/usr/local/etc/gitconfig', '/opt/homebrew/etc/gitconfig']
+
+/** By the repository's Git folder: what holds as long as none of the files has changed that it can come from. */
+const kept = new Map<string, { stamps: string; entries: readonly ConfigurationEntry[] }>()
+
+/**
+ * The configuration of a working tree, with the account's own. Git is asked again where one of its files is another one, or has changed,
+ * and each time where the configuration includes further files: which those are may depend on anything.
+ */
+export async function configurationOf(place: Place): Promise<readonly ConfigurationEntry[]> {
+  const before = await stampsOf(place)
+  const known = kept.get(place.commonDir)
+  if (known && before !== undefined && known.stamps === before) return known.entries
+  kept.delete(place.commonDir)
+  const { entries, isWhole } = await list(place.topLevel, place.commonDir)
+  if (entries.some(({ name }) => name === 'extensions.worktreeconfig')) {
+    // A working tree may have settings of its own then, unless it is only just being made.
+    const own = await list(place.topLevel, place.gitDir)
+    return own.isWhole ? own.entries : entries
+  }
+  // What has changed meanwhile has other stamps the next time.
+  if (before !== undefined && isWhole && !entries.some(isFurther)) keep(place.commonDir, { stamps: before, entries })
+  return entries
+}
+
+function keep(commonDir: string, value: { stamps: string; entries: readonly ConfigurationEntry[] }): void {
+  const [oldest] = kept.keys()
+  if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest)
+  kept.set(commonDir, value)
+}
+
+/** What names files that are not looked at here. */
+const isFurther = ({ name }: ConfigurationEntry): boolean => /^include(if)?\./.test(name)
+
+/** No pointer in a working tree says whose configuration it is. */
+async function list(topLevel: string, gitDir: string): Promise<{ entries: ConfigurationEntry[]; isWhole: boolean }> {
+  const { exitCode, stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
+    env: { GIT_DIR: gitDir },
+  })
+  // Each is "scope NUL name LF value NUL"; settings of a command line are the board's own.
+  const parts = nulSeparated(stdout)
+  const entries = parts
+    .flatMap((entry, index) => (index % 2 === 0 ? [] : [entryOf(parts[index - 1]!, entry)]))
+    .filter(({ scope }) => scope !== 'command')
+  return { entries, isWhole: exitCode === 0 || exitCode === 1 }
+}
+
+function entryOf(scope: string, entry: string): ConfigurationEntry {
+  const at = entry.indexOf('\n')
+  return at < 0 ? { scope, name: entry, value: '' } : { scope, name: entry.slice(0, at), value: entry.slice(at + 1) }
+}
+
+/** Which state each file is in; undefined where one has just changed. */
+async function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string | undefined> {
+  const { GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM, XDG_CONFIG_HOME, HOME = homedir() } = process.env
+  const files = [
+    join(commonDir, 'config'),
+    ...(GIT_CONFIG_GLOBAL === undefined
+      ? [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME || join(HOME, '.config'), 'git', 'config')]
+      : [GIT_CONFIG_GLOBAL]),
+    ...(GIT_CONFIG_SYSTEM === undefined ? systemFiles : [GIT_CONFIG_SYSTEM]),
+  ]
+  const youngest = Date.now() - settledMs
+  const stamps = await Promise.all(
+    files.map(async file => {
+      const stats = await stat(file, { bigint: true }).catch(() => undefined)
+      if (!stats) return `${file}\0`
+      // Nobody sets this time: a tool that sets the others changes it.
+      return Number(stats.ctimeMs) > youngest
+        ? undefined
+        : `${file}\0${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`
+    }),
+  )
+  return stamps.includes(undefined) ? undefined : stamps.join('\0')
+}

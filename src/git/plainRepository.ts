@@ -1,0 +1,71 @@
+import { lstat, realpath } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { configurationOf, type ConfigurationEntry } from './configuration.ts'
+import { keepsFiles, readRefFile } from './refFiles.ts'
+import type { Repository } from './repository.ts'
+import { readPlain } from './untrustedFiles.ts'
+
+const maxPointerBytes = 8192
+/** With others Git reads a repository in another way, or not at all. */
+const knownExtensions = new Set(['extensions.objectformat', 'extensions.noop', 'extensions.preciousobjects'])
+
+/**
+ * The repository whose working tree contains a folder, from its files alone, where each of them is as Git makes it: its folder is the
+ * account's own, its refs are files, its branch has a commit. Undefined where Git has to say what there is.
+ * @param real without links
+ */
+export async function readPlainRepository(real: string): Promise<Repository | undefined> {
+  const place = await placeOf(real)
+  if (!place || !(await keepsFiles(place.commonDir)) || !isUsual(await configurationOf(place))) return undefined
+  const head = await readPlain(join(place.gitDir, 'HEAD'), maxPointerBytes).catch(() => '')
+  const branch = /^ref: refs\/heads\/([^\s~^:?*[\\]+)\n$/.exec(head)?.[1]
+  if (branch === undefined) return undefined
+  const commit = await readRefFile(place.commonDir, `refs/heads/${branch}`)
+  return commit === undefined ? undefined : { ...place, head: commit, branch }
+}
+
+type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>
+
+/** Looks for `.git` as Git does: upwards on one file system. */
+async function placeOf(real: string): Promise<Place | undefined> {
+  const { dev } = await lstat(real)
+  for (let topLevel = real; ; topLevel = dirname(topLevel)) {
+    const pointer = join(topLevel, '.git')
+    const [folder, found] = await Promise.all([lstat(topLevel), lstat(pointer).catch(() => undefined)])
+    if (folder.dev !== dev) return undefined
+    if (found === undefined && dirname(topLevel) !== topLevel) continue
+    // Another account's repository may be one that Git refuses.
+    if (!found || !isOwn(found) || !isOwn(folder)) return undefined
+    if (found.isDirectory()) return placeWith(topLevel, pointer, pointer)
+    const named = found.isFile() && /^gitdir: (.+?)\n?$/.exec(await readPlain(pointer, maxPointerBytes))?.[1]
+    return named ? linkedPlace(topLevel, await realpath(resolve(topLevel, named))) : undefined
+  }
+}
+
+/** A linked worktree. Submodules have no common folder. */
+async function linkedPlace(topLevel: string, gitDir: string): Promise<Place | undefined> {
+  const common = await readPlain(join(gitDir, 'commondir'), maxPointerBytes).catch(() => undefined)
+  if (common?.trimEnd() !== '../..' || !isOwn(await lstat(gitDir))) return undefined
+  return placeWith(topLevel, gitDir, dirname(dirname(gitDir)))
+}
+
+async function placeWith(topLevel: string, gitDir: string, commonDir: string): Promise<Place | undefined> {
+  const [common, ...folders] = await Promise.all(
+    [commonDir, join(commonDir, 'objects'), join(commonDir, 'refs')].map(path => lstat(path).catch(() => undefined)),
+  )
+  const isGitFolder = common && isOwn(common) && folders.every(folder => folder?.isDirectory())
+  const planted = gitDir === commonDir && (await lstat(join(commonDir, 'commondir')).catch(() => undefined))
+  return isGitFolder && !planted ? { topLevel, gitDir, commonDir } : undefined
+}
+
+const isOwn = ({ uid }: { uid: number }): boolean => uid === process.getuid?.()
+
+function isUsual(entries: readonly ConfigurationEntry[]): boolean {
+  // Git could not read it where even this is missing.
+  if (!entries.some(({ name }) => name === 'core.repositoryformatversion')) return false
+  return entries.every(({ name, value }) => {
+    if (name === 'core.worktree' || (name.startsWith('extensions.') && !knownExtensions.has(name))) return false
+    if (name === 'core.bare') return value === 'false'
+    return name !== 'core.repositoryformatversion' || value === '0' || value === '1'
+  })
+}
