@@ -1,7 +1,7 @@
 import type { Priority, Sort } from '../contract/cardPlan.ts'
 import { CardItem } from '../contract/cardRecords.ts'
 import { ExternalCard, ExternalItem } from '../contract/external.ts'
-import type { CardStatus, ColumnType } from '../contract/fields.ts'
+import type { CardStatus } from '../contract/fields.ts'
 import {
   blockedSql,
   cardExtras,
@@ -264,21 +264,6 @@ function conditions(filter: CardFilter, visible: string): { where: string; args:
     args: used.map(([, arg]) => arg),
   }
 }
-
-export interface Counts {
-  columnId: number
-  name: string
-  columnType: ColumnType
-  status: CardStatus | null
-  total: number | null
-}
-/** How many listed cards each column of a project has, by status; a row without status for a column without cards. */
-export const countCards = (db: Reader, projectId: number): Promise<Counts[]> =>
-  db.all(
-    `SELECT l.id AS columnId, l.name, l.column_type AS columnType, n.status, n.total FROM columns l JOIN boards b ON b.id = l.board_id
-   LEFT JOIN card_counts n ON n.project_id = l.project_id AND n.column_id = l.id AND n.total > 0 WHERE l.project_id = ? ORDER BY b.position, l.position, n.status`,
-    [projectId],
-  )
 
 /**
  * Deleted cards of this machine's projects that still have a managed worktree, the oldest deletion first: ordered by

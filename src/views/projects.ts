@@ -3,7 +3,7 @@ import type { EventData } from '../contract/events.ts'
 import type { ExternalStats } from '../contract/external.ts'
 import type { Project, Stats } from '../contract/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
-import type { Counts } from '../store/cards.ts'
+import type { Counts } from '../store/cardCounts.ts'
 import {
   forgeOf,
   repositoriesOf,
