@@ -7,26 +7,28 @@ import { purgeTranscripts } from '../../src/store/transcripts.ts'
 import { board } from '../../src/views/boards.ts'
 import type { Handlers } from '../http/handlers.ts'
 
-/** Deletions of a project's boards, one after the other: of its last two one stays, with what its agents said. */
-const inOrder = createKeyedQueue()
-
-export const boardsRoutes = (app: App): Handlers<Contract['boards']> => ({
-  list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),
-  create: ({ projectId, ...input }, call) => call.write(tx => boards.create(tx, call.caller, projectId, input), board),
-  reorder: ({ projectId, ids }, call) =>
-    call.write(
-      tx => boards.reorder(tx, projectId, ids),
-      rows => rows.map(board),
-    ),
-  update: ({ projectId, boardId, ...change }, call) =>
-    call.write(tx => boards.update(tx, projectId, boardId, change), board),
-  delete: (ref, call) =>
-    inOrder(String(ref.projectId), async () => {
-      await boards.findRemovable(app.db, ref)
-      await purgeTranscripts(app.db, { boardId: ref.boardId })
-      return call.write(
-        tx => boards.remove(tx, app.supervisor, ref, app.config),
-        () => undefined,
-      )
-    }),
-})
+export function boardsRoutes(app: App): Handlers<Contract['boards']> {
+  // Deletions of a project's boards: of its last two one stays, with what its agents said.
+  const inOrder = createKeyedQueue()
+  return {
+    list: async ({ projectId }) => (await listBoards(app.reads, projectId)).map(board),
+    create: ({ projectId, ...input }, call) =>
+      call.write(tx => boards.create(tx, call.caller, projectId, input), board),
+    reorder: ({ projectId, ids }, call) =>
+      call.write(
+        tx => boards.reorder(tx, projectId, ids),
+        rows => rows.map(board),
+      ),
+    update: ({ projectId, boardId, ...change }, call) =>
+      call.write(tx => boards.update(tx, projectId, boardId, change), board),
+    delete: (ref, call) =>
+      inOrder(String(ref.projectId), async () => {
+        await boards.findRemovable(app.db, ref)
+        await purgeTranscripts(app.db, { boardId: ref.boardId })
+        return call.write(
+          tx => boards.remove(tx, app.supervisor, ref, app.config),
+          () => undefined,
+        )
+      }),
+  }
+}
