@@ -13,8 +13,8 @@ export async function writeGitFolder(
   alternates: readonly string[],
 ): Promise<void> {
   const folders = ['objects/info', 'objects/pack', 'refs', 'info']
+  await Promise.all(folders.map(part => mkdir(join(gitDir, part), { recursive: true, mode: 0o700 })))
   await Promise.all([
-    ...folders.map(part => mkdir(join(gitDir, part), { recursive: true, mode: 0o700 })),
     writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/board-quarantine\n'),
     writeFile(
       join(gitDir, 'config'),
