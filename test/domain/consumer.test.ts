@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../../src/store/database.ts'
 import { openDatabase } from '../../src/store/open.ts'
 import { readCursor, readEventsOfTypes } from '../../src/store/events.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { inShortTransactions } from '../../src/store/shortWork.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let folder: string
@@ -194,8 +195,16 @@ test('events that a reader has not taken are not pruned', async () => {
     for (const id of upTo(104_000)) await view(tx, id)
   })
   now = new Date('2026-05-09T12:00:00.000Z')
-  const prune = () => db.transaction(tx => outbox.prune(tx))
-  expect(await prune()).toBe(0)
+  let pruned = 0
+  const prune = () =>
+    inShortTransactions(db, async tx => {
+      const count = await outbox.prune(tx)
+      pruned += count
+      return count
+    })
+  await prune()
+  expect(pruned).toBe(0)
   await db.transaction(tx => start().catchUp(tx))
-  expect([await prune(), await prune(), (await taken()).length]).toEqual([4000, 0, 104_000])
+  await prune()
+  expect([pruned, (await taken()).length]).toEqual([4000, 104_000])
 })
