@@ -52,10 +52,9 @@ test("a project's slots bound its agents only, and what waits starts in its orde
 })
 
 test('an agent, a credential and the server have slots, too, and one that lacks them holds up no other', async () => {
-  board = await startFolderBoard({
-    ...agents,
-    keyed: { fixture: 'forever', credentials: { openai: { key: 'OPENAI_API_KEY' } } },
-  })
+  // More than this machine may have by itself: whoever waits for one of those is told of nothing else.
+  const keyed = { fixture: 'forever', credentials: { openai: { key: 'OPENAI_API_KEY' } } }
+  board = await startFolderBoard({ ...agents, keyed }, { agentSlots: 10 })
   const { client } = board
   await client.settings.setAgentSlots({ agents: { forever: 1 } })
   const [first, second, third] = [
