@@ -6,17 +6,24 @@ import { eventually } from '../waiting/eventually.ts'
 export async function atOnce<T>({ server }: TestBoard, requests: ReadonlyArray<() => Promise<T>>): Promise<T[]> {
   const { db } = server.app
   const writers = vi.spyOn(db, 'transaction')
-  let release = () => {}
-  const held = db.transaction(
-    () =>
-      new Promise<void>(resolve => {
-        release = resolve
-      }),
-  )
+  const [begun, released] = [createGate(), createGate()]
+  const held = db.transaction(() => {
+    begun.open()
+    return released.opened
+  })
+  await begun.opened
   const replies = Promise.all(requests.map(send => send()))
   await eventually('all writers to wait', () => writers.mock.calls.length > requests.length)
   writers.mockRestore()
-  release()
+  released.open()
   await held
   return replies
+}
+
+function createGate(): { opened: Promise<void>; open(): void } {
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { opened, open }
 }
