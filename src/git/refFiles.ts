@@ -65,6 +65,7 @@ export const hasRef = async (commonDir: string, name: string): Promise<boolean> 
 
 /** What a ref is at, in a repository that keeps refs in files; undefined where it is not there, or not as plain as an id in a file. */
 export async function readRefFile(commonDir: string, name: string): Promise<string | undefined> {
+  if (!usualName.test(name)) return undefined
   const loose = await readPlain(join(commonDir, name), maxRefBytes).catch(
     ({ code }: NodeJS.ErrnoException) => code === 'ENOENT' && undefined,
   )
