@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
-import { runInWorker, type EngineFailure } from './runInWorker.ts'
+import { besideServer, type EngineFailure, type Query } from './besideServer.ts'
 import { objectsOf, objectsSql, schemaVersion } from './migrate.ts'
 
 /** An attachment that a row refers to: its file name, size in bytes and hexadecimal SHA-256. */
@@ -25,16 +25,17 @@ export class InvalidDatabase extends Error {}
  * @throws Problem DISK_FULL, before anything is written where there is no room for it; DATABASE_DAMAGED
  */
 export async function copyDatabase(from: string, to: string, signal?: AbortSignal): Promise<void> {
-  await requireRoom(from, dirname(to), signal)
-  await runInWorker(from, [{ sql: 'VACUUM INTO ?', args: [to] }], signal).catch(error => {
+  const copy = async (query: Query) => {
+    await requireRoom(query, dirname(to))
+    await query([{ sql: 'VACUUM INTO ?', args: [to] }])
+  }
+  await besideServer(from, copy, signal).catch(error => {
     throw translate(error)
   })
 }
 
-async function requireRoom(from: string, folder: string, signal?: AbortSignal): Promise<void> {
-  const [rows] = await runInWorker(from, [{ sql: usedSql }], signal).catch(error => {
-    throw translate(error)
-  })
+async function requireRoom(query: Query, folder: string): Promise<void> {
+  const [rows] = await query([{ sql: usedSql }])
   const [wanted, { bavail, bsize }] = [Number(rows![0]!.bytes), await statfs(folder)]
   if (wanted > bavail * bsize)
     throw new Problem(
@@ -51,7 +52,11 @@ const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
 
 /** The files that belong to a copy, and its schema's version. */
 export async function filesOfCopy(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  const [version, files] = await queryCopy(path, [{ sql: 'PRAGMA user_version' }, { sql: filesSql }], signal)
+  const [version, files] = await ofCopy(
+    path,
+    query => query([{ sql: 'PRAGMA user_version' }, { sql: filesSql }]),
+    signal,
+  )
   return { schemaVersion: Number(version![0]!.user_version), files: files as unknown as NamedFile[] }
 }
 
@@ -63,12 +68,16 @@ const filesSql = 'SELECT stored_as AS name, size, sha256 FROM attachments ORDER 
  * @throws InvalidDatabase
  */
 export async function examineDatabase(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  const version = await requireBoard(path, signal)
-  const [integrity, references, files] = await queryCopy(
-    path,
-    [{ sql: 'PRAGMA integrity_check(1)' }, { sql: 'PRAGMA foreign_key_check' }, { sql: filesSql }],
-    signal,
-  )
+  return ofCopy(path, examine, signal)
+}
+
+async function examine(query: Query): Promise<DatabaseContents> {
+  const version = await requireBoard(query)
+  const [integrity, references, files] = await query([
+    { sql: 'PRAGMA integrity_check(1)' },
+    { sql: 'PRAGMA foreign_key_check' },
+    { sql: filesSql },
+  ])
   const verdict = String(integrity![0]?.integrity_check)
   if (verdict !== 'ok')
     throw new InvalidDatabase(`its database is damaged: ${verdict.replace(/\s+/g, ' ').slice(0, 200)}`)
@@ -83,7 +92,7 @@ export async function examineDatabase(path: string, signal?: AbortSignal): Promi
  */
 export async function findDamage(path: string, withIndexes = false, signal?: AbortSignal): Promise<string | undefined> {
   const check = withIndexes ? 'integrity_check' : 'quick_check'
-  const verdict = await runInWorker(path, [{ sql: `PRAGMA ${check}(1)` }], signal).then(
+  const verdict = await besideServer(path, query => query([{ sql: `PRAGMA ${check}(1)` }]), signal).then(
     ([rows]) => String(rows![0]?.[check]),
     (error: { code?: string; message: string }) => {
       if (isDamage(error)) return error.message
@@ -94,8 +103,8 @@ export async function findDamage(path: string, withIndexes = false, signal?: Abo
 }
 
 /** Rejects a foreign file by the names in its schema, before anything in it is executed. */
-async function requireBoard(path: string, signal?: AbortSignal): Promise<number> {
-  const [version, objects] = await queryCopy(path, [{ sql: 'PRAGMA user_version' }, { sql: objectsSql }], signal)
+async function requireBoard(query: Query): Promise<number> {
+  const [version, objects] = await query([{ sql: 'PRAGMA user_version' }, { sql: objectsSql }])
   const present = Number(version![0]?.user_version)
   if (present > schemaVersion)
     throw new InvalidDatabase(
@@ -106,8 +115,8 @@ async function requireBoard(path: string, signal?: AbortSignal): Promise<number>
   return present
 }
 
-const queryCopy = (path: string, statements: Parameters<typeof runInWorker>[1], signal?: AbortSignal) =>
-  runInWorker(path, statements, signal).catch((error: EngineFailure) => {
+const ofCopy = <T>(path: string, work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+  besideServer(path, work, signal).catch((error: EngineFailure) => {
     throw isDamage(error) ? new InvalidDatabase('its database is damaged') : error
   })
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { translate, type Transaction } from './database.ts'
-import { runInWorker } from './runInWorker.ts'
+import { besideServer } from './besideServer.ts'
 
 /**
  * Has a file that is made anew, or written anew, keep track of what it takes to be shortened piece by piece; copies of it do, too. It
@@ -20,11 +20,10 @@ const [reservedPages, reservedPart] = [1000, 0.1]
  */
 export async function letGiveBack(path: string): Promise<void> {
   if (!(await needsRewriting(path))) return
-  await runInWorker(path, [{ sql: givesBack }, { sql: 'VACUUM' }, { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' }]).catch(
-    error => {
-      throw translate(error)
-    },
-  )
+  const rewrite = [{ sql: givesBack }, { sql: 'VACUUM' }, { sql: 'PRAGMA wal_checkpoint(TRUNCATE)' }]
+  await besideServer(path, query => query(rewrite)).catch(error => {
+    throw translate(error)
+  })
 }
 
 async function needsRewriting(path: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { verifyFile } from '../../src/backups/local.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { hashOfBoard } from '../backups/boardState.ts'
 import { makeOldBoard } from '../backups/oldBoard.ts'
+import { seedBoard } from '../bench/seed.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../support/processes/boardProcess.ts'
@@ -95,6 +96,25 @@ it(
   },
   patienceMs,
 )
+
+it(`a server that is told to stop while it makes a backup ends in order (seed ${seed})`, async () => {
+  const dice = createDice(seed)
+  ;({ dataDir } = await seedBoard(root, [40_000]))
+  hideAgents(dataDir)
+  board = boardProcess(dataDir, { HOME: root })
+  await board.start()
+  const usualMs = await timed(board.client.backups.create())
+  for (let round = 0; round < 2 * rounds; round++) {
+    void board.client.backups.create().catch(() => {
+      /* It stops. */
+    })
+    await delay(dice.between(usualMs / 4, usualMs))
+    expect(await board.end('SIGTERM')).toMatchObject({ code: 0 })
+    expect(board.stderr).toBe('')
+    await board.start()
+    await expectSound()
+  }
+}, 300_000)
 
 it(
   `a server that is killed while it restores has the old state or the new one, ${rounds} times (seed ${seed})`,

@@ -123,7 +123,7 @@ describe('creating', () => {
   it('answers with what reading the card answers, whatever it is made with, and wherever', async () => {
     const parentId = (await create('parent')).id
     const start = { startAt: new Date(Date.now() + 3_600_000).toISOString() }
-    const plan = { priority: 'high', dueAt: start.startAt, estimate: 2.5, assigneeNames: ['Somebody'] } as const
+    const plan: Fields = { priority: 'high', dueAt: start.startAt, estimate: 2.5, assigneeNames: ['Somebody'] }
     const madeWith: Fields[] = [
       {},
       { prompt: 'Mend it.', labels: ['a', 'b'], groupId: 'g', useWorktree: false, parentId, autoMode: true },

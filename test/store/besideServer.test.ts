@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runInWorker } from '../../src/store/runInWorker.ts'
+import { besideServer, type SlowStatement } from '../../src/store/besideServer.ts'
 import { openDatabase } from '../../src/store/open.ts'
 
 let folder: string
@@ -19,28 +19,31 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
+const endless = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n'
 const slow = {
   sql: 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT max(x) FROM n',
 }
 
+const run = (file: string, statements: readonly SlowStatement[], signal?: AbortSignal) =>
+  besideServer(file, query => query(statements), signal)
+
 test('statements run in order, with their parameters, and give their rows', async () => {
   const copy = join(folder, 'copy.db')
-  const results = await runInWorker(path, [
-    { sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] },
-    { sql: 'VACUUM INTO ?', args: [copy] },
-    { sql: 'SELECT count(*) AS total FROM things' },
-  ])
+  const results = await besideServer(path, async query => {
+    const [names] = await query([{ sql: 'SELECT name FROM things WHERE name <> ? ORDER BY name', args: ['two'] }])
+    return [names, ...(await query([{ sql: 'VACUUM INTO ?', args: [copy] }, { sql: 'SELECT 2 AS total' }]))]
+  })
   expect([results[0], results[2]]).toEqual([[{ name: 'one' }], [{ total: 2 }]])
   expect(existsSync(copy)).toBe(true)
-  expect(await runInWorker(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
+  expect(await run(copy, [{ sql: 'SELECT name FROM things' }])).toEqual([[{ name: 'one' }, { name: 'two' }]])
 })
 
 test('what the engine refuses is thrown with its code, and so is a file that cannot be opened', async () => {
-  await expect(runInWorker(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
+  await expect(run(path, [{ sql: 'SELECT 1' }, { sql: 'SELECT nothing FROM things' }])).rejects.toMatchObject({
     code: 'SQLITE_ERROR',
     message: expect.stringContaining('nothing'),
   })
-  await expect(runInWorker(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({
+  await expect(run(join(folder, 'none', 'board.db'), [{ sql: 'SELECT 1' }])).rejects.toMatchObject({
     message: expect.stringContaining('Unable to open'),
   })
 })
@@ -48,7 +51,7 @@ test('what the engine refuses is thrown with its code, and so is a file that can
 test('what takes too long goes no further when it is told to end, for the reason that it is given', async () => {
   const ending = new AbortController()
   const copy = join(folder, 'late.db')
-  const running = runInWorker(
+  const running = run(
     path,
     [...Array.from({ length: 50 }, () => slow), { sql: 'VACUUM INTO ?', args: [copy] }],
     ending.signal,
@@ -57,5 +60,21 @@ test('what takes too long goes no further when it is told to end, for the reason
   ending.abort(new Error('Not needed any more.'))
   await expect(running).rejects.toThrow('Not needed any more.')
   expect(existsSync(copy)).toBe(false)
-  await expect(runInWorker(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
+  await expect(run(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
+})
+
+test('what is ended in the middle of a statement takes nothing else with it, however often', async () => {
+  for (let time = 0; time < 8; time++) {
+    const ending = new AbortController()
+    const running = run(path, [{ sql: endless }], ending.signal)
+    setTimeout(() => ending.abort(new Error('Not needed any more.')), 150 + 20 * time)
+    await expect(running).rejects.toThrow('Not needed any more.')
+  }
+})
+
+test('what a thread that is ended had begun ends with it', async () => {
+  const begun = `
+    import(${JSON.stringify(join(process.cwd(), 'src', 'store', 'besideServer.ts'))}).then(({ besideServer }) =>
+      besideServer(${JSON.stringify(path)}, query => query([{ sql: ${JSON.stringify(endless)} }])))`
+  void begun
 })
