@@ -1,11 +1,14 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 /** By how much more than what is in use the heap grows before it is cleared. V8 by itself lets it grow up to four times as large. */
 const growthPercent = 50
 /** The room for new objects, which there is twice. V8 by itself lets it grow to 16 MiB. */
 const maxNewSpaceBytes = 8 * 1024 * 1024
 
+/** When what the start has left is collected: after most of what is loaded ahead. */
+const firstCollectionMs = 1200
 let areSet = false
 
 /**
@@ -17,6 +20,8 @@ export function setV8Flags(): void {
   setFlags()
   // That room grows and shrinks when garbage is collected, and each thread that starts sets the factor back to two.
   new PerformanceObserver(boundNewSpace).observe({ entryTypes: ['gc'] })
+  // The heap may grow by that much more than was in use when it was last cleared. Before the first time V8 lets it grow to 100 MB.
+  setTimeout(collectGarbage, firstCollectionMs).unref()
 }
 
 /** Does what must be done under V8's own flags: it takes the code that the build has kept (bin/load.js) under no others. */
@@ -34,6 +39,13 @@ export function withoutV8Flags<T>(work: () => T): T {
 function setFlags(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`)
   boundNewSpace()
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  collect()
 }
 
 function boundNewSpace(): void {
