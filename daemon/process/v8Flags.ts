@@ -29,6 +29,8 @@ export function withoutV8Flags<T>(work: () => T): T {
   if (!areSet) return work()
   setFlagsFromString('--heap-growing-percent=0')
   setFlagsFromString('--semi-space-growth-factor=2')
+  // A restore sets it (src/store/connection.ts).
+  setFlagsFromString('--no-expose-gc')
   try {
     return work()
   } finally {
@@ -43,9 +45,10 @@ function setFlags(): void {
 
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = runInNewContext('globalThis.gc') as (() => void) | undefined
   setFlagsFromString('--no-expose-gc')
-  collect()
+  // The build, which keeps code under no flags, lets none be set.
+  collect?.()
 }
 
 function boundNewSpace(): void {
