@@ -4,7 +4,7 @@
  *   that V8 made of it beside it (bin/load.js says why);
  * - watchdog.cjs, which ends what a server that died has left;
  * - archiver.cjs, what threads that write and read backups run;
- * - packages/: large packages that both import lazily, so that neither reads them at its start;
+ * - packages/: large packages that no start needs, so that none reads them;
  * - client/, what programs import as board/client (src/client/public.ts);
  * - web/, the page, with each of its files packed for who takes that (daemon/files/pageFiles.ts serves them);
  * - watch/, the lists of `--watch`: ES modules, which ink and its layout engine want to be.
@@ -13,7 +13,7 @@
  */
 import { build } from 'esbuild'
 import { execFileSync } from 'node:child_process'
-import { createRequire } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -26,10 +26,33 @@ import manifest from './package.json' with { type: 'json' }
 const require = createRequire(import.meta.url)
 const folder = 'dist'
 const licenses = join(folder, 'third-party-licenses.txt')
-/** Imported by `import()` only: a server that must not need its disk for them loads them ahead (daemon/main.ts). */
-const lazyPackages = ['undici', 'execa', 'file-type', 'conf']
+/**
+ * The files of dist/packages, each with what it gives: packages that are imported only by what `import()` loads, or late. A server that
+ * must not need its disk for them loads them ahead (daemon/main.ts).
+ */
+const packageFiles = {
+  undici: ['undici'],
+  execa: ['execa'],
+  'file-type': ['file-type'],
+  conf: ['conf'],
+  'agent-client-protocol': ['@agentclientprotocol/sdk'],
+  'libsql-client': ['@libsql/client', '@libsql/hrana-client'],
+  'model-context-protocol': [
+    '@modelcontextprotocol/sdk/types.js',
+    '@modelcontextprotocol/sdk/server/index.js',
+    '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js',
+  ],
+  'node-forge': ['node-forge'],
+  'openid-client': ['openid-client'],
+  'prom-client': ['prom-client'],
+}
+/**
+ * What the programs import and a start, or most commands, use nothing of is loaded at its first use. Of the processor `board cards list`
+ * takes 3 ms less without modules of Node's, a completion 5, and a start 2 % less without listhen's for banners and certificates.
+ */
+const lateModules = ['crypto', 'child_process', 'https', 'tls', 'readline', 'node-forge', 'consola', 'consola/utils']
 const programs = ['board', 'server']
-const keptFiles = [...programs, ...lazyPackages.map(name => `packages/${name}`)]
+const keptFiles = [...programs, ...Object.keys(packageFiles).map(name => `packages/${name}`)]
 const keepsCode = Number(process.versions.node.split('.')[0]) < 22
 
 if (process.argv[2] === 'keep-code') await keepCode()
@@ -50,8 +73,8 @@ async function buildAll() {
     entryPoints: { board: 'cli/main.ts', server: 'daemon/program.ts' },
     outdir: folder,
     plugins: [
-      { name: 'require-packages', setup: requirePackages },
       { name: 'require-late', setup: requireLate },
+      { name: 'require-packages', setup: requirePackages },
     ],
   })
   // It works when all else is gone, perhaps its folder too.
@@ -61,13 +84,7 @@ async function buildAll() {
     outdir: folder,
   })
   const archiver = await buildArchiver()
-  const packages = await build({
-    ...commonJs,
-    entryPoints: lazyPackages,
-    outdir: join(folder, 'packages'),
-    // As Node gives a CommonJS file to who imports it: its exports are the default.
-    footer: { js: 'module.exports=module.exports.default??module.exports;' },
-  })
+  const packages = await buildPackages(commonJs)
   const lists = await build({
     ...options(),
     entryPoints: ['cli/watch/watchList.ts'],
@@ -94,6 +111,19 @@ async function buildAll() {
     ...page.paths,
     ...(await writeManPages()),
   ])
+}
+
+function buildPackages(commonJs) {
+  return build({
+    ...commonJs,
+    entryPoints: Object.fromEntries(
+      Object.entries(packageFiles).map(([file, given]) => [file, given.length === 1 ? given[0] : file]),
+    ),
+    outdir: join(folder, 'packages'),
+    plugins: [{ name: 'package-files', setup: bundlePackageFiles }],
+    // As Node gives a CommonJS file to who imports it: its exports are the default.
+    footer: { js: 'module.exports=module.exports.default??module.exports;' },
+  })
 }
 
 /** The server hands it to threads as text, which stands in no folder: what it requires is found from where the server's file is. */
@@ -126,23 +156,38 @@ function options() {
 }
 
 function requirePackages({ onResolve }) {
-  const filter = new RegExp(`^(${lazyPackages.join('|')})$`)
-  onResolve({ filter }, ({ path }) => ({ path: `./packages/${path}.cjs`, external: true }))
+  const fileOf = new Map(Object.entries(packageFiles).flatMap(([file, given]) => given.map(path => [path, file])))
+  onResolve({ filter: /^[^.]/ }, ({ path }) =>
+    fileOf.has(path) ? { path: `./packages/${fileOf.get(path)}.cjs`, external: true } : undefined,
+  )
 }
 
-/**
- * Modules of Node's that the command line imports and most commands use nothing of are loaded at their first use: `board cards list`
- * took 3 ms more of the processor with them, a completion 5.
- */
+/** A file that gives several modules, which share what is below them, is made of their exports. */
+function bundlePackageFiles({ onResolve, onLoad }) {
+  const namespace = 'package-file'
+  onResolve({ filter: /./ }, ({ path, kind }) =>
+    kind === 'entry-point' && packageFiles[path]?.length > 1 ? { path, namespace } : undefined,
+  )
+  onLoad({ filter: /./, namespace }, ({ path }) => ({
+    contents: packageFiles[path].map(each => `export * from '${each}'`).join('\n'),
+    resolveDir: import.meta.dirname,
+  }))
+}
+
 function requireLate({ onResolve, onLoad }) {
   const namespace = 'late'
-  const filter = /^(node:)?(crypto|child_process)$/
-  onResolve({ filter }, ({ path, namespace: from }) =>
-    from === namespace ? { path, external: true } : { path, namespace },
-  )
-  onLoad({ filter, namespace }, ({ path }) => ({
-    contents: `for (const name of ${JSON.stringify(Object.keys(require(path)))})
-      Object.defineProperty(exports, name, { enumerable: true, get: () => require('${path}')[name] })`,
+  const plain = path => path.replace(/^node:/, '')
+  onResolve({ filter: /^[^.]/ }, ({ path, namespace: from }) => {
+    if (!lateModules.includes(plain(path))) return undefined
+    if (from !== namespace) return { path: plain(path), namespace }
+    return isBuiltin(path) ? { path, external: true } : undefined
+  })
+  onLoad({ filter: /./, namespace }, ({ path }) => ({
+    contents: `let loaded
+      const load = () => (loaded ??= require('${path}'))
+      for (const name of ${JSON.stringify(Object.keys(require(path)))})
+        Object.defineProperty(exports, name, { enumerable: true, get: () => load()[name] })`,
+    resolveDir: import.meta.dirname,
   }))
 }
 

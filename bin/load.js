@@ -39,18 +39,26 @@ function compile(name, cachedData) {
 function run(script, name) {
   const loaded = { exports: {} }
   const file = fileOf(name)
-  script.runInThisContext()(loaded.exports, requireFrom(file), loaded, file, dirname(file))
+  script.runInThisContext()(loaded.exports, requireFrom(file, loaded), loaded, file, dirname(file))
   return loaded.exports
 }
 
-/** A program's `require`, which loads the packages of dist/packages once for it, by the code that is kept of them. */
-function requireFrom(file) {
+/**
+ * A program's `require`, which loads the packages of dist/packages once for it, by the code that is kept of them. V8 takes that under
+ * the flags that it was made with only; a server sets some once it runs.
+ */
+function requireFrom(file, program) {
   const required = nodeModule.createRequire(file)
   const packages = new Map()
   const requirePackage = id => {
     const [, name] = /^\.\/(packages\/.+)\.cjs$/.exec(id) ?? []
     if (name === undefined) return required(id)
-    if (!packages.has(name)) packages.set(name, loadKept(name))
+    const { withoutV8Flags = load => load() } = program.exports
+    if (!packages.has(name))
+      packages.set(
+        name,
+        withoutV8Flags(() => loadKept(name)),
+      )
     return packages.get(name)
   }
   return Object.assign(requirePackage, required)

@@ -77,11 +77,12 @@ async function readCards(
 /** Whether the cards come in the order in which they are shown. */
 const isOrdered = ({ ready, sort }: CardFilter): boolean => ready === true || sort !== undefined
 
-/** The filter once for each column that it may find cards in. */
+/** The filter once for each column that it may find cards in: one that holds none is not asked for. */
 async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
   if (filter.archived || isOrdered(filter) || filter.columnId !== undefined) return [filter]
   const { boardId, ...others } = filter
-  return (await columnsOf(context, projectId, boardId)).map(({ id }) => ({ ...others, columnId: id }))
+  const columns = await columnsOf(context, projectId, boardId)
+  return columns.filter(({ cardCount }) => cardCount > 0).map(({ id }) => ({ ...others, columnId: id }))
 }
 
 /** External lists know neither boards, search nor orders; a key that may read cards may use the internal list for those. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
-import { Server as HttpsServer } from 'node:https'
+import type { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Listener } from '../limits/drainGate.ts'
@@ -49,7 +49,7 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
       answer(request, response)
     },
     watch: server => {
-      const isTls = server instanceof HttpsServer
+      const isTls = isHttps(server)
       if (isTls) watchHandshakes(server, handshakes)
       server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
         const connection: TrackedConnection = {
@@ -78,6 +78,9 @@ export function createConnectionTimeouts(answer: Listener): ConnectionTimeouts {
     },
   }
 }
+
+/** Told without loading `node:https`, which a start takes long for. */
+const isHttps = (server: Server | HttpsServer): server is HttpsServer => 'setSecureContext' in server
 
 /** Times TLS handshakes out: Node allows two minutes. */
 function watchHandshakes(server: HttpsServer, handshakes: Map<string, Socket>): void {

@@ -34,7 +34,11 @@ export async function buildPage(outDir) {
       },
       reportCompressedSize: false,
       // On a busy machine it would tell how long each plugin took.
-      rolldownOptions: { checks: { bundlerTimings: false } },
+      rolldownOptions: {
+        checks: { bundlerTimings: false },
+        // What each page begins with is one file, not 15 of which lazy parts share some: 108 kB packed instead of 112.
+        output: { codeSplitting: { groups: [{ name: 'index', tags: ['$initial'] }] } },
+      },
     },
   })
   const paths = output.map(({ fileName }) => join(outDir, fileName))

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** What one program has measured: a table of a page of figures, which that program replaces as a whole. */
 export interface Part {
@@ -29,14 +29,14 @@ export function writePart(page: string, part: Part): void {
   writeFileSync(page, placesIn(text, page).has(shortfalls) ? withShortfalls(text, page) : text)
 }
 
-/** @throws TypeError when a page has no such part, has a row in none, or is otherwise not as the programs leave it */
+/** @throws TypeError when there is no such page, or it has no such part, has a row in none, or is otherwise not as the programs leave it */
 export function requireParts(page: string, names: readonly string[]): void {
+  if (!existsSync(page))
+    throw new TypeError(`There is no page ${page}. It must be there, with the lines ${names.map(marksOf).join(', ')}.`)
   const places = placesIn(readFileSync(page, 'utf8'), page)
   const missing = names.find(name => !places.has(name))
   if (missing !== undefined)
-    throw new TypeError(
-      `${page} has no lines ${markOf('begin', missing)} and ${markOf('end', missing)}, between which this program writes.`,
-    )
+    throw new TypeError(`${page} has no lines ${marksOf(missing)}, between which this program writes.`)
 }
 
 /** All parts of a page by their names that a program has written. @throws TypeError when one is not as programs write them */
@@ -71,7 +71,7 @@ export function withShortfalls(text: string, page: string): string {
   )
 }
 
-const markOf = (which: 'begin' | 'end', name: string) => `<!-- ${which}: ${name} -->`
+const marksOf = (name: string) => `<!-- begin: ${name} --> and <!-- end: ${name} -->`
 
 function placesIn(text: string, page: string): Map<string, { from: number; to: number }> {
   const places = new Map<string, { from: number; to: number }>()

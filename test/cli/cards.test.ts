@@ -113,6 +113,16 @@ describe('listing', () => {
     expect(page.stderr).toContain('--all lists every card')
   })
 
+  test('a column that holds no card is not asked for', async () => {
+    const { id } = await server.client.projects.create({ name: 'Few', path: server.folder('few') })
+    await server.client.cards.create({ projectId: id, title: 'One', deferred: true })
+    const listed = /^board_request_seconds_count\{method="GET",route="\S+}\/cards",status="200"\} (\d+)$/m
+    const requests = async () => Number(listed.exec((await server.request('GET', '/metrics')).text)![1])
+    const before = await requests()
+    expect(await cli.ok(['cards', 'list', '-P', id])).toContain('One')
+    expect((await requests()) - before).toBe(1)
+  })
+
   test('an unknown status is a usage error that names the known ones', async () => {
     const { code, stderr } = await cli.board(['cards', 'list', '--status', 'done'])
     expect(code).toBe(2)

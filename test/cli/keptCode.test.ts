@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { programs } from '../support/commands/programs.ts'
+import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 const nodeKeepsCode = Number(process.versions.node.split('.')[0]) >= 22
 
@@ -21,6 +23,26 @@ test.skipIf(nodeKeepsCode)('Node 20 takes the code that is kept of a package whe
   rmSync(folder, { recursive: true })
   expect(set.stderr).toContain('packages/conf: kept code used')
 })
+
+test.skipIf(nodeKeepsCode)(
+  'a server starts without packages, and takes the code that is kept of those that it loads then',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'board-kept-'))
+    const env = { NODE_DEBUG: 'board', HOME: folder, XDG_CONFIG_HOME: folder }
+    const board = boardProcess(folder, env, ['--log-level', 'info'])
+    try {
+      await board.start()
+      await eventually('the last package', () => board.stderr.includes('packages/prom-client'))
+      const told = board.stderr.match(/The server has started|packages\/\S+ kept code \w+/g)
+      expect(told).toEqual([
+        'The server has started',
+        ...['execa', 'undici', 'file-type', 'prom-client'].map(name => `packages/${name}: kept code used`),
+      ])
+    } finally {
+      await clearAway(board, folder)
+    }
+  },
+)
 
 test('a command that asks a server loads neither the cryptography nor the processes of Node', () => {
   const folder = mkdtempSync(join(tmpdir(), 'board-late-'))

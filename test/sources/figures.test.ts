@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -82,6 +82,12 @@ describe('a program', () => {
     expect(() => requireParts(page, ['one'])).toThrow(message)
     expect(() => writePart(page, part('one', ['a', '1', '', '']))).toThrow(message)
     expect(text()).toBe(content)
+  })
+
+  test('says of a page that is not there what it must hold, and makes none', () => {
+    const message = `There is no page ${page}. It must be there, with the lines <!-- begin: one --> and <!-- end: one -->, <!-- begin: two --> and <!-- end: two -->.`
+    expect(() => requireParts(page, ['one', 'two'])).toThrow(message)
+    expect(existsSync(page)).toBe(false)
   })
 
   test.each([

@@ -24,6 +24,7 @@ const allowed: Record<string, string> = {
   'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',
   'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards may share',
   'daemon/peers/peers.ts: agents': 'by board',
+  'daemon/process/v8Flags.ts: areSet': 'the flags of this process',
   'daemon/documents/openapi.ts: made': 'the same document for every board',
 }
 
