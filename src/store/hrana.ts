@@ -9,6 +9,7 @@ import {
   type Stream,
 } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
+import type { Gathered } from './database.ts'
 
 /** The first version of the protocol that can ask whether a transaction is still open. */
 const protocol = 3
@@ -17,6 +18,7 @@ const tokenCheckMs = 1400
 export interface Statement {
   sql: string
   args: Array<string | number | bigint | null>
+  gathered?: Gathered
 }
 
 /** The result of a statement. */

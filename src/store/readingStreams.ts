@@ -1,5 +1,6 @@
 import { ResponseError, type Client, type Stream } from '@libsql/hrana-client'
 import { coalesce } from '../async/coalesce.ts'
+import { gather, type Waiting } from './gather.ts'
 import {
   openHrana,
   openStream,
@@ -36,12 +37,6 @@ export interface ReadingStreams {
   close(): void
 }
 
-interface Waiting {
-  statement: Statement
-  resolve(rows: Rows): void
-  reject(error: unknown): void
-}
-
 /**
  * Persistent streams where possible: for each new stream the server opens the database anew, which costs more than
  * most statements (8 readers: 2,500 statements a second with a stream each, 10,300 with these). Statements asked for
@@ -51,12 +46,13 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
   const client = openHrana(url, token)
   const keeps = staysOpen(url)
   let [idle, busy]: [Stream[], number] = [[], 0]
-  const queue: Waiting[] = []
+  let queue: Waiting[] = []
   let isDue = false
 
   const dispatch = () => {
     isDue = false
     idle = idle.filter(({ closed }) => !closed)
+    if (busy < maxStreams) queue = gather(queue, ask)
     while (queue.length > 0 && busy < maxStreams) void runOn(idle.pop(), queue.splice(0, maxBatch))
   }
   const runOn = async (open: Stream | undefined, batch: readonly Waiting[]) => {
@@ -72,13 +68,13 @@ export function openReadingStreams(url: string, token?: string): ReadingStreams 
     busy--
     dispatch()
   }
+  const ask = (waiting: Waiting) => {
+    queue.push(waiting)
+    if (!isDue) setImmediate(dispatch)
+    isDue = true
+  }
   return {
-    execute: statement =>
-      new Promise((resolve, reject) => {
-        queue.push({ statement, resolve, reject })
-        if (!isDue) setImmediate(dispatch)
-        isDue = true
-      }),
+    execute: statement => new Promise((resolve, reject) => ask({ statement, resolve, reject })),
     ...openVersionStream(client, keeps),
     get closed() {
       return client.closed
