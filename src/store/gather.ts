@@ -1,5 +1,4 @@
-import { ResponseError } from '@libsql/hrana-client'
-import type { Rows, Statement } from './hrana.ts'
+import { ServerError, type Rows, type Statement } from './hrana.ts'
 
 /** Somebody waits for the rows of a statement. */
 export interface Waiting {
@@ -32,6 +31,8 @@ export function gather(waiting: readonly Waiting[], again: (alone: Waiting) => v
   })
 }
 
+const columns = ['value']
+
 function together(group: Waiting[], again: (alone: Waiting) => void): Waiting {
   const [first] = group as [Waiting]
   const { sql, args, gathered } = first.statement
@@ -40,25 +41,22 @@ function together(group: Waiting[], again: (alone: Waiting) => void): Waiting {
   const query = sql.replace(/\?(\d+)/g, (own, number: string) =>
     Number(number) > shared ? `(j.value ->> ${Number(number) - shared - 1})` : own,
   )
-  const sets = group.map(({ statement }) => statement.args.slice(shared).map(jsonOf))
+  const sets = group.map(({ statement }) => statement.args.slice(shared))
   return {
     statement: {
       sql: `SELECT (${query}) AS value FROM json_each(?${shared + 1}) j ORDER BY j.key`,
-      args: [...args.slice(0, shared), `[${sets.map(set => `[${set.join()}]`).join()}]`],
+      args: [...args.slice(0, shared), JSON.stringify(sets)],
     },
     resolve: ({ rows }) => {
       for (const [at, { resolve }] of group.entries()) {
         const value = rows[at]![0]
-        resolve({ columns: ['value'], rows: value === null ? [] : [[value]], changes: 0, lastId: 0 })
+        resolve({ columns, rows: value === null ? [] : [[value]], changes: 0, lastId: 0 })
       }
     },
     reject: error => {
       for (const each of group)
-        if (error instanceof ResponseError) again({ ...each, statement: { ...each.statement, gathered: undefined } })
+        if (error instanceof ServerError) again({ ...each, statement: { ...each.statement, gathered: undefined } })
         else each.reject(error)
     },
   }
 }
-
-/** A whole number is sent as one, which is a bigint here. */
-const jsonOf = (arg: Statement['args'][number]) => (typeof arg === 'bigint' ? String(arg) : JSON.stringify(arg))

@@ -2,7 +2,7 @@ import type LibsqlDatabase from 'libsql'
 import type { Value } from './database.ts'
 
 type Parameter = string | number | bigint | null | Uint8Array
-type Row = readonly unknown[]
+type Row = ArrayLike<unknown>
 interface Prepared {
   engine: LibsqlDatabase.Statement
   toObject: (row: Row) => object
@@ -71,7 +71,7 @@ function prepare(database: LibsqlDatabase.Database, sql: string): Prepared {
  * Makes objects of rows by a literal that names all columns, compiled once a statement: one that grows name by name becomes a
  * hash table beyond a dozen (6 kB for a card, and what reads it is slower).
  */
-function objectMaker(names: readonly string[]): (row: Row) => object {
+export function objectMaker(names: readonly string[]): (row: Row) => object {
   const fields = names.map((name, at) => `${JSON.stringify(name)}:row[${at}]`)
   return new Function('row', `return{${fields.join()}}`) as (row: Row) => object
 }
