@@ -11,7 +11,7 @@ import {
   type CardRow,
 } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
-import { cardDetail } from '../views/cards.ts'
+import { cardDetail, cardMoved } from '../views/cards.ts'
 import { changesBetween, recordActivity } from './activity.ts'
 
 type Changed = Pick<CardRow, 'id' | 'projectId'>
@@ -61,7 +61,7 @@ export async function changePlace(
   const moved = staysInColumn ? await readMovedCard(tx, before) : await find(tx, before, rest)
   const from = { columnId: String(before.columnId), position: before.position }
   const to = { columnId: String(moved.columnId), position: moved.position }
-  await append(tx, 'card.moved', before.projectId, Object.assign(cardDetail(moved), { from, to }))
+  await append(tx, 'card.moved', before.projectId, cardMoved(moved, from, to))
   if (moved.columnId !== before.columnId)
     recordActivity(tx, moved.id, 'card.moved', [{ field: 'columnName', from: before.columnName, to: moved.columnName }])
   if ((before.archivedAt === null) !== (moved.archivedAt === null))
@@ -103,14 +103,13 @@ export async function announceParent(
   if (parent) await append(tx, 'card.updated', projectId, cardDetail(parent))
 }
 
-/** Appends an event with the card's present state, of which `rest` may be known. @throws Problem CARD_NOT_FOUND */
-export async function announceCard(
-  tx: Transaction,
-  event: CardEvent,
-  card: Changed,
-  rest?: CardRest,
-): Promise<CardRow> {
-  const found = await find(tx, card, rest)
+/** Appends the event of a card that was just made. */
+export const announceNew = (tx: Transaction, card: CardRow): Promise<void> =>
+  append(tx, 'card.created', card.projectId, cardDetail(card))
+
+/** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */
+export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
+  const found = await find(tx, card)
   await append(tx, event, card.projectId, cardDetail(found))
   return found
 }

@@ -7,9 +7,9 @@ import {
   insertCardAs,
   markRead,
   markSomeRead,
-  noRest,
   readCard,
   readExternalJson,
+  readNewCard,
   readNextCardId,
   type CardChange,
   type CardRow,
@@ -25,7 +25,7 @@ import { projectRole } from './access.ts'
 import { changedBase, type CardBase } from './cardBase.ts'
 import { isOrdered, requireRoom } from './columnLimits.ts'
 import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
-import { announceCard, announceParent, changeCard } from './cardChanges.ts'
+import { announceCard, announceNew, announceParent, changeCard } from './cardChanges.ts'
 import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
 import { findBlockade, requireOrder, type CardOrder } from './dependencies.ts'
 import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
@@ -109,7 +109,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   const { blockedBy = [], parentId = null, discoveredFromId = caller.agent?.cardId ?? null } = card
   await requireOrder(tx, card, { blockedBy, parentId, discoveredFromId })
   const id = await readNextCardId(tx)
-  insertCardAs(tx, id, {
+  const stored = insertCardAs(tx, id, {
     projectId: card.projectId,
     boardId: column.boardId,
     columnId: column.id,
@@ -148,9 +148,9 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     leafId: isOrdered(card) ? await order.placeNewCard(tx, column, id, card.columnId) : null,
   })
   if (blockedBy.length > 0) await replaceBlockers(tx, id, blockedBy)
-  const rest = blockedBy.length > 0 ? undefined : noRest
-  const announced = await announceCard(tx, 'card.created', { projectId: card.projectId, id }, rest)
-  const created = await noteAssigned(tx, undefined, announced, caller)
+  const made = await (blockedBy.length > 0 ? find(tx, { ...card, cardId: id }) : readNewCard(tx, stored))
+  await announceNew(tx, made)
+  const created = await noteAssigned(tx, undefined, made, caller)
   recordActivity(tx, created.id, 'card.created', [{ field: 'columnName', from: null, to: created.columnName }])
   await announceParent(tx, created)
   return starts ? startCreated(tx, agents, created, card) : created

@@ -14,7 +14,7 @@ import {
 import { armsOf } from './cardSorting.ts'
 import type { Reader, Transaction } from './database.ts'
 import { placeJoins, placeSql } from './order.ts'
-import { defineRecord, entriesOf, type Change, type NewRow, type Row } from './record.ts'
+import { defineRecord, entriesOf, type Change, type NewRow, type Row, type StoredRow } from './record.ts'
 
 /** A row of a card query; `locks` and `sessions` only where a single card was read. */
 export type CardRow = Row<typeof cardFields> & Partial<Row<typeof cardExtras>>
@@ -50,7 +50,8 @@ export interface SortedFilter extends CardFilter {
 }
 
 const record = defineRecord('cards', 'c', { ...cardFields, ...cardExtras })
-const listed = record.columnsOf(Object.keys(cardFields) as Array<keyof typeof cardFields>)
+const fieldNames = Object.keys(cardFields) as Array<keyof typeof cardFields>
+const listed = record.columnsOf(fieldNames)
 const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 /** The cards that external routes list and count. */
 const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
@@ -62,7 +63,7 @@ export const readCard = (db: Reader, projectId: number, id: number): Promise<Car
 /** What a row has beside its own table: sessions, and what waits for what. */
 export type CardRest = Row<typeof cardExtras>
 /** That of a card that was just made. */
-export const noRest: CardRest = { locks: '[]', sessions: '[]', blockedBy: '[]', blocks: '[]' }
+const noRest: CardRest = { locks: '[]', sessions: '[]', blockedBy: '[]', blocks: '[]' }
 /** That of a row, where it was read with it. */
 export const restOf = ({ locks, sessions, blockedBy, blocks }: CardRow): CardRest | undefined =>
   locks === undefined || sessions === undefined || blockedBy === undefined || blocks === undefined
@@ -112,7 +113,13 @@ export const insertCard = (tx: Transaction, card: NewCardRow): Promise<number> =
 /** The id for the next card, where `insertCardAs` makes it in the same transaction: nobody waits for the INSERT then. */
 export const readNextCardId = async (db: Reader): Promise<number> => (await db.get<{ id: number }>(nextId))!.id
 const nextId = `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cards'), 0) + 1 AS id`
-export const insertCardAs = (tx: Transaction, id: number, card: NewCardRow): void => record.insertAs(tx, id, card)
+export const insertCardAs = (tx: Transaction, id: number, card: NewCardRow): StoredRow<typeof cardFields> =>
+  record.insertAs(tx, id, card)
+
+const computed = `SELECT ${record.columnsOf(fieldNames.filter(name => 'sql' in cardFields[name]))} ${from} WHERE c.id = ?`
+/** A card that the transaction has just made, and that waits for none: what was written is not read again. */
+export const readNewCard = async (tx: Transaction, made: StoredRow<typeof cardFields>): Promise<CardRow> =>
+  Object.assign(made, (await tx.get<CardRow>(computed, [made.id]))!, noRest)
 
 /** Changes fields of a card and increments its version. */
 export async function updateCard(tx: Transaction, id: number, change: CardChange): Promise<void> {

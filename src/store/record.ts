@@ -1,4 +1,5 @@
 import type { Transaction, Value } from './database.ts'
+import { objectMaker } from './objectMaker.ts'
 
 /**
  * A record is described by one table of its fields. The type of its row, the SELECT, JSON made in SQL, INSERT, UPDATE and the
@@ -68,6 +69,8 @@ type NamesOf<T extends Fields, W extends Writing> = {
 
 /** A row of the database. */
 export type Row<T extends Fields> = { -readonly [Name in keyof T]: StoredOf<T[Name]> }
+/** A row as it was written: without what SQL computes. */
+export type StoredRow<T extends Fields> = Omit<Row<T>, NamesOf<T, 'computed'>>
 /** The fields of a new record. */
 export type NewRow<T extends Fields> = { [Name in NamesOf<T, 'required'>]: Given<T[Name]> } & {
   [Name in NamesOf<T, 'optional'>]?: Given<T[Name]>
@@ -98,8 +101,8 @@ export interface RecordTable<T extends Fields> {
   ): string
   /** Inserts a record. @returns its id */
   insert(tx: Transaction, row: NewRow<T>): Promise<number>
-  /** Queues an INSERT of a row whose id is known. */
-  insertAs(tx: Transaction, id: number, row: NewRow<T>): void
+  /** Queues an INSERT of a row whose id is known. @returns the row, in which what SQL computes is undefined */
+  insertAs(tx: Transaction, id: number, row: NewRow<T>): StoredRow<T>
   /**
    * Queues an UPDATE of the fields that `change` names. Sets `updatedAt` to the transaction's time and increments
    * `version` where the record has them; without either, an empty change does nothing.
@@ -120,8 +123,11 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
   const insertAs = insert.replace('(', '(id, ').replace('VALUES (', 'VALUES (?, ')
   const valuesOf = (tx: Transaction, row: NewRow<T>) => {
     const given = row as Readonly<Record<string, Value>>
-    return written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : (initials[at] as Value)))
+    return written.map((name, at) => given[name] ?? (initials[at] === now ? tx.now : ((initials[at] as Value) ?? null)))
   }
+  const toRow = objectMaker(Object.keys(fields))
+  /** Where the values of `insertAs` have each field; -1 where SQL computes it. */
+  const places = Object.keys(fields).map(name => ['id', ...written].indexOf(name))
   const touched = [
     ...('updatedAt' in fields ? ['updated_at = ?'] : []),
     ...('version' in fields ? [`version = version + 1`] : []),
@@ -133,7 +139,11 @@ export function defineRecord<const T extends Fields>(table: string, alias: strin
     jsonOf: (names, ids, instead = {}) =>
       `json_object(${names.map(name => `'${name}', ${instead[name] ?? jsonValue(fields[name]!.kind, sqlOf(name), ids)}`).join(', ')})`,
     insert: async (tx, row) => (await tx.run(insert, valuesOf(tx, row))).lastId,
-    insertAs: (tx, id, row) => tx.enqueue(insertAs, [id, ...valuesOf(tx, row)]),
+    insertAs: (tx, id, row) => {
+      const values = [id, ...valuesOf(tx, row)]
+      tx.enqueue(insertAs, values)
+      return toRow(places.map(at => stored(values[at]))) as StoredRow<T>
+    },
     update: (tx, id, change) => {
       const values: Value[] = []
       const assignments: string[] = []
@@ -160,5 +170,8 @@ function jsonValue(kind: Kind, sql: string, ids: 'text' | 'integer'): string {
   if (kind === 'json') return `json(${sql})`
   return kind === 'id' && ids === 'text' ? `cast(${sql} AS TEXT)` : sql
 }
+
+/** A value as the database gives it back. */
+const stored = (value: Value): Value => (typeof value === 'boolean' ? Number(value) : value)
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -1,6 +1,6 @@
 import { translate, type Gathered, type Reader, type Value } from './database.ts'
 import type { Rows, Statement } from './hrana.ts'
-import { objectMaker } from './statements.ts'
+import { objectMaker } from './objectMaker.ts'
 
 /** A reader of a libSQL server whose statements `execute` runs. */
 export function readerOf(

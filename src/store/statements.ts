@@ -1,8 +1,9 @@
 import type LibsqlDatabase from 'libsql'
 import type { Value } from './database.ts'
+import { objectMaker } from './objectMaker.ts'
 
 type Parameter = string | number | bigint | null | Uint8Array
-type Row = ArrayLike<unknown>
+type Row = readonly unknown[]
 interface Prepared {
   engine: LibsqlDatabase.Statement
   toObject: (row: Row) => object
@@ -65,15 +66,6 @@ function prepare(database: LibsqlDatabase.Database, sql: string): Prepared {
   return engine.reader
     ? { engine: engine.raw(), toObject: objectMaker(engine.columns().map(({ name }) => name)) }
     : { engine, toObject: row => row }
-}
-
-/**
- * Makes objects of rows by a literal that names all columns, compiled once a statement: one that grows name by name becomes a
- * hash table beyond a dozen (6 kB for a card, and what reads it is slower).
- */
-export function objectMaker(names: readonly string[]): (row: Row) => object {
-  const fields = names.map((name, at) => `${JSON.stringify(name)}:row[${at}]`)
-  return new Function('row', `return{${fields.join()}}`) as (row: Row) => object
 }
 
 /** The engine aborts the process on a boolean or an object. */

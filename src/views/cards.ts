@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Assignee } from '../contract/cardPlan.ts'
 import { CallersCard, CardDetail, type Pipeline } from '../contract/cardRecords.ts'
+import { events, type EventData } from '../contract/events.ts'
 import { ExternalCard } from '../contract/external.ts'
 import { activeStatuses, cardFields } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
@@ -50,6 +51,21 @@ export const cardFor =
     view.watching = watchingOf(card).watching.includes(userId)
     return view
   }
+
+type Moved = EventData<'card.moved'>
+/** A card that has not moved, in which `cardMoved` says from where to where: as `callersCard`, at 15 µs. */
+const movedCard: (card: CardRow) => Moved = viewOf(cardFields, events['card.moved'].data, 'text', (card: CardRow) =>
+  Object.assign(detailOf(card), { from: nowhere, to: nowhere }),
+)
+const nowhere: Moved['from'] = { columnId: '', position: null }
+
+/** A card whole in the event of its move. */
+export function cardMoved(card: CardRow, from: Moved['from'], to: Moved['to']): Moved {
+  const view = movedCard(card)
+  view.from = from
+  view.to = to
+  return view
+}
 
 /** The accounts that a card is assigned to. */
 export const assigneeIdsOf = ({ assignees }: Pick<CardRow, 'assignees'>): number[] =>

@@ -120,6 +120,26 @@ describe('creating', () => {
     expect([typeof id, updatedAt, typeof boardId]).toEqual(['string', createdAt, 'string'])
   })
 
+  it('answers with what reading the card answers, whatever it is made with, and wherever', async () => {
+    const parentId = (await create('parent')).id
+    const start = { startAt: new Date(Date.now() + 3_600_000).toISOString() }
+    const plan = { priority: 'high', dueAt: start.startAt, estimate: 2.5, assigneeNames: ['Somebody'] } as const
+    const madeWith: Fields[] = [
+      {},
+      { prompt: 'Mend it.', labels: ['a', 'b'], groupId: 'g', useWorktree: false, parentId, autoMode: true },
+      plan,
+      { columnId: active, deferred: true },
+      { columnId: active, ...start },
+      { columnId: done, blockedBy: [parentId] },
+      { columnId: archive, ...plan },
+      { kind: 'terminal', command: 'true', columnId: backlog },
+    ]
+    for (const fields of madeWith) {
+      const made = await create('made', fields)
+      expect(made).toEqual(await board.client.cards.get({ projectId, cardId: made.id }))
+    }
+  })
+
   it('takes ids as text or numbers, and a column of any board of the project', async () => {
     const other = await board.client.boards.create({ projectId, name: 'Other' })
     const columnId = await firstColumn(other.id)
