@@ -160,13 +160,12 @@ export async function listExternalJson(db: Reader, filter: CardFilter): Promise<
   const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
   let parameter = 1
   const numbered = where.replace(/\?/g, () => `?${++parameter}`)
-  const page = await db.get<{ value: string }>(
+  return (await db.get<{ value: string }>(
     `SELECT '{"items":[' || coalesce(items, '') || '],"nextCursor":' || iif(count = ?1 AND EXISTS (SELECT 1 FROM cards c WHERE ${numbered} AND c.id > lastId), lastId, 'null') || '}' AS value
      FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${numbered} ORDER BY c.id LIMIT ?1))`,
     [filter.limit, ...args],
     { shared: 1 },
-  )
-  return page!.value
+  ))!.value
 }
 
 /** A card in the external view, and its version. */
@@ -176,9 +175,8 @@ export async function readExternalJson(
   id: number,
 ): Promise<{ json: string; version: number } | undefined> {
   const found = await db.get<{ value: string }>(externalCard, [id, projectId], { shared: 0 })
-  if (!found) return undefined
-  const at = found.value.indexOf('{')
-  return { version: Number(found.value.slice(0, at)), json: found.value.slice(at) }
+  const at = found?.value.indexOf('{')
+  return found && { version: Number(found.value.slice(0, at)), json: found.value.slice(at) }
 }
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
