@@ -9,9 +9,11 @@ import type { Statement, Step } from './hrana.ts'
 /** How a field is written, which stands beside its number. */
 export const [varintType, fixed64, lengthDelimited] = [0, 1, 2]
 
+const [usualBytes, maxKeptBytes] = [16 * 1024, 1024 * 1024]
+
 /** Writes a message from its end to its beginning, so that what is inside has its length by then. */
 class Writer {
-  #buffer = Buffer.allocUnsafe(16 * 1024)
+  #buffer = Buffer.allocUnsafe(usualBytes)
   #at = this.#buffer.length
 
   get length(): number {
@@ -20,6 +22,7 @@ class Writer {
 
   /** Forgets a message, also one that could not be written. */
   begin(): void {
+    if (this.#buffer.length > maxKeptBytes) this.#buffer = Buffer.allocUnsafe(usualBytes)
     this.#at = this.#buffer.length
   }
 
