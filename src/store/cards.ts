@@ -57,9 +57,9 @@ const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
 // Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
-const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+const card = record.reading(`${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`)
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
-  db.get(card, [id, projectId])
+  card(db, [id, projectId])
 /** What a row has beside its own table: sessions, and what waits for what. */
 export type CardRest = Row<typeof cardExtras>
 /** That of a card that was just made. */
