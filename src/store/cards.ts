@@ -57,9 +57,9 @@ const from = `FROM cards c JOIN columns l ON l.id = c.column_id ${placeJoins}`
 const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'kanban'`
 
 // Constants: the engine caches prepared statements by their text, and building the text costs more than the look-up.
-const card = `SELECT ${record.columns} ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`
+const card = record.reading(`${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`)
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
-  db.get(card, [id, projectId])
+  card(db, [id, projectId])
 /** What a row has beside its own table: sessions, and what waits for what. */
 export type CardRest = Row<typeof cardExtras>
 /** That of a card that was just made. */
@@ -152,29 +152,32 @@ export const readItemsJson = (
 ): Promise<Array<Pick<CardRow, 'columnId' | 'position'> & { json: string }>> => db.all(itemsOf, [JSON.stringify(ids)])
 
 /**
- * A page of listed cards by id as JSON text, in the external view. The database makes it at a third of the cost of
+ * A page of listed cards by id, and where the next one begins, as JSON text in the external view. The database makes it at a third of the cost of
  * objects; group_concat of objects costs half of json_group_array.
  */
-export async function listExternalJson(
-  db: Reader,
-  filter: CardFilter,
-): Promise<{ items: string; nextCursor: number | null }> {
+export async function listExternalJson(db: Reader, filter: CardFilter): Promise<string> {
   // The id keeps the engine to the order of the page, whatever else is asked for.
   const { where, args } = conditions({ ...filter, cursor: filter.cursor ?? 0 }, isListed)
-  const page = (await db.get<{ items: string | null; lastId: number | null; more: number }>(
-    `SELECT items, lastId, count = ? AND EXISTS (SELECT 1 FROM cards c WHERE ${where} AND c.id > lastId) AS more
-     FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${where} ORDER BY c.id LIMIT ?))`,
-    [filter.limit, ...args, ...args, filter.limit],
-  ))!
-  return { items: `[${page.items ?? ''}]`, nextCursor: page.more === 1 ? page.lastId : null }
+  let parameter = 1
+  const numbered = where.replace(/\?/g, () => `?${++parameter}`)
+  return (await db.get<{ value: string }>(
+    `SELECT '{"items":[' || coalesce(items, '') || '],"nextCursor":' || iif(count = ?1 AND EXISTS (SELECT 1 FROM cards c WHERE ${numbered} AND c.id > lastId), lastId, 'null') || '}' AS value
+     FROM (SELECT group_concat(item) AS items, max(id) AS lastId, count(*) AS count FROM (SELECT c.id, ${externalItem} AS item ${from} WHERE ${numbered} ORDER BY c.id LIMIT ?1))`,
+    [filter.limit, ...args],
+    { shared: 1 },
+  ))!.value
 }
 
 /** A card in the external view, and its version. */
-export const readExternalJson = (
+export async function readExternalJson(
   db: Reader,
   projectId: number,
   id: number,
-): Promise<{ json: string; version: number } | undefined> => db.get(externalCard, [id, projectId])
+): Promise<{ json: string; version: number } | undefined> {
+  const found = await db.get<{ value: string }>(externalCard, [id, projectId], { shared: 0 })
+  const at = found?.value.indexOf('{')
+  return found && { version: Number(found.value.slice(0, at)), json: found.value.slice(at) }
+}
 
 /** A page of cards by id as JSON text, in the internal view of lists. */
 export async function listItemsJson(db: Reader, filter: CardFilter): Promise<string> {
@@ -226,7 +229,7 @@ function sortedIds(filter: SortedFilter): { ids: string; args: Array<string | nu
 
 const integerIds = { assignees: externalAssigneesSql }
 const externalItem = record.jsonOf(entriesOf(ExternalItem), 'integer', integerIds)
-const externalCard = `SELECT ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS json, c.version ${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL AND c.kind = 'kanban'`
+const externalCard = `SELECT c.version || ${record.jsonOf(entriesOf(ExternalCard), 'integer', integerIds)} AS value ${from} WHERE c.id = ?1 AND c.project_id = ?2 AND c.deleted_at IS NULL AND c.kind = 'kanban'`
 const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).jsonOf(entriesOf(CardItem), 'text', {
   children: childrenSql,
 })

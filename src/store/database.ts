@@ -4,6 +4,15 @@ import { Problem } from '../contract/errors.ts'
 /** What a parameter may be. Booleans become 0 and 1, undefined becomes NULL. */
 export type Value = string | number | boolean | null | undefined
 
+/**
+ * Says of a query that a database server may answer it for all who ask it at a time in one statement, which takes a fraction of one
+ * for each: it prepares every statement anew. The query has at most one row, whose one column is text, called `value`; its
+ * parameters are `?1`, `?2` and so on, and all who ask for the same give the same for the first `shared` ones.
+ */
+export interface Gathered {
+  shared: number
+}
+
 export interface Reader {
   /**
    * The machine whose folders this daemon sees; null where the database is a file of the only machine. Work is limited
@@ -11,7 +20,7 @@ export interface Reader {
    */
   readonly host: string | null
   /** The first row, or undefined. */
-  get<T>(sql: string, args?: readonly Value[]): Promise<T | undefined>
+  get<T>(sql: string, args?: readonly Value[], gathered?: Gathered): Promise<T | undefined>
   all<T>(sql: string, args?: readonly Value[]): Promise<T[]>
 }
 

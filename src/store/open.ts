@@ -18,7 +18,10 @@ export function openDatabase(options: EmbeddedOptions): Database {
  * @throws Problem UNAUTHENTICATED
  */
 export async function openSharedDatabase(options: RemoteOptions): Promise<Database> {
-  const [{ openRemote }, { requireAcceptedToken }] = await Promise.all([import('./remote.ts'), import('./hrana.ts')])
+  const [{ openRemote }, { requireAcceptedToken }] = await Promise.all([
+    import('./remote.ts'),
+    import('./openHrana.ts'),
+  ])
   await requireAcceptedToken(options.url, options.token)
   return openRemote(options)
 }

@@ -1,9 +1,10 @@
 import { createClient } from '@libsql/client'
-import type { Stream } from '@libsql/hrana-client'
 import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { Problem } from '../contract/errors.ts'
 import { translate, type Database, type Reader, type RemoteOptions } from './database.ts'
-import { openHrana, openStream } from './hrana.ts'
+import type { Stream } from './hrana.ts'
+import { exact } from './hranaHttp.ts'
+import { openHrana } from './openHrana.ts'
 import { createJobQueue, settle, type Job } from './jobs.ts'
 import { beginJob, type Attempt, type BegunJob } from './remoteJob.ts'
 import { bind, readerOf, recordsOf } from './remoteReader.ts'
@@ -137,7 +138,7 @@ function createReconnecting<C extends { readonly closed: boolean; close(): void 
 /** A connection for commits, one at a time. */
 interface WriteConnection {
   /** The stream for the next commit; reused as long as commits succeed. */
-  stream(): Promise<Stream>
+  stream(): Stream
   dropStream(): void
   readonly closed: boolean
   close(): void
@@ -151,7 +152,7 @@ function openWriteConnection(url: string, token?: string): WriteConnection {
     stream = undefined
   }
   return {
-    stream: async () => (stream && !stream.closed ? stream : (stream = await openStream(client))),
+    stream: () => (stream && !stream.closed ? stream : (stream = client.openStream())),
     dropStream,
     get closed() {
       return client.closed
@@ -173,7 +174,7 @@ async function commitBatch(
   let tried = 1
   try {
     await connection.use(async writing => {
-      const transaction = openRemoteTransaction(await writing.stream())
+      const transaction = openRemoteTransaction(writing.stream())
       const now = clock().toISOString()
       const begin = (job: Job) => beginJob(transaction, job, { host, now, signals })
       const mayGoOn = () => tried < jobs.length && transaction.openForMs() < maxCommitMs && !transaction.isBroken()
@@ -211,7 +212,7 @@ function isInTime(job: Job): boolean {
 
 /**
  * A read transaction of one snapshot. It uses @libsql/client, which gives it a stream of its own; commits need
- * persistent streams, savepoints and conditional steps, which only @libsql/hrana-client has.
+ * persistent streams, savepoints and conditional steps, which it does not have.
  */
 async function readSnapshot<T>(
   { url, token, host }: Pick<RemoteOptions, 'url' | 'token' | 'host'>,
@@ -223,7 +224,9 @@ async function readSnapshot<T>(
   try {
     return await connection.use(async client => {
       const transaction = await client.transaction('read')
-      return work(readerOf(host, statement => transaction.execute(statement)))
+      return work(
+        readerOf(host, statement => transaction.execute({ sql: statement.sql, args: statement.args.map(exact) })),
+      )
     }, snapshotTimeoutMs)
   } finally {
     connection.close()

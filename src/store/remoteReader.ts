@@ -1,31 +1,40 @@
-import { translate, type Reader, type Value } from './database.ts'
+import { translate, type Gathered, type Reader, type Value } from './database.ts'
 import type { Rows, Statement } from './hrana.ts'
+import { objectMaker } from './objectMaker.ts'
 
 /** A reader of a libSQL server whose statements `execute` runs. */
 export function readerOf(
   host: string,
   execute: (statement: Statement) => Promise<Pick<Rows, 'columns' | 'rows'>>,
 ): Reader {
-  const all = async <T>(sql: string, args: readonly Value[] = []): Promise<T[]> => {
-    return recordsOf(await execute({ sql, args: bind(args) }).catch(fail)) as T[]
+  const ask = async <T>(sql: string, args: readonly Value[] = [], gathered?: Gathered): Promise<T[]> =>
+    recordsOf(await execute({ sql, args: bind(args), gathered }).catch(fail)) as T[]
+  return {
+    host,
+    all: (sql, args) => ask(sql, args),
+    get: async <T>(sql: string, args?: readonly Value[], gathered?: Gathered) => (await ask<T>(sql, args, gathered))[0],
   }
-  return { host, all, get: async <T>(sql: string, args?: readonly Value[]) => (await all<T>(sql, args))[0] }
 }
 
 /** A result's rows as objects. */
-export const recordsOf = ({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> =>
-  rows.map(row => Object.fromEntries(columns.map((column, index) => [column, row[index]])))
+export function recordsOf({ columns, rows }: Pick<Rows, 'columns' | 'rows'>): Array<Record<string, unknown>> {
+  if (rows.length === 0) return []
+  let maker = makers.get(columns)
+  if (!maker) makers.set(columns, (maker = objectMaker(columns)))
+  return rows.map(maker) as Array<Record<string, unknown>>
+}
+/** The same columns are the same list: see src/store/hranaDecoding.ts. */
+const makers = new WeakMap<readonly string[], (row: ArrayLike<unknown>) => object>()
 
 const fail = (error: unknown): never => {
   throw translate(error)
 }
 
-/** Whole numbers are sent as integers: as a float, 1 becomes 1.0 in JSON made by SQL. */
+/** @throws TypeError for what the database would make something else of */
 export const bind = (args: readonly Value[]): Statement['args'] =>
   args.map(arg => {
     if (arg === undefined) return null
     if (typeof arg === 'number' && !Number.isFinite(arg))
       throw new TypeError('A parameter must be text, a finite number, a boolean or null.')
-    if (typeof arg === 'number' && Number.isSafeInteger(arg)) return BigInt(arg)
-    return typeof arg === 'boolean' ? BigInt(arg) : arg
+    return typeof arg === 'boolean' ? Number(arg) : arg
   })

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Stream } from '@libsql/hrana-client'
 import { Problem } from '../contract/errors.ts'
 import { translate } from './database.ts'
-import { runBatch, type Rows, type Statement, type Step, type StepResult } from './hrana.ts'
+import { runBatch, type Rows, type Statement, type Step, type StepResult, type Stream } from './hrana.ts'
 
 /** A savepoint: a part of a transaction that is rolled back alone when it fails. */
 export interface Scope {

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { openSharedDatabase } from '../../src/store/open.ts'
+import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
+
+if (noLibsqlServer !== undefined)
+  process.stdout.write(`LEFT OUT: values that a libSQL server keeps, for there is none here. ${noLibsqlServer}\n`)
+
+describe.skipIf(noLibsqlServer !== undefined).each(['ws', 'http'])(
+  'a libSQL server that is asked over %s',
+  protocol => {
+    let [server, db]: [LibsqlServer?, Database?] = []
+    beforeAll(async () => {
+      server = await startLibsqlServer()
+      const url = protocol === 'ws' ? server.url : server.httpUrl
+      db = await openSharedDatabase({ url, host: 'one', clock: () => new Date() })
+    })
+    afterAll(async () => {
+      await db?.close()
+      await server?.close()
+    })
+
+    test('gives back what it was given, with its type', async () => {
+      const whole = [
+        0,
+        1,
+        -1,
+        63,
+        64,
+        -64,
+        -65,
+        2 ** 30,
+        2 ** 31,
+        2 ** 49,
+        Number.MAX_SAFE_INTEGER,
+        Number.MIN_SAFE_INTEGER,
+      ]
+      const real = [0.5, -1.25, 1e300, 2 ** 60]
+      const text = ['', 'a', 'żółć 🎴', 'x'.repeat(127), 'x'.repeat(128), 'long ä '.repeat(30_000)]
+      for (const [type, values] of Object.entries({ integer: whole, real, text, null: [null] }))
+        for (const value of values)
+          expect(await db!.get('SELECT ?1 AS value, typeof(?1) AS type', [value])).toEqual({ value, type })
+      const rows = Array.from({ length: 300 }, (_, id) => ({ id, name: id % 3 === 0 ? null : `name ${id}` }))
+      expect(
+        await db!.all(`SELECT value ->> 'id' AS id, value ->> 'name' AS name FROM json_each(?)`, [
+          JSON.stringify(rows),
+        ]),
+      ).toEqual(rows)
+      expect(await db!.get(`SELECT x'00ff10' AS value`)).toEqual({ value: Uint8Array.of(0, 255, 16).buffer })
+    })
+
+    test('tells of each statement what it changed, and refuses one for what is wrong with it', async () => {
+      const results = await db!.transaction(async tx => {
+        await tx.run('CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT UNIQUE)')
+        tx.enqueue(`INSERT INTO things VALUES (5, 'five')`)
+        return [
+          await tx.run(`INSERT INTO things (name) VALUES ('a'), ('b')`),
+          await tx.run(`UPDATE things SET name = name || '!' WHERE id > 5`),
+          await tx.run('DELETE FROM things WHERE id = 99'),
+        ]
+      })
+      expect(results.map(({ changes }) => changes)).toEqual([2, 2, 0])
+      expect(results[0]).toMatchObject({ changes: 2, lastId: 7 })
+      await expect(db!.get('SELECT missing FROM things')).rejects.toThrow('no such column: missing')
+      await expect(db!.transaction(tx => tx.run(`INSERT INTO things VALUES (9, 'five')`))).rejects.toThrow(
+        'UNIQUE constraint failed: things.name',
+      )
+    })
+  },
+)
