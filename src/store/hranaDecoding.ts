@@ -8,7 +8,10 @@ export type Said =
   | { type: 'failure'; request: number; error: ServerError }
   | { type: 'answer'; request: number; results: Array<StepResult | undefined> }
 
-/** @throws RangeError for a message that ends too early, and for a whole number that JavaScript has not */
+/** A whole number that JavaScript has not: what was asked fails, and nothing else. */
+class TooLarge extends RangeError {}
+
+/** @throws RangeError for a message that ends too early */
 export function decode(message: Buffer): Said {
   const reader = new Reader(message, message.length)
   switch (reader.next()) {
@@ -54,10 +57,12 @@ class Reader {
     const end = this.#bounded(this.number())
     const outer = this.#end
     this.#end = end
-    const value = read(this)
-    this.#end = outer
-    this.at = end
-    return value
+    try {
+      return read(this)
+    } finally {
+      this.#end = outer
+      this.at = end
+    }
   }
 
   text(): string {
@@ -99,7 +104,7 @@ class Reader {
     let exact = 0n
     for (let index = this.at - 1; index >= start; index--) exact = (exact << 7n) | BigInt(this.buffer[index]! & 0x7f)
     const number = Number((exact >> 1n) ^ -(exact & 1n))
-    if (!Number.isSafeInteger(number)) throw new RangeError('The database has a whole number that is too large.')
+    if (!Number.isSafeInteger(number)) throw new TooLarge('The database has a whole number that is too large.')
     return number
   }
 
@@ -170,15 +175,23 @@ function readEntry(reader: Reader, succeeded: boolean, results: Array<StepResult
   let result: StepResult | undefined
   for (let field = reader.next(); field !== 0; field = reader.next())
     if (field === 1) step = reader.number()
-    else if (field === 2) result = reader.inside(succeeded ? readRows : readErrorResult)
+    else if (field === 2) result = succeeded ? readRowsResult(reader) : { error: reader.inside(readError) }
     else reader.skip()
   results[step] = result ?? (succeeded ? { rows: nothing } : { error: new ServerError('', undefined) })
 }
 
 const nothing: Rows = { columns: [], rows: [], changes: 0, lastId: 0 }
-const readErrorResult = (reader: Reader): StepResult => ({ error: readError(reader) })
 
-function readRows(reader: Reader): StepResult {
+function readRowsResult(reader: Reader): StepResult {
+  try {
+    return { rows: reader.inside(readRows) }
+  } catch (error) {
+    if (error instanceof TooLarge) return { error }
+    throw error
+  }
+}
+
+function readRows(reader: Reader): Rows {
   const rows: unknown[][] = []
   let [changes, lastId] = [0, 0]
   // The columns come first.
@@ -192,7 +205,7 @@ function readRows(reader: Reader): StepResult {
     else if (field === 3) changes = reader.number()
     else if (field === 4) lastId = reader.whole()
     else reader.skip()
-  return { rows: { columns: columnsOf(reader.buffer, start, end), rows, changes, lastId } }
+  return { columns: columnsOf(reader.buffer, start, end), rows, changes, lastId }
 }
 
 const maxKnownColumns = 500
