@@ -17,7 +17,7 @@ export interface EngineFailure extends Error {
 }
 type Answer = { rows: Rows[] } | { failure: { code?: string; message: string } }
 
-/** The program of the thread that has the database, until it is asked nothing more. */
+/** The program of the thread that has the database. */
 const thread = `
   const { parentPort, workerData: { engine, path } } = require('node:worker_threads')
   let database
@@ -29,10 +29,6 @@ const thread = `
     })
   }
   parentPort.on('message', statements => {
-    if (!statements) {
-      database?.close()
-      return parentPort.close()
-    }
     try {
       parentPort.postMessage({ rows: answer(statements) })
     } catch ({ code, message }) {
@@ -46,14 +42,15 @@ const program = `
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.once('message', workerData => {
     const worker = new Worker(${JSON.stringify(thread)}, { eval: true, workerData })
-    worker.on('message', answer => process.send(answer)).on('exit', () => process.exit())
+    worker.on('message', answer => process.send(answer))
     process.on('message', statements => worker.postMessage(statements))
   })`
 
 /**
  * Has a process of its own run slow statements on a file, so that the server keeps answering, and may end it at any time: a thread that
  * is ended in the middle of a statement takes the whole server with it. Statements may only read, or write other files, unless nobody
- * else uses this one. The file is released when this resolves.
+ * else uses this one. The process is killed at the end, too: one that closes the file, and takes itself for its last user, deletes the
+ * log, and whoever else has that would go on writing to what is gone. The file is released when this resolves.
  * @throws what `work` throws, or the signal's reason: the running statement goes no further then
  */
 export async function besideServer<T>(
@@ -71,12 +68,15 @@ export async function besideServer<T>(
   const ended = exited.then(([code, by]): never => {
     throw signal?.aborted ? signal.reason : new Error(`The process of a database ended with ${code ?? by}.`)
   })
-  const abort = () => void child.kill('SIGKILL')
-  signal?.addEventListener('abort', abort, { once: true })
-  const tell = (message: object | null) =>
-    child.send(message as object, () => {
-      /* A process that is gone has said so by its exit. */
-    })
+  ended.catch(() => {
+    /* Told to whoever asks. */
+  })
+  const end = () => void child.kill('SIGKILL')
+  signal?.addEventListener('abort', end, { once: true })
+  const tell = (message: object) => {
+    // One that could not be begun, or is gone, says so by its end.
+    if (child.connected) child.send(message, () => {})
+  }
   try {
     tell({ engine: createRequire(import.meta.url).resolve('libsql'), path })
     const asked = work(async statements => {
@@ -88,8 +88,8 @@ export async function besideServer<T>(
     })
     return await Promise.race([asked, ended])
   } finally {
-    tell(null)
-    await exited
-    signal?.removeEventListener('abort', abort)
+    end()
+    await ended.catch(() => {})
+    signal?.removeEventListener('abort', end)
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -72,9 +72,15 @@ test('what is ended in the middle of a statement takes nothing else with it, how
   }
 })
 
-test('what a thread that is ended had begun ends with it', async () => {
-  const begun = `
-    import(${JSON.stringify(join(process.cwd(), 'src', 'store', 'besideServer.ts'))}).then(({ besideServer }) =>
-      besideServer(${JSON.stringify(path)}, query => query([{ sql: ${JSON.stringify(endless)} }])))`
-  void begun
+test('the log of whoever has the file open stays, even where the system has lost its lock on the file', async () => {
+  const used = join(folder, 'used.db')
+  const db = openDatabase({ path: used, clock: () => new Date() })
+  await db.transaction(tx => tx.run('CREATE TABLE things (name TEXT)'))
+  // Closing a file loses a process all of its locks on it.
+  closeSync(openSync(used, 'r'))
+  for (const total of [0, 1, 2]) {
+    expect(await run(used, [{ sql: 'SELECT count(*) AS total FROM things' }])).toEqual([[{ total }]])
+    await db.transaction(tx => tx.run(`INSERT INTO things VALUES ('one')`))
+  }
+  await db.close()
 })
