@@ -112,8 +112,9 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** The file appears whole. */
+/** The file appears whole, also where two daemons write it at once. */
 function writeWhole(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  const part = `${file}.${crypto.randomUUID()}`
+  writeFileSync(part, text, { mode: 0o600 })
+  renameSync(part, file)
 }
