@@ -153,6 +153,7 @@ describe('docs/figures.md', () => {
     ]
     const marked = [...written.matchAll(/^<!-- begin: (.+) -->$/gm)].map(match => match[1]!)
     expect(marked.sort()).toEqual([...programs, 'what falls short of its aim'].sort())
+    expect([...all.keys()].sort(), 'parts with figures').toEqual(programs.sort())
     for (const { name, command } of all.values()) {
       if (!name.endsWith('.test.ts')) {
         expect([command.startsWith(name.split(' --')[0]!), command.includes(` --write ${ofHouse}`)], command).toEqual([
