@@ -1,6 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../../src/config/collectGarbage.ts'
 
 /** By how much more than what is in use the heap grows before it is cleared. V8 by itself lets it grow up to four times as large. */
 const growthPercent = 50
@@ -29,8 +29,6 @@ export function withoutV8Flags<T>(work: () => T): T {
   if (!areSet) return work()
   setFlagsFromString('--heap-growing-percent=0')
   setFlagsFromString('--semi-space-growth-factor=2')
-  // A restore sets it (src/store/connection.ts).
-  setFlagsFromString('--no-expose-gc')
   try {
     return work()
   } finally {
@@ -41,14 +39,6 @@ export function withoutV8Flags<T>(work: () => T): T {
 function setFlags(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`)
   boundNewSpace()
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('globalThis.gc') as (() => void) | undefined
-  setFlagsFromString('--no-expose-gc')
-  // The build, which keeps code under no flags, lets none be set.
-  collect?.()
 }
 
 function boundNewSpace(): void {

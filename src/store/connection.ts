@@ -1,8 +1,7 @@
 import LibsqlDatabase from 'libsql'
 import { readdirSync, readlinkSync, existsSync } from 'node:fs'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../config/collectGarbage.ts'
 import type { Reader, Value } from './database.ts'
 import { givesBack } from './givingBack.ts'
 import { createStatements } from './statements.ts'
@@ -66,15 +65,12 @@ export function openConnection(path: string, isNew = false): Connection {
 }
 
 const releaseTimeoutMs = 5000
-let collectGarbage: (() => void) | undefined
 
 /**
  * Resolves to whether this process has no open handle of the database file. The engine releases a closed connection
  * only when its statements are collected, and then deletes the log by its name: replace the file only after that.
  */
 export async function isFileReleased(path: string): Promise<boolean> {
-  setFlagsFromString('--expose-gc')
-  collectGarbage ??= runInNewContext('gc') as () => void
   for (const giveUpAt = performance.now() + releaseTimeoutMs; performance.now() < giveUpAt; await delay(20)) {
     collectGarbage()
     // Handles are released some turns after their collection.

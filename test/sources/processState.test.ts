@@ -19,7 +19,7 @@ const allowed: Record<string, string> = {
   'src/git/repositoryLock.ts: withRepositoryLock': 'two boards may have projects in one repository folder',
   'src/recurrence/recurrence.ts: expressions': 'what an expression says, the same for every board',
   'src/recurrence/wallClock.ts: formats': 'what clocks show, the same for every board',
-  'src/store/connection.ts: collectGarbage': 'the garbage collector of this process',
+  'src/config/collectGarbage.ts: collect': 'the garbage collector of this process',
   'src/store/hranaDecoding.ts: knownColumns': 'by what a database server says, the same for every board',
   'src/store/hranaEncoding.ts: writer': 'the room in which a message is written, in one go',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
