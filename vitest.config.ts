@@ -15,30 +15,37 @@ const thorough = [
 ]
 /** What waits for real time or for many programs: half of the time of all files. `npm test` shows the same areas by quicker ones. */
 const slow = [
-  'test/agents/{approvalPolicy,attachments,branches,cardBase,landedWork,messages,pipeline,pullRequests,repositories}.test.ts',
-  'test/agents/{pullRequestConflicts,pullRequestFaults,pullRequestLoop,pullRequestRepositories,reviews,sandbox}.test.ts',
-  'test/agents/{silence,slowPush,usageLimits,waits,walledRepositories}.test.ts',
-  'test/agents/{worktreeCommands,worktreeRoot}.test.ts',
-  'test/cli/{backups,bell,cardsChanges,cardsPlan,cardsPr,cardsPreview,cardsReview,help,logs,oidc}.test.ts',
-  'test/contract/missingParts.test.ts',
-  'test/domain/consumer.test.ts',
+  'test/agents/{approvalPolicy,attachments,branches,budgets,budgetWaits,cardBase,columnPulls,dependencies}.test.ts',
+  'test/agents/{dependencyChains,landedWork,lifecycle,limitModel,messages,pipeline,pullRequests,queue}.test.ts',
+  'test/agents/{pullRequestConflicts,pullRequestFaults,pullRequestLoop,pullRequestRepositories,repositories}.test.ts',
+  'test/agents/{reviews,sandbox,silence,slowPush,usageLimits,waits,walledRepositories,worktreeCommands}.test.ts',
+  'test/agents/worktreeRoot.test.ts',
+  'test/backups/{growth,schedule}.test.ts',
+  'test/cli/{agents,backups,bell,cardsChanges,cardsPlan,cardsPr,cardsPreview,cardsReview,cardsRun}.test.ts',
+  'test/cli/{help,logs,oidc}.test.ts',
+  'test/contract/{authorization,missingParts}.test.ts',
+  'test/domain/{clockJumps,consumer,outbox}.test.ts',
   'test/forge/{adapters,fakeForges,fakeGitHub}.test.ts',
-  'test/git/{diff,fetchedBase,remotes,sandboxHostile,sandboxView,worktrees}.test.ts',
+  'test/fuzz/board.test.ts',
+  'test/git/{addedWorktrees,diff,fetchedBase,remotes,sandboxHostile,sandboxView,worktrees}.test.ts',
   'test/inspector/inspector.test.ts',
-  'test/issues/{comments,failures,killed}.test.ts',
-  'test/monitors/runs.test.ts',
+  'test/issues/{comments,failures,issues,killed}.test.ts',
+  'test/monitors/{atOnce,news,restart,runs,stopping}.test.ts',
+  'test/mutation/mutants.test.ts',
   'test/previews/*.test.ts',
   'test/process/stop.test.ts',
-  'test/routes/{backups,concurrency,credentials,deviceGrants,filesystem,oidcAccounts,otherAccounts}.test.ts',
-  'test/routes/{restoreKept,throttle,transfers}.test.ts',
+  'test/routes/{attachments,audit,backups,bad-input,concurrency,credentials,dependencyModel,deviceGrants}.test.ts',
+  'test/routes/{eventAudience,files,filesystem,forgeDeliveries,isolation,oidcAccounts,otherAccounts,promises}.test.ts',
+  'test/routes/{logs,restore,restoreKept,serverPromises,throttle,transfers}.test.ts',
   'test/sandbox/network.test.ts',
   'test/schedules/{recurrence,year}.test.ts',
   'test/scripts/{endings,output}.test.ts',
-  'test/store/{copying,transactions}.test.ts',
-  'test/ui/{card,mouse,picking,terminal,theme}.test.ts',
-  'test/webhooks/deliveries.test.ts',
+  'test/store/{besideServer,copies,copying,givingBack,readAhead,transactions}.test.ts',
+  'test/transfers/manyCards.test.ts',
+  'test/ui/{asking,card,finding,mouse,picking,terminal,theme}.test.ts',
+  'test/webhooks/{deliveries,restart}.test.ts',
 ]
-/** What `npm run test:load` adds: that, and measurements, soaks, crash rounds, several servers. */
+/** The additional files of `npm run test:load`: measurements, soaks, crash rounds, several servers, and the thorough ones. */
 const load = ['test/**/*.load.test.ts', 'test/{daemons,e2e}/*.test.ts', ...thorough]
 /** What measures time or memory: one after the other, so that it measures the board and not its neighbours. */
 const measuring = [
@@ -46,26 +53,8 @@ const measuring = [
   'test/daemons/*.test.ts',
   'test/e2e/{agentLoad,backupsAtScale,crash,databaseLocked,load*,memory,monitorLoad,nobodyReads,severalDaemons}.test.ts',
 ]
-/** What `npm test` runs with a part of its cases, or few rounds: in full here. */
-const sampled = [
-  'test/agents/dependencyChains.test.ts',
-  'test/contract/{answers,authorization}.test.ts',
-  'test/fuzz/board.test.ts',
-  'test/routes/{attachments,bad-input,dependencyModel,eventAudience,promises,restore}.test.ts',
-]
-/**
- * What the check (.ci/run) leaves out to end within half an hour: `npm test` what runs in full there anyway, and the others what measures
- * for long or waits for real time. `npm test` and `npm run test:load` leave out nothing.
- */
-const isCheck = process.env.BOARD_TEST_CHECK === 'on'
-const beyondCheck = isCheck
-  ? [
-      'test/{agents/sandboxCost,sources/bench}.load.test.ts',
-      'test/agents/slowPush.test.ts',
-      'test/e2e/{agentLoad,backupsAtScale,loadMixed,loadSockets,monitorLoad,year}.test.ts',
-      'test/schedules/year.test.ts',
-    ]
-  : []
+/** Files that run here with all of their cases, and in `npm test` with some of them. */
+const sampled = ['test/contract/answers.test.ts']
 /** Tests of agents that npm run test:walls runs once more, with their agents in the sandbox: each part of an agent's life. */
 const walled = [
   'test/agents/{assistant,attachments,boardTools,goneWorktrees,interrupted,lifecycle,messages,missingParts}.test.ts',
@@ -84,7 +73,7 @@ const every = {
   pool: 'forks' as const,
   // A process that starts another is copied with its page tables: at 500 MB that takes 10 ms, and V8 lets the heap grow fourfold.
   execArgv: ['--heap-growing-percent=50'],
-  setupFiles: ['test/support/run/keptOutput.ts', 'test/support/run/drawnCases.ts'],
+  setupFiles: ['keptOutput', 'drawnCases', 'restoredGlobals'].map(name => `test/support/run/${name}.ts`),
   env,
 }
 /** Whether the boards of this run have their agents in the sandbox, and can: where they cannot, a line says why. */
@@ -123,7 +112,6 @@ export default defineConfig({
             ...load,
             // On libSQL servers they run with the others.
             ...(onLibsqlServers ? [] : slow),
-            ...(isCheck ? sampled : []),
             ...beside.exclude,
           ],
           isolate: false,
@@ -136,7 +124,7 @@ export default defineConfig({
           ...atOnce,
           name: 'full',
           include: [...sampled, ...thorough, ...slow],
-          exclude: ['**/node_modules/**', ...beyondCheck],
+          exclude: ['**/node_modules/**'],
           isolate: false,
           env: { ...env, BOARD_TEST_FULL: '1' },
         },
@@ -147,7 +135,7 @@ export default defineConfig({
           ...atOnce,
           name: 'load',
           include: load,
-          exclude: [...measuring, ...thorough, ...beyondCheck],
+          exclude: [...measuring, ...thorough],
         },
       },
       // npm run test:walls.
@@ -179,7 +167,6 @@ export default defineConfig({
           ...every,
           name: 'measuring',
           include: measuring,
-          exclude: beyondCheck,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
