@@ -10,7 +10,8 @@ export interface Place {
 }
 /** What the person did to cards and can take back. */
 export type Change =
-  { type: 'move'; places: readonly Place[]; text: string } | { type: 'archive' | 'delete'; cardIds: readonly string[] }
+  | { type: 'move'; places: readonly Place[]; text: string }
+  | { type: 'archive' | 'delete'; cardIds: readonly string[] }
 /** A change, and where its cards were before it. */
 export interface Done {
   change: Change

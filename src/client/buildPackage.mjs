@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { compile } from 'json-schema-to-typescript'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { format } from 'prettier'
+import { format } from 'oxfmt'
 import { browserVariant, bundled, rowsOfContract, statusesOfErrors } from './contractRows.mjs'
 
 const entryPoints = { index: 'src/client/public.ts' }
@@ -87,7 +87,9 @@ async function typesOfClient() {
     `/** The data of each type of event. */\nexport interface Events {\n${told.join('\n')}\n}`,
     records.replace(unsaid, ''),
   ].join('\n\n')
-  return format(text, { parser: 'typescript', printWidth: 120, semi: false, singleQuote: true })
+  const { code, errors } = await format('index.d.ts', text, { printWidth: 120, semi: false, singleQuote: true })
+  if (errors.length > 0) throw new Error(`The client's types do not parse: ${errors[0].message}`)
+  return code
 }
 
 /** What is sent: the parameters of the path, and the query's or body's fields. */

@@ -8,7 +8,8 @@ import { openWebSocket } from './webSocket.ts'
 
 /** An event, or the server's word that it no longer has everything since the asked-for seq. */
 export type LiveMessage =
-  EventMessage | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
+  | EventMessage
+  | { type: 'resync'; data: unknown; seq: number; projectId: string | null; at: string }
 type LiveState = { name: 'connecting' } | { name: 'open' } | { name: 'waiting'; retryInMs: number } | { name: 'closed' }
 
 export interface LiveOptions {

@@ -11,7 +11,8 @@ const maxBytes = 64 * 1024
 
 /** A project's board.json: what it says and the name of its content, or why it cannot be used. */
 export type ReadBoardFile =
-  { problem: null; settings: EffectiveWorktree; version: string } | { problem: string; settings: null; version: null }
+  | { problem: null; settings: EffectiveWorktree; version: string }
+  | { problem: string; settings: null; version: null }
 
 /**
  * Reads board.json in a project's folder, of which nothing is believed: a plain file of at most 64 KiB; a link is not followed.

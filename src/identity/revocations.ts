@@ -9,7 +9,11 @@ const lookMs = 400
  * cached rights of an account (null: of all accounts).
  */
 export type Ended =
-  { tokenHash: string } | { userId: number } | { signInsOf: number } | { keyId: number } | { rightsOf: number | null }
+  | { tokenHash: string }
+  | { userId: number }
+  | { signInsOf: number }
+  | { keyId: number }
+  | { rightsOf: number | null }
 
 /** Notifies listeners that keep something open for a caller when the caller's token is revoked. Expiry is not announced: they poll for it. */
 export interface Revocations {

@@ -20,17 +20,14 @@ const withGrandchild = async (script: TestScript) => {
 const noneLeft = (script: TestScript) =>
   eventually('the end of every process', () => script.processes().length === 0, 8000)
 
-test.concurrent(
-  'cancelling ends the whole tree, also what is deaf and in a session of its own, before the run is over',
-  async () => {
-    const script = await withGrandchild(
-      await newScript(board.client, projectId, `trap "" TERM; ${deafGrandchild} while :; do sleep 0.2; done # $TAG`),
-    )
-    await board.client.scripts.cancel(script.place)
-    expect((await script.ended()).status).toBe('cancelled')
-    expect(script.processes()).toEqual([])
-  },
-)
+test.concurrent('cancelling ends the whole tree, also what is deaf and in a session of its own, before the run is over', async () => {
+  const script = await withGrandchild(
+    await newScript(board.client, projectId, `trap "" TERM; ${deafGrandchild} while :; do sleep 0.2; done # $TAG`),
+  )
+  await board.client.scripts.cancel(script.place)
+  expect((await script.ended()).status).toBe('cancelled')
+  expect(script.processes()).toEqual([])
+})
 
 test.concurrent('a script that ends takes with it what it left in the background', async () => {
   const script = await newScript(board.client, projectId, `${deafGrandchild} sleep 0.3; echo done`)
@@ -67,27 +64,24 @@ test.concurrent('deleting its project ends a run', async () => {
   await noneLeft(script)
 })
 
-test.concurrent(
-  'a server that stops ends its runs as cancelled, with the reason, and nothing is left of them',
-  async () => {
-    const other = await startBoard()
-    const { id } = await other.client.projects.create({ name: 'Stopping', path: other.folder('stopping') })
-    const scripts = await Promise.all(
-      [1, 2, 3].map(async () =>
-        withGrandchild(await newScript(other.client, id, `${deafGrandchild} echo begun; sleep 60 # $TAG`)),
-      ),
-    )
-    const live = await follow(other.url, other.token, id)
-    await other.server.app.scripts.stop()
-    const finished = await eventually('all ends', () => {
-      const told = live.messages.filter(({ type }) => type === 'script.finished')
-      return told.length === 3 ? told : undefined
-    })
-    for (const { data } of finished)
-      expect(data).toMatchObject({ status: 'cancelled', error: 'The server was stopped.', output: 'begun\n' })
-    for (const script of scripts) expect(script.processes()).toEqual([])
-    const began = performance.now()
-    await other.close()
-    expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
-  },
-)
+test.concurrent('a server that stops ends its runs as cancelled, with the reason, and nothing is left of them', async () => {
+  const other = await startBoard()
+  const { id } = await other.client.projects.create({ name: 'Stopping', path: other.folder('stopping') })
+  const scripts = await Promise.all(
+    [1, 2, 3].map(async () =>
+      withGrandchild(await newScript(other.client, id, `${deafGrandchild} echo begun; sleep 60 # $TAG`)),
+    ),
+  )
+  const live = await follow(other.url, other.token, id)
+  await other.server.app.scripts.stop()
+  const finished = await eventually('all ends', () => {
+    const told = live.messages.filter(({ type }) => type === 'script.finished')
+    return told.length === 3 ? told : undefined
+  })
+  for (const { data } of finished)
+    expect(data).toMatchObject({ status: 'cancelled', error: 'The server was stopped.', output: 'begun\n' })
+  for (const script of scripts) expect(script.processes()).toEqual([])
+  const began = performance.now()
+  await other.close()
+  expect(performance.now() - began).toBeLessThan(10_000 * slowdown())
+})

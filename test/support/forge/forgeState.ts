@@ -28,7 +28,14 @@ export class Refused extends Error {
 
 /** Why a request cannot be merged now, or undefined. */
 export type Obstacle =
-  'closed' | 'draft' | 'unknown' | 'conflict' | 'changes_requested' | 'approvals' | 'checks_failed' | 'checks_pending'
+  | 'closed'
+  | 'draft'
+  | 'unknown'
+  | 'conflict'
+  | 'changes_requested'
+  | 'approvals'
+  | 'checks_failed'
+  | 'checks_pending'
 
 /** The records of one repository on a forge, over its real Git repository, and the rules by which they change. */
 export class ForgeState {

@@ -20,7 +20,7 @@ export function makeCertificate(folder: string, names: readonly string[], passph
   const [cert, key] = [join(folder, 'board.pem'), join(folder, 'board.key')]
   const { status, stderr } = spawnSync(
     'openssl',
-    // prettier-ignore
+    // oxfmt-ignore
     [
       'req',
       '-x509',
