@@ -64,7 +64,7 @@ const walled = [
 ]
 /** What has not ended by then hangs. No verdict depends on it, for a busy machine may take ten times as long as a quiet one. */
 const hangMs = 300_000
-const env = { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' }
+const env = { NO_COLOR: '1' }
 
 const every = {
   testTimeout: hangMs,
