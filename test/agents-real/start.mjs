@@ -18,14 +18,8 @@ const isRoot = process.getuid?.() === 0
 if (isRoot) alone.splice(3, 1)
 const prepare = `ip link set lo up && mount --bind '${resolver}' /etc/resolv.conf`
 const isAble = spawnSync(alone[0], [...alone.slice(1), prepare], { stdio: 'ignore' }).status === 0
-const command = [
-  process.execPath,
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--project',
-  'agents',
-  ...process.argv.slice(2).filter(each => each !== '--table'),
-]
+const args = process.argv.slice(2).filter(each => each !== '--table')
+const command = [process.execPath, 'test/run.mjs', '--project', 'agents', ...args]
 if (!isAble)
   console.error('LEFT OUT: a network of their own for the real agents; unshare, ip or mount is not allowed here.')
 const [program, ...rest] = isAble ? [...alone, `${prepare} && exec "$@"`, 'sh', ...command] : command

@@ -3,22 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { events, type EventType } from '../../src/contract/events.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
-import {
-  externalPermissions,
-  keyPermissionsOf,
-  permissions,
-  textParams,
-  type Permission,
-  type Route,
-} from '../../src/contract/route.ts'
-import { isAboutServer } from '../../src/contract/keys.ts'
+import { externalPermissions, textParams, type Route } from '../../src/contract/route.ts'
 import { handlers } from '../../daemon/routes/index.ts'
-import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../support/contract/examples.ts'
+import { exampleOf, requestOf, rows, tokenFor, type Row } from '../support/contract/examples.ts'
 import { onLibsqlServer, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 import { follow } from '../support/receivers/liveSocket.ts'
-import { preparations } from '../support/contract/preparations.ts'
-import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
-import { inFull } from '../support/run/sample.ts'
+import { seedsOf } from '../support/contract/preparations.ts'
+import { startSlotlessBoard } from '../support/contract/seed.ts'
+import { expectCommonHeaders, expectFailure, expectOauthFailure, sendInput } from '../support/contract/responses.ts'
 
 const ada = { email: 'ada@example.org', password: 'correct horse' }
 /** Rows that a board whose agents get no slot, or a shared database, or a plain request, cannot answer with success. */
@@ -56,11 +48,13 @@ const changesTheServer = ['auth.setup', 'backups.restore']
 const toldLater: Readonly<Record<string, string>> = { 'scripts.cancel': 'script.finished' }
 
 let board: TestBoard
+let seeds: ReturnType<typeof seedsOf>
 const started: TestBoard[] = []
 const start = async () => started[started.push(await startSlotlessBoard()) - 1]!
 
 beforeAll(async () => {
   board = await start()
+  seeds = seedsOf(board)
   await board.as().auth.setup(ada)
 })
 afterAll(async () => {
@@ -68,53 +62,6 @@ afterAll(async () => {
     await each.close()
   }
 })
-
-const farAway = { 'x-forwarded-for': '203.0.113.7' }
-const send = (
-  row: Row,
-  input: Record<string, unknown>,
-  token: string | null,
-  on = board,
-  headers: Record<string, string> = {},
-): Promise<Reply> => {
-  const { path, options } = requestOf(row.route, input)
-  return on.request(row.route.method, path, { token, ...options, headers: { ...options.headers, ...headers } })
-}
-
-function expectCommonHeaders({ headers }: Reply): void {
-  expect(headers.get('x-request-id')).toMatch(/^[\w-]{3,}$/)
-  expect(headers.get('x-content-type-options')).toBe('nosniff')
-}
-
-/** A failure in its envelope: a code of the table with its status, and a message that tells nothing of the server. */
-function expectFailure(reply: Reply, ...codes: ErrorCode[]): void {
-  expectCommonHeaders(reply)
-  expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8')
-  expect(Object.keys(reply.body), reply.text).toEqual(['error'])
-  const { code, message, details = [], ...more } = reply.body.error
-  expect(more).toEqual({})
-  expect(errors).toHaveProperty(code)
-  expect(reply.status, reply.text).toBe(errors[code as ErrorCode][0])
-  if (code !== 'PROVIDER_UNAVAILABLE') expect(reply.status).toBeLessThan(500)
-  expect(message).toMatch(/\S/)
-  expect(reply.text).not.toMatch(/\bat \w+.*:\d+|SQLITE|SELECT |\/src\/|node_modules/)
-  for (const detail of details)
-    expect(detail).toEqual({ path: expect.any(String), message: expect.stringMatching(/\S/) })
-  if (reply.status === 401)
-    expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer(?: resource_metadata="http[^"]+")?$/)
-  if (codes.length > 0) expect(codes, reply.text).toContain(code)
-}
-
-/** A failure in OAuth's words, on the rows of that standard. */
-function expectOauthFailure(reply: Reply, ...codes: ErrorCode[]): void {
-  expectCommonHeaders(reply)
-  expect(reply.body, reply.text).toEqual({
-    error: expect.stringMatching(/^[a-z_]+$/),
-    error_description: expect.stringMatching(/\S/),
-  })
-  expect(reply.status).toBe(reply.status === 413 || reply.status === 415 ? reply.status : 400)
-  if (codes.length > 0) expect(codes.map(code => code.toLowerCase())).toContain(reply.body.error)
-}
 
 /** A success in its envelope, and nothing in it that the contract does not declare. */
 function expectSuccess({ route }: Row, reply: Reply): void {
@@ -231,16 +178,12 @@ describe.each(rows)('$name', row => {
 
   it('answers its example as the contract says, and tells of it', async () => {
     const on = changesTheServer.includes(name) ? await start() : board
-    const fresh = await seedFor(row, on)
+    const fresh = await (on === board ? seeds : seedsOf(on)).for(row)
     const input = exampleOf(row, fresh)
     if (name === 'projects.reorder') input.ids = (await on.client.projects.list()).map(({ id }) => id)
     const live = await follow(on.url, on.token, fresh.projectId)
-    const reply = await send(
-      row,
-      input,
-      name === 'auth.logout' ? (await on.as().auth.login(ada)).token : tokenFor(row, fresh),
-      on,
-    )
+    const token = name === 'auth.logout' ? (await on.as().auth.login(ada)).token : tokenFor(row, fresh)
+    const reply = await sendInput(on, row, input, token)
     if (refusals[name]) (route.oauth ? expectOauthFailure : expectFailure)(reply, refusals[name])
     else expectSuccess(row, reply)
     const told: ToldEvent[] =
@@ -259,89 +202,11 @@ describe.each(rows)('$name', row => {
     for (const { type, data } of told) expect(v.parse(events[type].data, data)).toEqual(data)
     live.close()
   })
-
-  if (!inFull) return
-
-  if (route.who.kind !== 'public')
-    it(`asks for a token${route.who.kind === 'local' ? ' beyond this machine' : ''}`, async () => {
-      const input = exampleOf(row, await sharedSeed())
-      for (const token of [
-        null,
-        'svc_st_nonsense',
-        `${board.token.slice(0, -1)}${board.token.endsWith('a') ? 'b' : 'a'}`,
-      ])
-        expectFailure(
-          await send(row, input, token, board, route.who.kind === 'local' ? farAway : {}),
-          'UNAUTHENTICATED',
-        )
-      if (route.who.kind === 'key') expectFailure(await send(row, input, board.token), 'UNAUTHENTICATED')
-    })
-
-  // Whom it lets in, authorization.test.ts says.
-  if (route.who.kind !== 'public' && route.who.kind !== 'token')
-    it('refuses an API key without the permission that it names', async () => {
-      const allowed = keyPermissionsOf(route.who)
-      const others = permissions.filter(permission => !allowed.includes(permission))
-      expectFailure(
-        await send(
-          row,
-          exampleOf(row, await sharedSeed()),
-          await newKey(await sharedSeed(), others),
-          board,
-          route.who.kind === 'local' ? farAway : {},
-        ),
-        route.who.kind === 'agent' ? 'AGENT_TOKEN_REQUIRED' : 'INSUFFICIENT_PERMISSIONS',
-      )
-    })
-
-  it('refuses nothing and nonsense in the error envelope', async () => {
-    // What asks for a body that nothing and nonsense are not changes nothing.
-    const changesNothing =
-      changesTheServer.includes(name) || (sendsBody(route) && route.input && !v.safeParse(route.input, {}).success)
-    const fresh = await (changesNothing ? sharedSeed() : seedFor(row))
-    const params = paramsOf(route.path)
-    const { path } = requestOf(route, exampleOf(row, fresh))
-    const token = tokenFor(row, fresh)
-    for (const param of params)
-      for (const id of ['0', '-1', '01', 'x', '1.5', '1e3', '99999999999999999999', ' 1', '%00', '1%2f2']) {
-        const wrong = route.path.replace(/\{(\w+)\}/g, (_, each: string) =>
-          each === param ? id : encodeURIComponent(String(exampleOf(row, fresh)[each])),
-        )
-        const reply = await board.request(route.method, wrong, {
-          token,
-          ...(sendsBody(route) && route.input && { body: {} }),
-        })
-        if (route.integerIds) expectFailure(reply, 'INVALID_ID')
-        else expect([reply.status, expectFailure(reply)], wrong).toEqual([404, undefined])
-      }
-    const bare = path.split('?')[0]!
-    const replies = [
-      await board.request(route.method, bare, { token }),
-      await board.request(route.method, `${bare}?nonsense=1&limit=x`, { token }),
-    ]
-    if (sendsBody(route))
-      for (const raw of ['"nonsense"', '[]', 'null', '42', '{"nonsense":true}', '{'])
-        replies.push(await board.request(route.method, bare, { token, raw }))
-    for (const reply of replies)
-      if (reply.status >= 300) (route.oauth ? expectOauthFailure : expectFailure)(reply)
-      else expectCommonHeaders(reply)
-    const refused = sendsBody(route) && route.input && !route.oauth ? replies.slice(2) : []
-    expect(
-      refused.filter(
-        ({ status, body }) =>
-          status !== 400 ||
-          !(
-            ['VALIDATION_FAILED', 'INVALID_JSON'].includes(body.error.code) ||
-            (route.checkedBy === 'rules' && body.error.details)
-          ),
-      ),
-    ).toEqual([])
-  })
 })
 
 describe('a path', () => {
   it('answers 405 with Allow to a method that it does not have', async () => {
-    const { projectId } = await sharedSeed()
+    const { projectId } = await seeds.shared()
     for (const path of new Set(rows.map(({ route }) => route.path))) {
       const allowed = rows.filter(({ route }) => route.path === path).map(({ route }) => route.method as string)
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'].filter(
@@ -387,35 +252,13 @@ describe('a path', () => {
         // There is one only where a forge has made it.
         name !== 'pullRequests.get',
     )) {
-      const { path } = requestOf(row.route, exampleOf(row, await sharedSeed()))
-      const reply = await board.request('HEAD', path, { token: tokenFor(row, await sharedSeed()) })
+      const { path } = requestOf(row.route, exampleOf(row, await seeds.shared()))
+      const reply = await board.request('HEAD', path, { token: tokenFor(row, await seeds.shared()) })
       expect([row.name, reply.status, reply.text]).toEqual([row.name, 200, ''])
       expectCommonHeaders(reply)
     }
   })
 })
-
-let shared: Promise<Seed> | undefined
-/** For requests that change nothing. */
-const sharedSeed = (): Promise<Seed> => (shared ??= seed(board))
-const seedFor = async ({ name, route }: Row, on = board): Promise<Seed> => {
-  const fresh =
-    on === board && (route.method === 'GET' || paramsOf(route.path).length === 0)
-      ? { ...(await sharedSeed()) }
-      : await seed(on)
-  await preparations[name]?.(on, fresh)
-  return fresh
-}
-
-/** A key of the project, or of the server where a permission is about it. */
-const newKey = async ({ projectId }: Seed, allowed: readonly Permission[]): Promise<string> =>
-  (
-    await board.client.keys.create({
-      name: 'Some',
-      permissions: [...allowed],
-      ...(allowed.some(isAboutServer) ? { scope: 'server' } : { scope: 'project', projectId }),
-    })
-  ).key
 
 /** What is told of something that is gone with it is not told afterwards. */
 const heardLiveOnly: Record<string, EventType> = {

@@ -6,22 +6,22 @@ const include = [
 ]
 const exclude = [
   // No mutant is in them, or only in a program of their own, which is built without.
-  'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}.test.ts',
-  'test/attacks/log.test.ts',
-  'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}.test.ts',
-  'test/scripts/{restart,soak}.test.ts',
+  'test/agents/{acp,acpFailures,command,failures,interrupted,launch,providers}{,.slow,.load}.test.ts',
+  'test/attacks/log{,.slow,.load}.test.ts',
+  'test/cli/{asking,bell,completion,completionIds,frame*,help,tree,waitAcrossRestart}{,.slow,.load}.test.ts',
+  'test/scripts/{restart,soak}{,.slow,.load}.test.ts',
   // They measure, or take long.
-  'test/agents/transcript.load.test.ts',
-  'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}.test.ts',
-  'test/attacks/{signIn,socketFrames}.test.ts',
-  'test/daemons/standstill.test.ts',
-  'test/routes/{bad-input,logFlood,socketLimits}.test.ts',
-  'test/transfers/large.load.test.ts',
+  'test/agents/transcript{,.slow,.load}.test.ts',
+  'test/cli/{agents,backups,cardsChanges,cardsRun,server,web,webhooks}{,.slow,.load}.test.ts',
+  'test/attacks/{signIn,socketFrames}{,.slow,.load}.test.ts',
+  'test/daemons/standstill{,.slow,.load}.test.ts',
+  'test/routes/{bad-input,logFlood,socketLimits}{,.slow,.load}.test.ts',
+  'test/transfers/large{,.slow,.load}.test.ts',
 ]
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/run/scratch.ts'],
+    globalSetup: ['test/support/run/processEnvironment.ts', 'test/support/run/scratch.ts'],
     setupFiles: ['test/mutation/switches.ts'],
     pool: 'forks',
     include,
@@ -29,7 +29,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 5_000,
-    env: { NO_COLOR: '1', BOARD_DATA_DIR: '', BOARD_URL: '', BOARD_TOKEN: '' },
+    env: { NO_COLOR: '1' },
     // The caller says which files come first.
     sequence: {
       sequencer: class {

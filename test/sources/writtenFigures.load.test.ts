@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readParts } from '../bench/page.ts'
 
-const measuring = 'test/routes/bad-input.test.ts'
+const measuring = 'test/routes/bad-input.slow.test.ts'
 const folder = mkdtempSync(join(tmpdir(), 'board-written-'))
 const page = join(folder, 'figures.md')
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -25,7 +25,7 @@ const run = (content: string, ...args: string[]) => {
   return new Promise<{ code: unknown; said: string }>(done => {
     execFile(
       process.execPath,
-      ['node_modules/vitest/vitest.mjs', 'run', '--project', 'full', measuring, ...args],
+      ['node_modules/vitest/vitest.mjs', 'run', '--project', 'slow', measuring, ...args],
       { env },
       (error, stdout, stderr) => done({ code: error?.code ?? 0, said: stdout + stderr }),
     )
@@ -38,7 +38,7 @@ test('a file of tests writes its part of the page that it is asked to', async ()
   expect(code, said).toBe(0)
   const { command, rows } = readParts(readFileSync(page, 'utf8'), page).get(measuring)!
   expect(command).toBe(
-    `BOARD_WRITE_FIGURES=${page} BOARD_FUZZ_RUNS=1 BOARD_FUZZ_SEED=7 npx vitest run --project full ${measuring}`,
+    `BOARD_WRITE_FIGURES=${page} BOARD_FUZZ_RUNS=1 BOARD_FUZZ_SEED=7 npx vitest run --project slow ${measuring}`,
   )
   expect(rows).toEqual([[expect.stringContaining('nearly right'), expect.stringMatching(/^\d+$/), '', '']])
 })

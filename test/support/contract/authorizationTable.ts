@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../src/contract/errors.ts'
 import type { Permission } from '../../../src/contract/route.ts'
 
 /**
- * Who may call what. This is the expectation of authorization.test.ts, written by hand and not computed from
+ * Who may call what. This is the expectation of authorization.slow.test.ts, written by hand and not computed from
  * the contract, so that a wrong `who` in the contract fails. Each section says what a kind of routes answers to whom: `own` where the
  * request names the callers' own thing, `foreign` where it names somebody else's. A new route stands in one section at least.
  *

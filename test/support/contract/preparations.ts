@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { add } from '../../../src/domain/pullRequests.ts'
 import { end } from '../../../src/domain/sessions.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
-import { invitedElsewhere, monitored, type Seed } from './seed.ts'
+import { paramsOf } from '../../../src/contract/paths.ts'
+import type { Row } from './examples.ts'
+import { invitedElsewhere, monitored, seed, type Seed } from './seed.ts'
 
 const attachWorktree = (on: TestBoard, { projectId, cardId, worktree }: Seed) =>
   on.client.cards.attachWorktree({ projectId, cardId, path: worktree })
@@ -89,4 +91,19 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
       end(tx, on.server.app.supervisor, Number(sessionId), { status: 'completed' }),
     )
   },
+}
+
+/** The seeds of a board's routes: a shared one for requests that change nothing, and a new one, prepared, for each other request. */
+export function seedsOf(board: TestBoard) {
+  let shared: Promise<Seed> | undefined
+  const getShared = (): Promise<Seed> => (shared ??= seed(board))
+  return {
+    shared: getShared,
+    for: async ({ name, route }: Row): Promise<Seed> => {
+      const isShared = route.method === 'GET' || paramsOf(route.path).length === 0
+      const fresh = isShared ? { ...(await getShared()) } : await seed(board)
+      await preparations[name]?.(board, fresh)
+      return fresh
+    },
+  }
 }

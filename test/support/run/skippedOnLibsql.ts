@@ -23,21 +23,21 @@ export const skippedOnLibsql: Readonly<Record<string, readonly string[]>> = {
     'cli/{frame-serve,https,server}',
     'e2e/{fewDescriptors,readme}',
   ],
-  'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.test.ts does so.':
+  'A board on a libSQL server is put back while nobody serves it, by board database move: test/daemons/move.load.test.ts does so.':
     ['agents/restored', 'backups/hostile', 'cli/backups', 'routes/{restore,restoreKept}'],
-  'They kill the program, fill its disk or damage its file: test/e2e/severalDaemons.test.ts kills servers of a shared database.':
+  'They kill the program, fill its disk or damage its file: test/e2e/severalDaemons.load.test.ts kills servers of a shared database.':
     ['backups/damage', 'e2e/{backupsKilled,diskFull,importCrash}'],
 }
 
 /** Their paths as globs, for `exclude`. */
 export const skippedFiles: readonly string[] = Object.values(skippedOnLibsql)
   .flat()
-  .map(pattern => `test/${pattern}.test.ts`)
+  .map(pattern => `test/${pattern}{,.slow,.load}.test.ts`)
 
 /** Prints what a run on libSQL servers skips. */
 export default (): void => {
   if (noLibsqlServer !== undefined) throw new Error(`There is no libSQL server here. ${noLibsqlServer}`)
   for (const [reason, patterns] of Object.entries(skippedOnLibsql))
     process.stdout.write(`LEFT OUT: ${patterns.join(', ')}. ${reason}\n`)
-  process.stdout.write('LEFT OUT: what measures time or memory, and test/daemons, which is on libSQL servers anyway.\n')
+  process.stdout.write('LEFT OUT: *.load.test.ts, which measure or use libSQL servers anyway.\n')
 }

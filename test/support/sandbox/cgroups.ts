@@ -11,7 +11,7 @@ export function sayWhySkipped(): void {
   if (!hasCgroup)
     writeSync(
       2,
-      `Skipped test/sandbox/cgroup.test.ts: ${status.reason} To run it: systemd-run --user --scope -p Delegate=yes npx vitest run --project board test/sandbox/cgroup.test.ts\n`,
+      `Skipped test/sandbox/cgroup.test.ts: ${status.reason} To run it: systemd-run --user --scope -p Delegate=yes npx vitest run --project quick test/sandbox/cgroup.test.ts\n`,
     )
 }
 

@@ -30,7 +30,7 @@ const board = boardProcess(dataDir, { HOME: root })
 const dice = createDice(seed)
 const mark = randomUUID()
 const followers: Follower[] = []
-const note = figuresOf('test/e2e/crash.test.ts', { BOARD_TEST_ROUNDS: rounds, BOARD_TEST_SEED: seed })
+const note = figuresOf('test/e2e/crash.load.test.ts', { BOARD_TEST_ROUNDS: rounds, BOARD_TEST_SEED: seed })
 const [readyAfterMs, bareAfterMs, orphans]: [number[], number[], number[]] = [[], [], []]
 afterAll(async () => {
   for (const follower of followers) follower.close()

@@ -35,7 +35,7 @@ const board = boardProcess(dataDir, { HOME: root, NODE_OPTIONS: '--inspect=127.0
 let projectId: string
 let columns: string[]
 let scriptId: string
-const note = figuresOf('test/e2e/loadMixed.test.ts', { BOARD_TEST_MINUTES: process.env.BOARD_TEST_MINUTES })
+const note = figuresOf('test/e2e/loadMixed.load.test.ts', { BOARD_TEST_MINUTES: process.env.BOARD_TEST_MINUTES })
 
 beforeAll(async () => {
   configure(dataDir, { good: { fixture: 'well-behaved' } }, mark)

@@ -23,7 +23,7 @@ const rate = Number(process.env.BOARD_TEST_RATE ?? 20)
 /** What is aimed at, and how far beyond it a run may be on a machine on which others work. */
 const [takeOverMs, deliveryMs, answerMs] = [5000, 150, 3000]
 const room = () => (isLong ? 1 : 3 * slowdown())
-const note = figuresOf('test/e2e/severalDaemons.test.ts', {
+const note = figuresOf('test/e2e/severalDaemons.load.test.ts', {
   BOARD_TEST_ROUNDS: process.env.BOARD_TEST_ROUNDS,
   BOARD_TEST_RATE: rate,
   BOARD_TEST_SECS: steadySecs,

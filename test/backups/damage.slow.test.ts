@@ -20,7 +20,6 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { schemaVersion } from '../../src/store/migrate.ts'
 import { makeOldBoard } from './oldBoard.ts'
-import { sample } from '../support/run/sample.ts'
 
 let root: string
 let dataDir: string
@@ -85,7 +84,7 @@ describe('a data folder whose database cannot be read', () => {
       isCopied: true,
     },
   }
-  it.each(sample(Object.entries(damages), 3))(
+  it.each(Object.entries(damages))(
     'that %s is refused, kept, and never begun anew',
     async (_, { reason, damage, isCopied }) => {
       const { filename } = fill()

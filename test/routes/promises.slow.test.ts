@@ -11,9 +11,8 @@ import {
 } from '../support/contract/documentedAnswers.ts'
 import { preparations } from '../support/contract/preparations.ts'
 import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
-import { sample } from '../support/run/sample.ts'
 
-/** What the OpenAPI document promises of each row, held against what the server does. serverPromises.test.ts has the rows that change a whole server. */
+/** What the OpenAPI document promises of each row, held against what the server does. serverPromises.slow.test.ts has the rows that change a whole server. */
 let board: TestBoard
 let own: Seed
 let promises: DocumentedAnswers
@@ -48,7 +47,7 @@ const writes = rows.filter(({ route, name }) => route.method !== 'GET' && !serve
 
 describe('an Idempotency-Key', () => {
   const cases = writes.map(row => [row.name, row] as const)
-  test.each(sample(cases, 5))('%s honours it or does not, as promised', async (_, row) => {
+  test.each(cases)('%s honours it or does not, as promised', async (_, row) => {
     const fresh = await freshSeed(row)
     const [key, input] = [newKey(), exampleOf(row, fresh)]
     const ask = () => send(row, input, { token: tokenFor(row, fresh), headers: { 'idempotency-key': key } })
@@ -75,12 +74,7 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('If-Match', () => {
-  test.each(
-    sample(
-      writes.map(row => [row.name, row] as const),
-      5,
-    ),
-  )('%s honours it or does not, as promised', async (_, row) => {
+  test.each(writes.map(row => [row.name, row] as const))('%s honours it or does not, as promised', async (_, row) => {
     const fresh = await freshSeed(row)
     const refused = await send(row, exampleOf(row, fresh), {
       token: tokenFor(row, fresh),
@@ -103,7 +97,7 @@ describe('a parameter that names nothing', () => {
   const cases = rows
     .filter(({ route }) => !route.signed)
     .flatMap(row => paramsOf(row.route.path).map(param => [row.name, param, row] as const))
-  test.each(sample(cases, 5))('%s {%s} is answered with the promised code', async (name, param, row) => {
+  test.each(cases)('%s {%s} is answered with the promised code', async (name, param, row) => {
     const { description } = promises.operationOf(row).parameters.find(each => each.name === param)!
     const [promised] = description!.split(' ')
     expect(promises.codesOf(row, 404)).toContain(promised)
@@ -197,7 +191,7 @@ describe('a limit', () => {
 })
 
 describe('an answer that is not in the envelope', () => {
-  // What is signed has its own (test/routes/forgeDeliveries.test.ts), and so has OAuth (test/routes/connectedApps.test.ts).
+  // What is signed has its own (test/routes/forgeDeliveries.slow.test.ts), and so has OAuth (test/routes/connectedApps.test.ts).
   const raw = rows.filter(
     ({ route }) => (route.transfer === 'file' || route.transfer === 'raw') && !route.signed && !route.oauth,
   )

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
-import { inFull } from '../support/run/sample.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
@@ -54,7 +53,7 @@ test('cards in auto mode are worked off once each, none before those that it wai
       }
       await expectInOrder(cards)
     }),
-    { numRuns: inFull ? 25 : 3 },
+    { numRuns: 25 },
   )
 })
 

@@ -9,7 +9,6 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
 import { connectedApp } from '../support/identity/connectedApp.ts'
 import { fileBody } from '../support/contract/seed.ts'
-import { inFull } from '../support/run/sample.ts'
 
 let board: TestBoard
 let projectId: string
@@ -67,7 +66,7 @@ describe('a restore', () => {
     )
   })
 
-  it.runIf(inFull)('leaves nothing of the earlier database open that could harm the new one', async () => {
+  it('leaves nothing of the earlier database open that could harm the new one', async () => {
     for (let round = 0; round < 3; round++) {
       const filename = await back()
       await newCard(`round ${round}`)
@@ -157,48 +156,45 @@ describe('a restore', () => {
       ]).toContainEqual([status, code])
   })
 
-  it.runIf(inFull)(
-    'loses no write that was acknowledged, turns others away with Retry-After, and always answers for its health',
-    async () => {
-      const filename = await back()
-      const acknowledged: string[] = []
-      const answers: Reply[] = []
-      let isDone = false
-      const write = async (writer: number) => {
-        for (let number = 0; !isDone; number++) {
-          const title = `written ${writer}-${number}`
-          const reply = await board.request('POST', '/api/cards', { body: { projectId, title, deferred: true } })
-          if (reply.status === 201) acknowledged.push(title)
-          answers.push(reply)
-          await delay(reply.status === 503 ? 5 : 2)
-        }
+  it('loses no write that was acknowledged, turns others away with Retry-After, and always answers for its health', async () => {
+    const filename = await back()
+    const acknowledged: string[] = []
+    const answers: Reply[] = []
+    let isDone = false
+    const write = async (writer: number) => {
+      for (let number = 0; !isDone; number++) {
+        const title = `written ${writer}-${number}`
+        const reply = await board.request('POST', '/api/cards', { body: { projectId, title, deferred: true } })
+        if (reply.status === 201) acknowledged.push(title)
+        answers.push(reply)
+        await delay(reply.status === 503 ? 5 : 2)
       }
-      const read = async (path: string) => {
-        for (; !isDone; await delay(5)) answers.push(await board.request('GET', path))
-      }
-      const healthy: number[] = []
-      const watch = async () => {
-        for (; !isDone; await delay(5)) healthy.push((await board.request('GET', '/api/health')).status)
-      }
-      const all = Promise.all([write(1), write(2), write(3), read(`/api/projects/${projectId}/cards`), watch()])
-      const { body, status } = await restore(filename)
-      isDone = true
-      await all
-      expect(status, JSON.stringify(body)).toBe(200)
-      const refused = answers.filter(reply => reply.status >= 300)
-      expect(refused.length).toBeGreaterThan(0)
-      for (const reply of refused)
-        expect([reply.status, reply.body.error.code, reply.headers.get('retry-after')]).toEqual([
-          503,
-          'SHUTTING_DOWN',
-          expect.stringMatching(/^[12]$/),
-        ])
-      expect(new Set(healthy)).toEqual(new Set([200]))
-      const now = await titles()
-      await restore(body.data.keptAs)
-      const then = await titles()
-      expect(acknowledged.filter(title => !now.includes(title) && !then.includes(title))).toEqual([])
-      expect(acknowledged.filter(title => then.includes(title)).length).toBeGreaterThan(0)
-    },
-  )
+    }
+    const read = async (path: string) => {
+      for (; !isDone; await delay(5)) answers.push(await board.request('GET', path))
+    }
+    const healthy: number[] = []
+    const watch = async () => {
+      for (; !isDone; await delay(5)) healthy.push((await board.request('GET', '/api/health')).status)
+    }
+    const all = Promise.all([write(1), write(2), write(3), read(`/api/projects/${projectId}/cards`), watch()])
+    const { body, status } = await restore(filename)
+    isDone = true
+    await all
+    expect(status, JSON.stringify(body)).toBe(200)
+    const refused = answers.filter(reply => reply.status >= 300)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const reply of refused)
+      expect([reply.status, reply.body.error.code, reply.headers.get('retry-after')]).toEqual([
+        503,
+        'SHUTTING_DOWN',
+        expect.stringMatching(/^[12]$/),
+      ])
+    expect(new Set(healthy)).toEqual(new Set([200]))
+    const now = await titles()
+    await restore(body.data.keptAs)
+    const then = await titles()
+    expect(acknowledged.filter(title => !now.includes(title) && !then.includes(title))).toEqual([])
+    expect(acknowledged.filter(title => then.includes(title)).length).toBeGreaterThan(0)
+  })
 })

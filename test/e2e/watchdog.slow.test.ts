@@ -12,7 +12,7 @@ import { eventually, slowdown } from '../support/waiting/eventually.ts'
 
 const goneWithinMs = 2000
 const goneAfter: number[] = []
-const note = figuresOf('test/e2e/watchdog.test.ts')
+const note = figuresOf('test/e2e/watchdog.slow.test.ts')
 /** What the watchdog's command line says of it: first as a shell, then as Node. */
 const watchdogWord = 'watchdog'
 

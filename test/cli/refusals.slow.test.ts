@@ -10,7 +10,6 @@ import type { TestBoard } from '../support/servers/testBoard.ts'
 import { startSlotlessBoard } from '../support/contract/seed.ts'
 import { below, boardLines, parsed } from '../support/commands/shellLines.ts'
 import { programs } from '../support/commands/programs.ts'
-import { sample } from '../support/run/sample.ts'
 
 /** Commands that run on and on, or change this machine. Other tests say what they do. */
 const elsewhere = /^(serve|server (start|restart|install|uninstall)|completion|doctor|auth logout|events|mcp)$/
@@ -38,10 +37,7 @@ beforeAll(async () => {
   projectless = commandLine({ BOARD_URL: bare.url, BOARD_TOKEN: bare.token })
   alone = commandLine()
   program = await loadAll(createProgram(programs))
-  commands = sample(
-    leaves(program).filter(command => !elsewhere.test(nameOf(command))),
-    4,
-  )
+  commands = leaves(program).filter(command => !elsewhere.test(nameOf(command)))
 })
 afterAll(async () => {
   for (const cli of [signedIn, projectless, alone]) cli.close()

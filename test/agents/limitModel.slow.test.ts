@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { inFull } from '../support/run/sample.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-const runs = Number(process.env.BOARD_TEST_ROUNDS ?? (inFull ? 40 : 6))
+const runs = Number(process.env.BOARD_TEST_ROUNDS ?? 40)
 
 type Column = 'backlog' | 'active' | 'done'
 const columnNames: readonly Column[] = ['backlog', 'active', 'done']
@@ -129,7 +128,7 @@ test('whatever is moved, blocked, deleted and bounded: nothing blocked starts, n
         await untilSame(projectId, columns, model)
       }
     }),
-    { numRuns: runs, interruptAfterTimeLimit: inFull ? 600_000 : 60_000 },
+    { numRuns: runs, interruptAfterTimeLimit: 600_000 },
   )
 })
 

@@ -10,7 +10,6 @@ import { saveFile } from '../../src/domain/attachmentFiles.ts'
 import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { end, part, refusal, startUploads, type Uploads } from '../support/servers/uploads.ts'
-import { inFull } from '../support/run/sample.ts'
 
 const maxAttachmentBytes = 2 * 1024 * 1024
 let uploads: Uploads
@@ -260,7 +259,7 @@ test('a body that was cut, swollen or bent anywhere is taken or refused at once'
       const { status } = await uploads.send(bends.reduce<Buffer>((body, each) => each(body), whole))
       expect([201, 400]).toContain(status)
     }),
-    { numRuns: Number(process.env.BOARD_FUZZ_RUNS ?? (inFull ? 100 : 20)), timeout: 5000 * slowdown() },
+    { numRuns: Number(process.env.BOARD_FUZZ_RUNS ?? 100), timeout: 5000 * slowdown() },
   )
 })
 

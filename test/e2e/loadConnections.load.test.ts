@@ -30,7 +30,7 @@ const board = boardProcess(
 )
 let cardPath: string
 const moreMiB: number[] = []
-const note = figuresOf('test/e2e/loadConnections.test.ts', {
+const note = figuresOf('test/e2e/loadConnections.load.test.ts', {
   BOARD_TEST_CONNECTIONS: process.env.BOARD_TEST_CONNECTIONS,
 })
 

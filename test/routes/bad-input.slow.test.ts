@@ -9,15 +9,14 @@ import { exampleOf, requestOf, rows, sendsBody, tokenFor, type Row } from '../su
 import { type TestBoard } from '../support/servers/testBoard.ts'
 import { slowdown } from '../support/waiting/eventually.ts'
 import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
-import { inFull, sample } from '../support/run/sample.ts'
 import { figuresOf } from '../support/run/writtenFigures.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_FUZZ_RUNS a row, BOARD_FUZZ_SEED as a failure prints it. */
-const runs = Number(process.env.BOARD_FUZZ_RUNS ?? (inFull ? 24 : 8))
+const runs = Number(process.env.BOARD_FUZZ_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
 const answerMs = () => Math.ceil(5000 * slowdown())
 
-const note = figuresOf('test/routes/bad-input.test.ts', {
+const note = figuresOf('test/routes/bad-input.slow.test.ts', {
   BOARD_FUZZ_RUNS: process.env.BOARD_FUZZ_RUNS,
   BOARD_FUZZ_SEED: fuzzSeed,
 })
@@ -44,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   note(
-    `requests that are nearly right, on ${sample(rows, 5).length} routes, none of which was answered with a failure of the server`,
+    `requests that are nearly right, on ${rows.length} routes, none of which was answered with a failure of the server`,
     attacked,
   )
   agent.destroy()
@@ -471,13 +470,13 @@ function attacks(row: Row, from: Seed): fc.Arbitrary<Attack> {
   return fc.oneof(...kinds)
 }
 
-describe(`${sample(rows, 5).length * runs} requests that are nearly right (seed ${fuzzSeed})`, () => {
+describe(`${rows.length * runs} requests that are nearly right (seed ${fuzzSeed})`, () => {
   let shared: Seed
   beforeAll(async () => {
     shared = await seed(board)
   })
 
-  it.each(sample(rows, 5))(
+  it.each(rows)(
     '$name answers with grace',
     async row => {
       const from = row.route.method === 'GET' || paramsOf(row.route.path).length === 0 ? shared : await seed(board)

@@ -25,7 +25,7 @@ const maxHealthMs = 100
 const maxBackupAndRestoreMs = 5000
 // A large board on a slow disk takes minutes.
 vi.setConfig({ testTimeout: 900_000 })
-const note = figuresOf('test/e2e/backupsAtScale.test.ts', {
+const note = figuresOf('test/e2e/backupsAtScale.load.test.ts', {
   BOARD_TEST_CARDS: process.env.BOARD_TEST_CARDS,
   BOARD_TEST_ATTACHMENT_BYTES: process.env.BOARD_TEST_ATTACHMENT_BYTES,
 })

@@ -2,10 +2,9 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
-import { inFull } from '../support/run/sample.ts'
 
 /** For longer runs by hand (`npm run fuzz`): BOARD_MODEL_RUNS, BOARD_FUZZ_SEED as a failure prints it. */
-const runs = Number(process.env.BOARD_MODEL_RUNS ?? (inFull ? 24 : 8))
+const runs = Number(process.env.BOARD_MODEL_RUNS ?? 24)
 const fuzzSeed = Number(process.env.BOARD_FUZZ_SEED ?? 20_261_121)
 
 let board: TestBoard
