@@ -17,8 +17,11 @@ export async function endLeftovers(db: Database): Promise<{ runs: number; proces
   const entries = await listProcesses()
   const trees = present.map(row => treeOf(row, entries))
   const processes = (await findMembers(trees)).flat().length
-  const remaining = processes === 0 ? 0 : await endTrees(findMembers, trees, orphanTermMs)
-  const held = new Set(trees.filter(({ seen }) => seen.size > 0).map(({ runId }) => runId))
+  const isOver = processes === 0 && !trees.some(({ hasUnreadable }) => hasUnreadable)
+  const remaining = isOver ? 0 : await endTrees(findMembers, trees, orphanTermMs)
+  const held = new Set(
+    trees.filter(({ seen, hasUnreadable }) => seen.size > 0 || hasUnreadable).map(({ runId }) => runId),
+  )
   await db.transaction(async tx => {
     for (const { runId } of rows) if (!held.has(runId)) await deleteProcessRun(tx, runId)
   })

@@ -53,8 +53,8 @@ async function stopOnce(
 }
 
 /**
- * Sends TERM to all processes of the trees, after `termMs` KILL to the remaining ones, repeatedly. @returns how many
- * survived
+ * Sends TERM to all processes of the trees, and after `termMs` KILL to the remaining ones, repeatedly.
+ * Returns the number of processes that survived, plus one per tree with a process whose marker stayed unreadable.
  */
 export async function endTrees(findMembers: FindMembers, trees: readonly Tree[], termMs: number): Promise<number> {
   let hasTerm = false
@@ -81,13 +81,17 @@ async function signalUntilNone(
   const wantedEmptyReads = Math.max(1, ...trees.map(emptyReadsOf))
   for (let pauseMs = minPauseMs, emptyReads = 0; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const members = (await findMembers(trees)).flat()
-    emptyReads = members.length === 0 ? emptyReads + 1 : 0
-    // On a busy machine one reading may take longer: no process is given up before it was sent a signal.
-    if (emptyReads === wantedEmptyReads || (hasSent && members.length > 0 && performance.now() > giveUpAt))
-      return members.length
-    if (members.length === 0) continue
-    each(members)
-    hasSent = true
+    const unreadable = trees.filter(({ hasUnreadable }) => hasUnreadable).length
+    const left = members.length + unreadable
+    emptyReads = left === 0 ? emptyReads + 1 : 0
+    // On a busy machine one reading can take longer: a process gets a signal before the wait for it ends.
+    const isOver = (hasSent || members.length === 0) && performance.now() > giveUpAt
+    if (emptyReads === wantedEmptyReads || (left > 0 && isOver)) return left
+    if (left === 0) continue
+    if (members.length > 0) {
+      each(members)
+      hasSent = true
+    }
     await delay(pauseMs)
   }
 }

@@ -1,5 +1,6 @@
 import { coalesce } from '../async/coalesce.ts'
-import { listProcesses, runOf, type ProcessEntry } from './table.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { listProcesses, runOf, unreadable, type ProcessEntry } from './table.ts'
 
 /**
  * A started process tree, and its processes as last seen: pid -> start. `leader` leads its session while that is
@@ -10,6 +11,8 @@ export interface Tree {
   leader: number | undefined
   since: string | undefined
   seen: Map<number, string>
+  /** Whether the last reading met a process that could be a member, and whose marker could not be read yet. */
+  hasUnreadable?: boolean
   /** Whether its leader and the first child of that keep a process namespace, which ends with either of them. */
   hasNamespace?: boolean
 }
@@ -19,6 +22,8 @@ export const isKeeper = ({ hasNamespace, leader }: Tree, { pid, parentPid }: Pro
   hasNamespace === true && leader !== undefined && (pid === leader || parentPid === leader)
 
 const maxConcurrentReads = 32
+const maxUnknownMs = 5000
+const unknownPauseMs = 50
 
 /** Serializes trees to one line of text, with which another process can find their members. */
 export const encodeTrees = (trees: Iterable<Tree>): string =>
@@ -54,9 +59,14 @@ export function createMemberSearch(): FindMembers {
  */
 export const emptyReadsOf = ({ hasNamespace }: Tree): number => (hasNamespace ? 1 : 2)
 
-/** Whether no process of a tree is left. */
+/** Returns whether no process of a tree is left. Returns false if that stays unknown for 5 s. */
 export async function isGone(findMembers: FindMembers, tree: Tree): Promise<boolean> {
-  for (let reads = 0; reads < emptyReadsOf(tree); reads++) if ((await findMembers([tree]))[0]!.length > 0) return false
+  const giveUpAt = performance.now() + maxUnknownMs
+  for (let reads = 0; reads < emptyReadsOf(tree);) {
+    if ((await findMembers([tree]))[0]!.length > 0 || performance.now() > giveUpAt) return false
+    if (tree.hasUnreadable) await delay(unknownPauseMs)
+    else reads++
+  }
   return true
 }
 
@@ -65,10 +75,32 @@ async function findByTree(trees: readonly Tree[]): Promise<(tree: Tree) => Proce
   const own = ancestry(entries)
   const others = entries.filter(({ pid }) => !own.has(pid))
   const runs = await readRuns(others, trees.filter(isFoundByMarker))
-  return tree => membersOf(tree, others, runs)
+  const unreadables = others.filter(({ pid }) => runs.get(pid) === unreadable)
+  const adopted = unreadables.filter(entry => isAdopted(entry, unreadables, own))
+  return tree => {
+    const members = membersOf(tree, others, runs)
+    tree.hasUnreadable = isFoundByMarker(tree) && adopted.some(each => !isOlder(each, tree) && !members.includes(each))
+    return members
+  }
 }
 
-function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyMap<number, string>): ProcessEntry[] {
+/**
+ * Whether a process has lost its parents, so that only its marker can tell its run: an ancestor of this one has adopted it, or a process
+ * that is adopted and unreadable itself. All others descend from a process whose run is known.
+ */
+function isAdopted(
+  { parentPid }: ProcessEntry,
+  unreadables: readonly ProcessEntry[],
+  own: ReadonlySet<number>,
+): boolean {
+  const parent = unreadables.find(({ pid }) => pid === parentPid)
+  if (parent) return isAdopted(parent, unreadables, own)
+  return parentPid === 1 || (parentPid !== process.pid && own.has(parentPid))
+}
+
+type Runs = ReadonlyMap<number, string | typeof unreadable>
+
+function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: Runs): ProcessEntry[] {
   if (isReused(tree, entries)) tree.leader = undefined
   const members = new Set(
     entries.filter(
@@ -88,6 +120,9 @@ function membersOf(tree: Tree, entries: readonly ProcessEntry[], runs: ReadonlyM
 
 /** Whether processes may have left the tree for other parents. In a namespace all stay descendants of its leader. */
 const isFoundByMarker = ({ hasNamespace, leader }: Tree): boolean => !hasNamespace || leader === undefined
+
+/** Whether a process started before the first one of a tree. Elsewhere than on Linux, `startedAt` is a date and compares as false. */
+const isOlder = ({ startedAt }: ProcessEntry, { since }: Tree): boolean => Number(startedAt) < Number(since ?? 0)
 
 /** Whether the leader's pid was reused. */
 const isReused = ({ leader, since }: Tree, entries: readonly ProcessEntry[]): boolean =>
@@ -113,10 +148,9 @@ function ancestry(entries: readonly ProcessEntry[]): Set<number> {
 }
 
 /** The markers of the processes that are young enough to belong to one of the trees. */
-async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]): Promise<Map<number, string>> {
-  const oldest = Math.min(...trees.map(({ since }) => Number(since ?? 0)))
-  const young = entries.filter(({ startedAt }) => !(Number(startedAt) < oldest))
-  const runs = new Map<number, string>()
+async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]): Promise<Runs> {
+  const young = entries.filter(entry => trees.some(tree => !isOlder(entry, tree)))
+  const runs = new Map<number, string | typeof unreadable>()
   for (let from = 0; from < young.length; from += maxConcurrentReads) {
     await Promise.all(
       young.slice(from, from + maxConcurrentReads).map(async ({ pid }) => {

@@ -26,11 +26,11 @@ const pageBytes = 4096
 /** What the kernel counts processor time in. */
 const tickMs = 10
 const maxConcurrent = 200
-const environTimeoutMs = 1000
+const readTimeoutMs = 1000
 const maxAttempts = 4
 const attemptPauseMs = 2
-/** The parent of kernel threads, on Linux. */
-const kernelThreads = 2
+/** PF_KTHREAD among the flags of `/proc/PID/stat`. */
+const kernelThreadFlag = 0x0020_0000
 
 /** The id of this boot; null where the system has none. */
 export const bootId: string | null = isLinux ? (readKernel('/proc/sys/kernel/random/boot_id')?.trim() ?? null) : null
@@ -54,7 +54,7 @@ function entryOf(pid: number): ProcessEntry | undefined {
   const stat = readStat(pid)
   if (stat === undefined) return undefined
   const [state, parentPid, groupId, sessionId, ...rest] = stat
-  return state === 'Z' || state === 'X' || Number(parentPid) === kernelThreads
+  return state === 'Z' || state === 'X' || (Number(rest[2]) & kernelThreadFlag) !== 0
     ? undefined
     : {
         pid,
@@ -105,28 +105,38 @@ function msOfPs(time: string): number {
 /** When a process started; undefined when it is gone or this is not Linux. */
 export const startOf = (pid: number): string | undefined => (isLinux ? entryOf(pid)?.startedAt : undefined)
 
-/** The marker of a process, if its environment is readable. */
-export async function runOf(pid: number): Promise<string | undefined> {
+/** A process whose marker cannot be read yet: it is starting, or busy with its memory. */
+export const unreadable = Symbol('unreadable')
+
+/**
+ * Returns the marker of a process. Returns undefined if it has none, has ended, or belongs to another account. During exec, a process
+ * has neither an environment nor arguments, for as long as it gets no processor.
+ */
+export async function runOf(pid: number): Promise<string | undefined | typeof unreadable> {
   if (!isLinux) return undefined
   for (let attempt = 1; ; attempt++) {
-    const environ = await readEnviron(pid)
-    // The environment is empty for a moment during exec.
-    if (environ !== '' || attempt === maxAttempts)
+    const environ = await readProcessFile(pid, 'environ')
+    const isStarting = environ === '' && (await readProcessFile(pid, 'cmdline')) === '' && entryOf(pid) !== undefined
+    if (!isStarting)
       return environ
         ?.split('\0')
         .find(variable => variable.startsWith(`${marker}=`))
         ?.slice(marker.length + 1)
+    if (attempt === maxAttempts) return unreadable
     await delay(attemptPauseMs)
   }
 }
 
-/** Reading may block on the process's own memory operations, so it times out after a second. */
-const readEnviron = (pid: number) =>
+/**
+ * Returns a file of a process; undefined if it cannot be read. The read can block on the memory operations of the process: after a
+ * second, the file counts as empty.
+ */
+const readProcessFile = (pid: number, name: 'environ' | 'cmdline') =>
   new Promise<string | undefined>(resolve => {
-    const late = setTimeout(resolve, environTimeoutMs, undefined)
-    readFile(`/proc/${pid}/environ`, 'latin1', (error, environ) => {
+    const late = setTimeout(resolve, readTimeoutMs, '')
+    readFile(`/proc/${pid}/${name}`, 'latin1', (error, content) => {
       clearTimeout(late)
-      resolve(error ? undefined : environ)
+      resolve(error ? undefined : content)
     })
   })
 

@@ -1,13 +1,13 @@
 import { build } from 'esbuild'
-import { execFileSync, spawn } from 'node:child_process'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProcessTrees, type ProcessTrees } from '../../src/process/spawn.ts'
 import { listProcessRuns } from '../../src/store/processRuns.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
-import { isAlive, processesWith } from '../support/processes/processFiles.ts'
+import { isAlive, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { environment, openStore } from '../support/processes/trees.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
@@ -56,6 +56,23 @@ test('a program that does not is asked with TERM, and may clean up', async () =>
   expect(await child.stop({ graceMs: 300, termMs: 2000 })).toBe(true)
   expect(await child.exited).toEqual({ code: 7, signal: null })
   expect(await said).toBe('ready\ncleaned\n')
+})
+
+const unreadable = resolve(import.meta.dirname, '../fixtures/process/unreadable.pl')
+/** x86-64 alone has the number of prctl that the program uses. */
+const canBeUnreadable =
+  process.arch === 'x64' &&
+  spawnSync('perl', [unreadable, '0'], { timeout: 200, encoding: 'utf8' }).error?.message.includes('ETIMEDOUT') === true
+if (!canBeUnreadable) process.stdout.write('LEFT OUT: a process without a readable environment, which requires Perl.\n')
+
+test.skipIf(!canBeUnreadable)('a process that lost its parents ends although it is in the middle of exec', async () => {
+  const { child, tag } = await run(`(setsid sh -c 'echo $$ > $TAG; exec perl ${unreadable} 1' &); cat`)
+  const pid = await eventually('its pid', () =>
+    existsSync(join(store.folder, tag)) ? Number(readFileSync(join(store.folder, tag), 'utf8')) : undefined,
+  )
+  await eventually('an empty environment', () => readProcessFile(pid, 'environ') === '')
+  expect(await child.stop({ graceMs: 50, termMs: 1500 })).toBe(true)
+  expect(isAlive(pid)).toBe(false)
 })
 
 const stubborn: Array<[string, string, number]> = [
