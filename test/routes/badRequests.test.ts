@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** What is signed is taken as bytes, which its signature is of (test/routes/forgeDeliveries.slow.test.ts); OAuth's has words of its own. */
+/** Routes with a JSON body. Signed bodies are bytes (test/routes/forgeDeliveries.slow.test.ts), and OAuth has its own format. */
 const withBody = rows.filter(
   ({ route }) => sendsBody(route) && route.transfer !== 'upload' && !route.signed && !route.oauth,
 )

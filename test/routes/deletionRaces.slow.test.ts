@@ -60,7 +60,7 @@ describe.each([
 })
 
 it.each(rows.filter(({ route }) => route.method !== 'GET' && route.path.includes('{cardId}')))(
-  '$name is no failure of the server while its card goes',
+  '$name returns no 5xx while its card is deleted',
   async row => {
     const { projectId, cardId, ...place } = await seed(board)
     const reply = await outrun(
@@ -72,7 +72,7 @@ it.each(rows.filter(({ route }) => route.method !== 'GET' && route.path.includes
 )
 
 it.each(rows.filter(({ route }) => route.who.kind === 'organization' && route.method !== 'GET'))(
-  '$name is no failure of the server while its organization goes',
+  '$name returns no 5xx while its organization is deleted',
   async row => {
     const { organizationId, ...place } = await seed(board)
     const reply = await outrun(

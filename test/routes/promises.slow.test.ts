@@ -12,7 +12,7 @@ import {
 import { preparations } from '../support/contract/preparations.ts'
 import { fileBody, seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
 
-/** What the OpenAPI document promises of each row, held against what the server does. serverPromises.slow.test.ts has the rows that change a whole server. */
+/** Compares the OpenAPI document's promises with the server, route by route. serverPromises.slow.test.ts has the routes that change a whole server. */
 let board: TestBoard
 let own: Seed
 let promises: DocumentedAnswers
@@ -191,7 +191,7 @@ describe('a limit', () => {
 })
 
 describe('an answer that is not in the envelope', () => {
-  // What is signed has its own (test/routes/forgeDeliveries.slow.test.ts), and so has OAuth (test/routes/connectedApps.test.ts).
+  // Signed routes have separate tests (test/routes/forgeDeliveries.slow.test.ts), and OAuth also (test/routes/connectedApps.test.ts).
   const raw = rows.filter(
     ({ route }) => (route.transfer === 'file' || route.transfer === 'raw') && !route.signed && !route.oauth,
   )

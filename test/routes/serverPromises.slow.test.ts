@@ -12,7 +12,7 @@ import { isCallback, isLoopback, startSingleSignOn, type SingleSignOn } from '..
 import { openRaw } from '../support/receivers/liveSocket.ts'
 import { onLibsqlServer, startBoard, type Reply, type TestBoard } from '../support/servers/testBoard.ts'
 
-/** What the OpenAPI document promises of the `serverRows`, rows that change a whole server, or that others play a part in. promises.slow.test.ts has the others. */
+/** Compares the OpenAPI document's promises with the server for `serverRows`: routes that change a whole server or involve another one. */
 const rowOf = (name: string): Row => rows.find(row => row.name === name)!
 
 describe('the headers of a row that changes the whole server', () => {

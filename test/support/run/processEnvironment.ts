@@ -4,6 +4,6 @@ export default (): void => {
   for (const name of ['BOARD_DATA_DIR', 'BOARD_URL', 'BOARD_TOKEN', 'BOARD_PROJECT']) delete process.env[name]
   // Node reads these certificates at each start, which takes 30 ms. Tests talk to this machine only, with their own certificates.
   delete process.env.NODE_EXTRA_CA_CERTS
-  // With one arena the C library returns freed memory. What a worker holds is copied whenever it starts a process.
+  // With one arena, the C library returns freed memory. A worker's memory is copied whenever it starts a process.
   process.env.MALLOC_ARENA_MAX = '1'
 }

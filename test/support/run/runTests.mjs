@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
  */
 
 const maxReruns = 2
-/** More failed files than this are no coincidence, and repeating them one by one would take too long. */
+/** If more files fail, they have a common cause, and repeating them one by one would take too long. */
 const maxFailedFiles = 8
 
 /**
