@@ -246,7 +246,10 @@ export class SessionRecord {
     }
   }
 
-  /** How many files the card has changed; the last known number where counting takes too long. */
+  /**
+   * Counts the files that the card has changed. A count that takes too long does not delay the end of the session: this returns the
+   * last known number, and the session gets the count later.
+   */
   async #countFiles(): Promise<number> {
     const { db } = this.#dependencies
     const session = await readSession(db, this.id)
@@ -257,7 +260,13 @@ export class SessionRecord {
     ])
     if (!card || !project) return 0
     const counted = countChangedFiles(db, card, project).catch(() => session.filesChanged)
-    return Promise.race([counted, delay(countFilesTimeoutMs, session.filesChanged, { ref: false })])
+    const inTime = await Promise.race([counted, delay(countFilesTimeoutMs, undefined, { ref: false })])
+    if (inTime !== undefined) return inTime
+    // The caller queues its write of the known number in this turn of the event loop, before the count can arrive.
+    void counted
+      .then(filesChanged => this.#inOrder(() => this.#write(tx => updateSession(tx, this.id, { filesChanged }))))
+      .catch(() => {}) // The server stops. Nothing but this number is lost.
+    return session.filesChanged
   }
 
   /** @throws Problem SHUTTING_DOWN */
