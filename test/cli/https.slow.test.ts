@@ -11,8 +11,6 @@ import { noLibsqlServer, startLibsqlServer } from '../support/servers/libsqlServ
 import { boardIn } from '../support/terminals/terminal.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-if (noOpenssl !== undefined) process.stdout.write(`LEFT OUT: the tests of HTTPS, for ${noOpenssl}.\n`)
-
 const urlOf = (server: Going): Promise<string> =>
   eventually(
     'a server that listens',

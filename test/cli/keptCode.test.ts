@@ -6,8 +6,10 @@ import { expect, test } from 'vitest'
 import { programs } from '../support/commands/programs.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { eventually } from '../support/waiting/eventually.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 const nodeKeepsCode = Number(process.versions.node.split('.')[0]) >= 22
+if (nodeKeepsCode) reportSkipped('Code that the build keeps for Node 20', 'newer versions of Node keep it themselves')
 
 test.skipIf(nodeKeepsCode)('Node 20 takes the code that the build has kept of the program', () => {
   const env = { ...process.env, NODE_DEBUG: 'board' }

@@ -5,11 +5,6 @@ import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support
 
 export const secretKey = 'c2hhcmVkIGJ5IGFsbCBkYWVtb25zIG9mIGEgdGVzdCE='
 
-if (noLibsqlServer !== undefined)
-  process.stdout.write(
-    `LEFT OUT: the tests of several daemons, for there is no libSQL server here. ${noLibsqlServer}\n`,
-  )
-
 /** Whether there is a real libSQL server for tests; each file starts one of its own. */
 export const isSharable = noLibsqlServer === undefined
 

@@ -10,6 +10,7 @@ import { drive } from '../bench/load.ts'
 import { hideAgents } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { fillDisk, mayMount, mountDisk, resizeDisk, unmountDisk } from '../support/processes/smallDisk.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 let root: string
 let dataDir: string
@@ -33,7 +34,7 @@ afterEach(async () => {
 })
 
 const hasLimits = process.platform !== 'win32'
-if (!hasLimits) process.stdout.write('LEFT OUT: the test with a limit of the process, for Windows has none.\n')
+if (!hasLimits) reportSkipped('A limit of the process', 'Windows has none')
 
 /** Starts a server, in a shell that has set limits before. */
 async function start(before = ':'): Promise<void> {

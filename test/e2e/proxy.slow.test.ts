@@ -14,8 +14,6 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { noProxy, proxyIn, type Proxy } from '../support/servers/proxy.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 
-if (noProxy !== undefined) process.stdout.write(`LEFT OUT: the tests of a proxy, for ${noProxy}.\n`)
-
 describe.skipIf(noProxy !== undefined)(
   'behind nginx with TLS and a path of its own, as the page on operations says',
   () => {

@@ -14,6 +14,7 @@ import {
   type GitServer,
   type SshServer,
 } from '../support/servers/gitServers.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 const shell = (script: string) => ({ protocol: 'command' as const, command: ['sh', '-c', script] })
 const agents = { writes: shell('echo mine > mine'), tells: shell('env > mine') }
@@ -30,7 +31,7 @@ let bare: string
 let other: string
 let round = 0
 for (const reason of [noGitOverHttp, noGitOverSsh])
-  if (reason !== undefined) process.stdout.write(`LEFT OUT: tests of Git over a network, for ${reason}.\n`)
+  if (reason !== undefined) reportSkipped('Git over a network', reason)
 beforeAll(async () => {
   for (const each of [repositories, home]) mkdirSync(each)
   vi.stubEnv('HOME', home)

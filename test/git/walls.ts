@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { openGitView, type GitView } from '../../src/git/sandboxView.ts'
 import type { Mount } from '../../src/sandbox/mount.ts'
 import { environment } from './cards.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 const walls =
   '--unshare-user --unshare-pid --die-with-parent --cap-drop ALL --disable-userns --ro-bind / / --dev /dev --ro-bind-try /dev/shm /dev/shm'.split(
@@ -13,9 +14,9 @@ const walls =
 const asArguments = ({ kind, source, target }: Mount) =>
   kind === 'tmpfs' ? ['--tmpfs', target] : [kind === 'rw' ? '--bind' : '--ro-bind', source ?? target, target]
 
-/** Whether this machine can have walls. Where it cannot, the tests say so and are skipped. */
+/** Whether bubblewrap works on this machine. */
 export const hasWalls = spawnSync('bwrap', [...walls, 'true']).status === 0
-if (!hasWalls) process.stdout.write('skipped: bubblewrap does not work here, so nothing is seen of Git behind walls\n')
+if (!hasWalls) reportSkipped('Git in the sandbox', 'bubblewrap does not work here')
 
 /** A session behind walls: what an agent's shell does there. */
 export interface Session {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, writeSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newCard, type TestCard } from '../support/agents/agentRows.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 const packages = resolve(import.meta.dirname, 'node_modules')
 const inspector = resolve(packages, '@modelcontextprotocol/inspector/clients/launcher/build/index.js')
@@ -19,9 +20,9 @@ const isInstalled =
   existsSync(conformance) &&
   (node === ownNode || Number(process.versions.node.split('.')[0]) >= 24)
 if (!isInstalled)
-  writeSync(
-    2,
-    '\nLEFT OUT: the inspector of MCP and its conformance suite, for they are not installed, or Node is too old for them. To get them: npm install --prefix test/inspector --ignore-scripts --no-save\n\n',
+  reportSkipped(
+    'The inspector of MCP and its conformance suite',
+    'they are not installed, or Node is too old. Run: npm install --prefix test/inspector --ignore-scripts --no-save',
   )
 
 let board: TestBoard

@@ -9,6 +9,7 @@ import { listProcessRuns } from '../../src/store/processRuns.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
 import { isAlive, processesWith, readProcessFile } from '../support/processes/processFiles.ts'
 import { environment, openStore } from '../support/processes/trees.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
 
 let store: Awaited<ReturnType<typeof openStore>>
 let trees: ProcessTrees
@@ -63,7 +64,7 @@ const unreadable = resolve(import.meta.dirname, '../fixtures/process/unreadable.
 const canBeUnreadable =
   process.arch === 'x64' &&
   spawnSync('perl', [unreadable, '0'], { timeout: 200, encoding: 'utf8' }).error?.message.includes('ETIMEDOUT') === true
-if (!canBeUnreadable) process.stdout.write('LEFT OUT: a process without a readable environment, which requires Perl.\n')
+if (!canBeUnreadable) reportSkipped('A process without a readable environment', 'requires Perl and x86-64')
 
 test.skipIf(!canBeUnreadable)('a process that lost its parents ends although it is in the middle of exec', async () => {
   const { child, tag } = await run(`(setsid sh -c 'echo $$ > $TAG; exec perl ${unreadable} 1' &); cat`)

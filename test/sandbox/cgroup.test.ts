@@ -5,13 +5,11 @@ import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
-import { hasCgroup, ownCgroup, sayWhySkipped } from '../support/sandbox/cgroups.ts'
+import { hasCgroup, ownCgroup } from '../support/sandbox/cgroups.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { readProcessFile } from '../support/processes/processFiles.ts'
 
 type Settings = NonNullable<Parameters<AgentBoard['client']['projects']['update']>[0]['sandbox']>
-
-sayWhySkipped()
 
 describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', () => {
   let board: AgentBoard

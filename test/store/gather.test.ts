@@ -3,11 +3,6 @@ import type { Database, Value } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-if (noLibsqlServer !== undefined)
-  process.stdout.write(
-    `LEFT OUT: what is asked of a libSQL server at a time, for there is none here. ${noLibsqlServer}\n`,
-  )
-
 describe.skipIf(noLibsqlServer !== undefined)('what many ask of a libSQL server at a time', () => {
   let [server, db]: [LibsqlServer?, Database?] = []
   beforeAll(async () => {

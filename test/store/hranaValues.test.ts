@@ -3,9 +3,6 @@ import type { Database } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-if (noLibsqlServer !== undefined)
-  process.stdout.write(`LEFT OUT: values that a libSQL server keeps, for there is none here. ${noLibsqlServer}\n`)
-
 describe.skipIf(noLibsqlServer !== undefined).each(['ws', 'http'])(
   'a libSQL server that is asked over %s',
   protocol => {

@@ -4,11 +4,6 @@ import type { Database, Reader } from '../../src/store/database.ts'
 import { openSharedDatabase } from '../../src/store/open.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 
-if (noLibsqlServer !== undefined)
-  process.stdout.write(
-    `LEFT OUT: what daemons remember of a libSQL server, for there is none here. ${noLibsqlServer}\n`,
-  )
-
 describe.skipIf(noLibsqlServer !== undefined)('daemons that remember what they read of a shared database', () => {
   let server: LibsqlServer
   let [one, two]: [Database?, Database?] = []

@@ -12,9 +12,6 @@ import { eventually } from '../support/waiting/eventually.ts'
 import { noLibsqlServer, startLibsqlServer, type LibsqlServer } from '../support/servers/libsqlServer.ts'
 import { suspendProcess } from '../support/processes/suspendProcess.ts'
 
-if (noLibsqlServer !== undefined)
-  process.stdout.write(`LEFT OUT: transactions on a libSQL server, for there is none here. ${noLibsqlServer}\n`)
-
 const clock = () => new Date()
 let folder: string
 let server: LibsqlServer

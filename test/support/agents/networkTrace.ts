@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Who was looked for and talked to by a process and all that it started. */
 export interface NetworkTrace {
@@ -17,7 +18,7 @@ let reason: string | undefined
 /** Traces with strace: it sees statically linked programs too, and needs no rights of root. */
 export function traceNetwork(file: string): NetworkTrace {
   reason ??= whyNot()
-  if (reason) process.stderr.write(`\nLEFT OUT: the look at what real agents connect to. ${reason}\n\n`)
+  if (reason) reportSkipped('The connections of real agents', reason)
   return {
     prefix: reason ? [] : ['strace', ...options, '-A', '-o', file],
     foreign: () => (existsSync(file) ? foreignIn(readFileSync(file, 'latin1')) : []),

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync, symlinkSync } from 'no
 import { dirname, join, resolve } from 'node:path'
 import { builtIn } from '../../../src/agents/providers/builtInProviders.ts'
 import type { ToolCall } from '../../agents-real/models/script.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Where test/agents-real/package.json puts the agents. */
 export const modules = resolve('test/agents-real/node_modules')
@@ -124,13 +125,14 @@ export const realAgents: readonly RealAgent[] = [
   },
 ]
 
-/** The agent, if its packages are here; else a line on stderr says which are not, and how to get them. */
+/** The agent, if its packages are here; otherwise reports which are missing, and how to install them. */
 export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
   const agent = realAgents.find(each => each.id === id)!
   const missing = [agent.file, ...(agent.binaries ?? [])].filter(each => !existsSync(join(modules, each)))
   if (missing.length === 0) return agent
-  process.stderr.write(
-    `\nLEFT OUT: the tests with ${id}, for ${missing.join(' and ')} is not installed. To get it, if the registry has it for ${platform}: npm install --prefix test/agents-real --ignore-scripts --no-save\n\n`,
+  reportSkipped(
+    `Tests with ${id}`,
+    `${missing.join(' and ')} is not installed. If the registry has it for ${platform}, run: npm install --prefix test/agents-real --ignore-scripts --no-save`,
   )
   return undefined
 }

@@ -2,10 +2,11 @@ import axe from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page, type Request } from 'playwright-core'
 import { afterAll, afterEach, vi } from 'vitest'
 import { chromiumPath } from './chromium.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Why there is no browser here, or undefined. */
 export const noBrowser: string | undefined = chromiumPath ? undefined : 'there is no chromium'
-if (noBrowser !== undefined) process.stdout.write(`LEFT OUT: tests in a browser, for ${noBrowser}.\n`)
+if (noBrowser !== undefined) reportSkipped('Tests in a browser', noBrowser)
 
 /** Somebody in front of a window. */
 export interface Visitor {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { WebSocket } from 'ws'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 const program = ['firefox-esr', 'firefox']
   .flatMap(name => (process.env.PATH ?? '').split(delimiter).map(folder => join(folder, name)))
@@ -11,7 +12,7 @@ const program = ['firefox-esr', 'firefox']
 
 /** Why there is no Firefox here, or undefined. */
 export const noFirefox: string | undefined = program ? undefined : 'there is no firefox'
-if (noFirefox !== undefined) process.stdout.write(`LEFT OUT: tests in Firefox, for ${noFirefox}.\n`)
+if (noFirefox !== undefined) reportSkipped('Tests in Firefox', noFirefox)
 
 /** A window of Firefox. Playwright speaks to builds of its own alone; Debian's is driven by WebDriver BiDi. */
 export interface FirefoxWindow {

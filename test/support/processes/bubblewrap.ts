@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** A command inside bubblewrap that sees the machine's files, in namespaces of its own. */
 export const inNamespaces = (namespaces: readonly string[], command: readonly string[]): string[] => [
@@ -9,12 +10,12 @@ export const inNamespaces = (namespaces: readonly string[], command: readonly st
 ]
 
 let works: boolean | undefined
-/** Whether bubblewrap is there and may make namespaces; says so once where it does not. */
+/** Whether bubblewrap is installed and can create namespaces. */
 export function hasBubblewrap(): boolean {
   if (works !== undefined) return works
   const [program, ...args] = inNamespaces(['--unshare-user', '--unshare-pid', '--unshare-net'], ['true'])
   const { error, status, stderr } = spawnSync(program!, args, { encoding: 'utf8' })
   works = status === 0
-  if (!works) console.log(`Skipped: bubblewrap does not work here (${error?.message ?? stderr.trim()}).`)
+  if (!works) reportSkipped('Tests in namespaces', `bubblewrap does not work here: ${error?.message ?? stderr}`)
   return works
 }

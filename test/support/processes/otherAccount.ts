@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { inNamespaces } from './bubblewrap.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** The user and group id of `nobody`. */
 const nobody = 65_534
 export const canSwitchAccount = process.platform === 'linux' && process.getuid?.() === 0
 
-/** Whether there can be a process of another account; says why not where there cannot. */
+/** Whether the tests can start a process of another account. */
 export function hasOtherAccount(): boolean {
-  if (!canSwitchAccount) console.log('Skipped: only root can start a process under another account, on Linux.')
+  if (!canSwitchAccount) reportSkipped('Tests of another account', 'only root on Linux can start its processes')
   return canSwitchAccount
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Puts a disk of its own, in memory, on a folder that is there. `size` is as `mount` takes it. */
 export const mountDisk = (folder: string, size: string): void =>
@@ -41,5 +42,4 @@ export const mayMount: boolean =
       rmSync(folder, { recursive: true, force: true })
     }
   })()
-if (!mayMount)
-  process.stdout.write('LEFT OUT: the tests with a disk of their own, for this account may not mount one.\n')
+if (!mayMount) reportSkipped('Tests with their own disk', 'this account cannot mount a disk')

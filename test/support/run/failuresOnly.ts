@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import { ReportersMap, type TestModule, type Vitest } from 'vitest/node'
 
 /** The results of one run, which `test/run.mjs` reads from the file that `BOARD_TEST_REPORT` names. */
@@ -17,21 +18,42 @@ type RunEnd = Parameters<InstanceType<typeof ReportersMap.minimal>['onTestRunEnd
 /** Shows failures only, and ends a run with one line of totals that programs can read. */
 export default class FailuresOnly extends ReportersMap.minimal {
   #reportPath: string | undefined
+  /** The folder of the file in which test files write why they skip tests. */
+  #skips = mkdtempSync(join(tmpdir(), 'board-skips-'))
 
   override onInit(vitest: Vitest): void {
     this.ctx = vitest
     this.#reportPath = process.env.BOARD_TEST_REPORT
     // A test that runs vitest itself must not write this run's report.
     delete process.env.BOARD_TEST_REPORT
+    process.env.BOARD_TEST_SKIPS = join(this.#skips, 'reasons')
   }
 
   override onTestRunEnd(...[modules, errors, reason]: RunEnd): void {
     super.onTestRunEnd(modules, errors, reason)
     const report = createReport(modules, errors)
     const { passed, failed, skipped } = report
+    for (const reason of this.#readSkips(modules)) process.stdout.write(`Skipped: ${reason}\n`)
     process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`)
     if (this.#reportPath !== undefined && reason !== 'interrupted')
       writeFileSync(this.#reportPath, JSON.stringify(report))
+  }
+
+  /** Returns why tests were skipped, each reason once. */
+  #readSkips(modules: readonly TestModule[]): string[] {
+    const reasons = new Set<string>()
+    for (const test of modules.flatMap(each => [...each.children.allTests('skipped')])) {
+      const { note } = test.result() as { note?: string }
+      if (note !== undefined) reasons.add(`${test.fullName}: ${note}`)
+    }
+    try {
+      const reported = readFileSync(join(this.#skips, 'reasons'), 'utf8')
+      for (const reason of reported.split('\n').slice(0, -1)) reasons.add(reason)
+    } catch {
+      // No file has reported a reason.
+    }
+    rmSync(this.#skips, { recursive: true })
+    return [...reasons]
   }
 
   /** The line of totals replaces vitest's summary. */

@@ -38,6 +38,6 @@ export const skippedFiles: readonly string[] = Object.values(skippedOnLibsql)
 export default (): void => {
   if (noLibsqlServer !== undefined) throw new Error(`There is no libSQL server here. ${noLibsqlServer}`)
   for (const [reason, patterns] of Object.entries(skippedOnLibsql))
-    process.stdout.write(`LEFT OUT: ${patterns.join(', ')}. ${reason}\n`)
-  process.stdout.write('LEFT OUT: *.load.test.ts, which measure or use libSQL servers anyway.\n')
+    process.stdout.write(`Skipped: ${patterns.join(', ')}: ${reason}\n`)
+  process.stdout.write('Skipped: *.load.test.ts: they measure, or start their own libSQL servers.\n')
 }

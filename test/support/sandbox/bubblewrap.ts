@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
-/** Whether this machine can build walls. Says so once where it cannot. */
+/** Whether bubblewrap works on this machine. */
 export const hasBubblewrap: boolean = tryBubblewrap()
 
 function tryBubblewrap(): boolean {
   const args = ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', 'true']
   const { error, status, stderr } = spawnSync('bwrap', args, { encoding: 'utf8' })
   if (status === 0) return true
-  console.warn(
-    `Skipped: bubblewrap does not work here (${error?.message ?? stderr.trim()}): there is no sandbox to test.`,
-  )
+  reportSkipped('Tests in the sandbox', `bubblewrap does not work here: ${error?.message ?? stderr}`)
   return false
 }

