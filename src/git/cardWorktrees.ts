@@ -9,7 +9,7 @@ import { git, GitFailed, gitOutput } from './git.ts'
 import { hasRef, keepsFiles } from './refFiles.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { removeFolder } from './removeFolder.ts'
-import { currentBranch, findRepository, requireGit, type Repository } from './repository.ts'
+import { currentBranch, findRepository, type Repository } from './repository.ts'
 import { dropShadows } from './sandboxView.ts'
 import { linkedWorktree, type LinkedWorktree } from './shadow.ts'
 import { listPlaces, worktreeOf } from './worktrees.ts'
@@ -276,7 +276,6 @@ const findIn = async (path: string): Promise<Repository | undefined> =>
 
 function toProblem(error: unknown): unknown {
   if (error instanceof Problem) return error
-  requireGit(error)
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || /No space left/.test(message)) return new Problem('DISK_FULL', undefined, { cause: error })
   if (error instanceof GitFailed && error.reason === 'timeout')

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
 import { createSemaphore } from '../async/semaphore.ts'
+import { Problem } from '../contract/errors.ts'
 
 export interface GitOptions {
   /** Written to standard input. */
@@ -29,11 +30,18 @@ export interface GitResult {
   isCut: boolean
 }
 
-/**
- * Git did not finish: it or the folder is missing, it timed out, or exceeded the limit of output. `reason` says which.
- */
+/** This machine has no Git. */
+export class GitMissing extends Problem {
+  constructor(cause: unknown) {
+    super('CONFLICT', 'Git was not found on the server. Install it, or fix the PATH that the server is started with.', {
+      cause,
+    })
+  }
+}
+
+/** Git did not finish: the folder is missing, it timed out, exceeded the limit of output, or failed. */
 export class GitFailed extends Error {
-  readonly reason: 'missing' | 'folder' | 'timeout' | 'output' | 'failed'
+  readonly reason: 'folder' | 'timeout' | 'output' | 'failed'
   constructor(reason: GitFailed['reason'], message: string, cause?: unknown) {
     super(message, { cause })
     this.name = 'GitFailed'
@@ -71,7 +79,7 @@ const harmless = [
 /**
  * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors, transports or the server's secrets.
  * Resolves for every exit code.
- * @throws GitFailed
+ * @throws GitFailed, GitMissing
  */
 export const git = (cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> =>
   withSlot(async () => {
@@ -83,8 +91,7 @@ export const git = (cwd: string, args: readonly string[], options: GitOptions = 
     if (result.isMaxBuffer && options.cutsOutput)
       return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
     if (result.isMaxBuffer) throw new GitFailed('output', 'Git printed more than is kept.', result)
-    if (result.exitCode === undefined)
-      throw new GitFailed(await whyNotStarted(result.code, cwd), 'Git could not be started.', result)
+    if (result.exitCode === undefined) throw await whyNotStarted(result, result.code, cwd)
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   })
 
@@ -93,7 +100,7 @@ const withSlot = createSemaphore(maxConcurrent)
 
 /**
  * Like `git`, but fails for an exit code other than 0 (or `exitCodes`).
- * @throws GitFailed
+ * @throws GitFailed, GitMissing
  */
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { exitCode, stdout, stderr } = await git(cwd, args, options)
@@ -134,12 +141,12 @@ subscribe('child_process', message => {
 })
 
 /** A missing program and a missing folder have the same code. */
-const whyNotStarted = async (code: string | undefined, cwd: string): Promise<GitFailed['reason']> =>
-  code !== 'ENOENT' && code !== 'ENOTDIR'
-    ? 'failed'
-    : (await stat(cwd).catch(() => undefined))?.isDirectory()
-      ? 'missing'
-      : 'folder'
+async function whyNotStarted(cause: unknown, code: string | undefined, cwd: string): Promise<GitFailed | GitMissing> {
+  const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+  const hasFolder = (await stat(cwd).catch(() => undefined))?.isDirectory()
+  if (isMissing && hasFolder) return new GitMissing(cause)
+  return new GitFailed(isMissing ? 'folder' : 'failed', 'Git could not be started.', cause)
+}
 
 /** Splits a NUL-separated list. */
 export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)

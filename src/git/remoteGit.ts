@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createSemaphore } from '../async/semaphore.ts'
 import { tailOf } from '../process/output.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
-import { environment, GitFailed, withoutPrograms } from './git.ts'
+import { environment, GitFailed, GitMissing, withoutPrograms } from './git.ts'
 import { withCredential, type GitCredential } from './gitCredential.ts'
 
 const maxConcurrent = 4
@@ -48,7 +48,7 @@ export const remoteGit = (
         kind: 'fetch',
       })
       .catch((error: unknown) => {
-        throw error instanceof LaunchFailed ? asGitFailed(error) : error
+        throw error instanceof LaunchFailed ? toGitError(error) : error
       })
     try {
       return await resultOf(child, timeoutMs)
@@ -75,8 +75,10 @@ async function resultOf(child: Child, timeoutMs: number): Promise<RemoteResult> 
   return { exitCode: exitCodeOf(exit), stderr: said.text() }
 }
 
-const asGitFailed = ({ reason, message, cause }: LaunchFailed): GitFailed =>
-  new GitFailed(reason === 'forbidden' ? 'failed' : reason, message, cause)
+const toGitError = ({ reason, message, cause }: LaunchFailed): GitFailed | GitMissing =>
+  reason === 'missing'
+    ? new GitMissing(cause)
+    : new GitFailed(reason === 'folder' ? 'folder' : 'failed', message, cause)
 
 const unattended = {
   GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',

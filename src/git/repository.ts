@@ -21,8 +21,8 @@ const maxListBytes = 64 * 1024 * 1024
 const maxRecordBytes = 8192
 
 /**
- * The repository whose working tree contains the folder, or undefined. @throws Problem CONFLICT when this machine has
- * no Git; GitFailed
+ * Returns the repository whose working tree contains the folder. Returns undefined if there is none.
+ * @throws GitFailed, GitMissing
  */
 export async function findRepository(path: string): Promise<Repository | undefined> {
   const real = await realpath(path).catch(() => undefined)
@@ -40,7 +40,7 @@ export async function findRepository(path: string): Promise<Repository | undefin
     'HEAD^{commit}',
     '--symbolic-full-name',
     'HEAD',
-  ]).catch(withoutGit)
+  ]).catch(withoutFolder)
   const lines = stdout.toString().split('\n').slice(0, -1)
   const [head, ref] = lines.slice(3)
   // Any other number of lines means a path with a line break.
@@ -60,20 +60,9 @@ export async function findRepository(path: string): Promise<Repository | undefin
 }
 
 /** A missing folder has no repository. */
-function withoutGit(error: unknown): Pick<GitResult, 'exitCode' | 'stdout'> {
-  if (!(error instanceof GitFailed) || !['folder', 'missing'].includes(error.reason)) throw error
-  requireGit(error)
+function withoutFolder(error: unknown): Pick<GitResult, 'exitCode' | 'stdout'> {
+  if (!(error instanceof GitFailed) || error.reason !== 'folder') throw error
   return { exitCode: 128, stdout: Buffer.alloc(0) }
-}
-
-/** @throws Problem CONFLICT where a run of Git failed because this machine has none */
-export function requireGit(error: unknown): void {
-  if (error instanceof GitFailed && error.reason === 'missing')
-    throw new Problem(
-      'CONFLICT',
-      'Git was not found on the server: install it, or mend the PATH that the server is started with.',
-      { cause: error },
-    )
 }
 
 const isMarked = async (folder: string): Promise<boolean> =>

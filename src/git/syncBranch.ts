@@ -1,8 +1,7 @@
 import { copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GitFailed, gitOutput } from './git.ts'
+import { GitFailed, GitMissing, gitOutput } from './git.ts'
 import { copyIndexFile, copyIndexFiles, indexFiles } from './gitFolder.ts'
-import { requireGit } from './repository.ts'
 import { withRepositoryLock } from './repositoryLock.ts'
 import { findShadow, readState, refOf, shadowsOf, tipInside, tipOutside, writeState, type Shadow } from './shadow.ts'
 import { transferFrom, type Transfer } from './shadowObjects.ts'
@@ -63,7 +62,7 @@ export async function syncLocked(shadow: Shadow): Promise<BranchSync> {
     await transferFrom(shadow, inside, transfer => takeOver(shadow, transfer, inside, outside))
     return await settle(shadow, inside, 'moved')
   } catch (error) {
-    requireGit(error)
+    if (error instanceof GitMissing) throw error
     const reason = String((error as Error).message).slice(0, maxReasonLength)
     shadow.state.refused = { tips, reason, until: Date.now() + retryMs }
     await writeState(shadow.folder, shadow.state).catch(() => {})

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
 import { git, GitFailed } from './git.ts'
 import { openQuarantine } from './quarantine.ts'
-import { findRepository, recordedPlace, requireGit, type Repository } from './repository.ts'
+import { findRepository, recordedPlace, type Repository } from './repository.ts'
 import { findShadow } from './shadow.ts'
 import { hasOwnCommits } from './shadowRefs.ts'
 import { syncBranch } from './syncBranch.ts'
@@ -77,7 +77,6 @@ export async function isClean(worktreePath: string, branch: string | null, lande
     if (shadow && (await hasOwnCommits(shadow))) return false
     return await isCleanAt(worktreePath, branch, 0, landed)
   } catch (error) {
-    requireGit(error)
     if (error instanceof GitFailed) return false
     throw error
   }

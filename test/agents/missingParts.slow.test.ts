@@ -117,7 +117,7 @@ test('without Git an agent in a repository says so, and one in a plain folder wo
   const { id: cardId } = await board.start('good')
   expect(await failed(cardId)).toEqual([
     'launch_failed',
-    'Git was not found on the server: install it, or mend the PATH that the server is started with.',
+    'Git was not found on the server. Install it, or fix the PATH that the server is started with.',
   ])
   const plain = await board.client.cards.create({
     projectId: plainId,

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import { configurationOf } from '../../src/git/configuration.ts'
+import { git as runGit } from '../../src/git/git.ts'
 import { readPlainRepository } from '../../src/git/plainRepository.ts'
 import { listRefFiles } from '../../src/git/refFiles.ts'
 import { commit, git } from './cards.ts'
@@ -153,4 +154,17 @@ test('all refs are those that Git lists, in its order', async () => {
   expect(await listed()).toBe(refsOf(path))
   git(path, 'symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/gone')
   expect(await listed()).toBeUndefined()
+})
+
+test('a run of Git fails with CONFLICT if the machine has no Git, and with the folder if that is missing', async () => {
+  await expect(runGit(join(path, 'missing'), ['status'])).rejects.toMatchObject({ reason: 'folder' })
+  vi.stubEnv('PATH', join(path, 'empty'))
+  try {
+    await expect(runGit(path, ['status'])).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('Git was not found'),
+    })
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })
