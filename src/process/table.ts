@@ -114,17 +114,19 @@ export const unreadable = Symbol('unreadable')
  */
 export async function runOf(pid: number): Promise<string | undefined | typeof unreadable> {
   if (!isLinux) return undefined
-  for (let attempt = 1; ; attempt++) {
-    const environ = await readProcessFile(pid, 'environ')
-    const isStarting = environ === '' && (await readProcessFile(pid, 'cmdline')) === '' && entryOf(pid) !== undefined
-    if (!isStarting)
-      return environ
-        ?.split('\0')
-        .find(variable => variable.startsWith(`${marker}=`))
-        ?.slice(marker.length + 1)
-    if (attempt === maxAttempts) return unreadable
-    await delay(attemptPauseMs)
+  let environ = await readProcessFile(pid, 'environ')
+  let isStarting = false
+  // An environment that is opened before exec and read after it is empty, too: the process has none if it stays empty.
+  for (let attempt = 1; environ === '' && attempt <= maxAttempts; attempt++) {
+    if (attempt > 1) await delay(attemptPauseMs)
+    isStarting ||= (await readProcessFile(pid, 'cmdline')) === ''
+    environ = await readProcessFile(pid, 'environ')
   }
+  if (environ === '') return isStarting && entryOf(pid) !== undefined ? unreadable : undefined
+  return environ
+    ?.split('\0')
+    .find(variable => variable.startsWith(`${marker}=`))
+    ?.slice(marker.length + 1)
 }
 
 /**
