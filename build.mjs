@@ -4,6 +4,7 @@
  *   that V8 made of it beside it (bin/load.js says why);
  * - watchdog.cjs, which ends what a server that died has left;
  * - archiver.cjs, what threads that write and read backups run;
+ * - worktree.cjs, the process that works on the files of one worktree in a sandbox;
  * - packages/: large packages that no start needs, so that none reads them;
  * - client/, what programs import as board/client (src/client/public.ts);
  * - web/, the page, with each of its files packed for who takes that (daemon/files/pageFiles.ts serves them);
@@ -77,10 +78,10 @@ async function buildAll() {
       { name: 'require-packages', setup: requirePackages },
     ],
   })
-  // It works when all else is gone, perhaps its folder too.
-  const watchdog = await build({
+  // Each is one complete file: the watchdog can outlive the folder of the board, and a sandbox contains no other file of it.
+  const helpers = await build({
     ...commonJs,
-    entryPoints: { watchdog: 'src/process/watchdogProgram.ts' },
+    entryPoints: { watchdog: 'src/process/watchdogProgram.ts', worktree: 'src/worktrees/worktreeProgram.ts' },
     outdir: folder,
   })
   const archiver = await buildArchiver()
@@ -99,9 +100,9 @@ async function buildAll() {
   })
   const client = await buildClientPackage(join(folder, 'client'), options())
   const page = await buildPage(join(folder, 'web'))
-  for (const name of [...keptFiles, 'watchdog', 'archiver']) escapeOtherSigns(join(folder, `${name}.cjs`))
+  for (const name of [...keptFiles, 'watchdog', 'archiver', 'worktree']) escapeOtherSigns(join(folder, `${name}.cjs`))
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [...[main, watchdog, archiver, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
+  const made = [...[main, helpers, archiver, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
   writeFileSync(licenses, licenseTexts([...made.flatMap(({ inputs }) => Object.keys(inputs)), ...page.inputs]))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),

@@ -39,6 +39,7 @@ import { dueSchedules } from './schedules/dueSchedules.ts'
 import { dueStarts } from './schedules/dueStarts.ts'
 import { createTimer, type Timer } from './schedules/timer.ts'
 import type { Database } from './store/database.ts'
+import { createWorktrees, type Worktrees } from './worktrees/worktrees.ts'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
 
 /** How long a daemon gathers events of others before it checks whether they are work for it. */
@@ -57,6 +58,8 @@ export interface Work {
   remoteReach: RemoteReach
   /** Keeps agents apart. */
   sandbox: Sandbox
+  /** Works on files that agents can change. */
+  worktrees: Worktrees
   /** Starts agents on trial. */
   agentChecks: AgentChecks
   /** Runs the agents; what cards ask of it, too. */
@@ -150,6 +153,7 @@ export async function createWork(parts: Parts): Promise<Work> {
         : stages.startRunners(reach),
     stopWork: async () => {
       await Promise.all([others.agentChecks, ...Object.values(runners)].map(each => each.stop()))
+      others.worktrees.close()
       watchdog?.close()
     },
   }
@@ -178,8 +182,9 @@ async function createRunners(parts: Parts, machineDb: Database) {
   const watchdog = openWatchdog(config, logs)
   const processTrees = createProcessTrees(machineDb, watchdog)
   const sandbox = createSandbox({ mode: config.sandbox, template: config.sandboxCommand })
+  const worktrees = createWorktrees(sandbox)
   const connect = createGuardedConnect(config.lookup)
-  const running = { config, db: machineDb, processTrees, catalogue, sandbox, connect, deviceGrants, seal }
+  const running = { config, db: machineDb, processTrees, catalogue, sandbox, worktrees, connect, deviceGrants, seal }
   const prices = await readPriceList(config.pricesFile)
   const supervisor = createSupervisor({ ...running, prices, revocations: identity })
   const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, connect })
@@ -205,7 +210,7 @@ async function createRunners(parts: Parts, machineDb: Database) {
     webhooks,
     notifier: createNotifier({ db: boardDb, outbox, webhooks }),
   }
-  return { catalogue, watchdog, processTrees, sandbox, agentChecks: createAgentChecks(running), runners }
+  return { catalogue, watchdog, processTrees, sandbox, worktrees, agentChecks: createAgentChecks(running), runners }
 }
 
 /** What keeps agents on their requests, with what the rest of the work gives it. */

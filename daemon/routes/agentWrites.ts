@@ -42,7 +42,7 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
     merge: async ({ into, squash, repository, ...ref }, { caller }) => {
       const card = await cards.find(db, ref)
       const project = await projects.find(db, ref.projectId)
-      const all = await mergeRepositories(db, card, project, { into, squash, repository })
+      const all = await mergeRepositories(app.worktrees, db, card, project, { into, squash, repository })
       await db.transaction(async tx => {
         for (const { repository: name, branch, into: to } of all)
           recordActivity(tx, card.id, 'card.merged', [{ field: 'branch', from: branch, to: branchWords(name, to) }])

@@ -50,6 +50,7 @@ export const agentReads = ({
   db,
   catalogue,
   sandbox,
+  worktrees,
   agentChecks,
   cardWaits,
 }: App): Handlers<Pick<Contract['agents'], Reads>> => ({
@@ -83,7 +84,7 @@ export const agentReads = ({
     const [found, inProject] = [await cards.find(db, ref), await projects.find(db, ref.projectId)]
     const { card, project } = await workIn(db, found, inProject, repository)
     const start = since === undefined ? undefined : await startOf(db, ref, since, repository)
-    return diffOf(card, project, { since: start })
+    return diffOf(worktrees, card, project, { since: start })
   },
 })
 

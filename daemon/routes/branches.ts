@@ -24,7 +24,8 @@ export function branchesRoutes(app: App): Handlers<Contract['branches']> {
   const find = async (ref: cards.CardRef, repository: string) =>
     workIn(db, await cards.find(db, ref), await projects.find(db, ref.projectId), repository)
   return {
-    repositories: async ref => list(db, await cards.find(db, ref), await projects.find(db, ref.projectId)),
+    repositories: async ref =>
+      list(app.worktrees, db, await cards.find(db, ref), await projects.find(db, ref.projectId)),
     push: async ({ force, repository, ...ref }, { caller }) => {
       const { card, project } = await find(ref, repository)
       const credential = await gitCredentialOf(app, project)

@@ -20,13 +20,15 @@ export const reviewsRoutes = (app: App): Handlers<Contract['reviews']> => ({
     const start = since === undefined ? undefined : await reviews.startOf(app.db, ref, since, repository)
     const [found, inProject] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
     const { card, project } = await workIn(app.db, found, inProject, repository)
-    return { content: (await changedFileOf(card, project, { path, side, since: start })).toString('base64') }
+    return {
+      content: (await changedFileOf(app.worktrees, card, project, { path, side, since: start })).toString('base64'),
+    }
   },
   list: async ref => (await reviews.list(app.db, ref)).map(review),
   create: async ({ projectId, cardId, ...input }, call) => {
     const ref = { projectId, cardId, caller: call.caller }
     const project = await projects.find(app.db, projectId)
-    const checked = await reviews.check(app.db, ref, project, input)
+    const checked = await reviews.check(app.worktrees, app.db, ref, project, input)
     await app.supervisor.refresh()
     let added: reviews.ReviewWithComments | undefined
     const answer = await call.write(async tx => {

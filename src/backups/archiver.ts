@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Worker, type MessagePort } from 'node:worker_threads'
-import { Problem, type ErrorCode } from '../contract/errors.ts'
+import { decodeError, type EncodedError } from '../process/encodedError.ts'
 import type { Pack, Packed } from './packing.ts'
 import type { Place, Verified } from './verifying.ts'
 
@@ -18,12 +18,8 @@ export interface Verify {
   tellsProgress?: boolean
 }
 
-/** How a thread tells what it failed with. */
-export type Failure =
-  | { kind: 'problem'; code: ErrorCode; message: string; retryAfterSecs?: number; cause?: unknown }
-  | { kind: 'error'; message: string; code?: string; syscall?: string; stack?: string }
-/** What a thread says: how far it is, and at last how it ended. */
-export type Said = { progress: number } | { result: unknown } | { failure: Failure }
+/** A message of a thread: its progress, or finally its result or failure. */
+export type Said = { progress: number } | { result: unknown } | { failure: EncodedError }
 
 const programPath = import.meta.url.endsWith('.ts') ? '../../dist/archiver.cjs' : 'archiver.cjs'
 let program: Promise<string> | undefined
@@ -76,13 +72,7 @@ export async function runTask<T extends keyof Tasks>(
       signal?.removeEventListener('abort', abort)
       if (ended && 'result' in ended) resolve(ended.result as Tasks[T]['result'])
       else if (signal?.aborted) reject(signal.reason)
-      else reject(ended ? errorOf(ended.failure) : new Error(`The thread of an archive ended with ${code}.`))
+      else reject(ended ? decodeError(ended.failure) : new Error(`The thread of an archive ended with ${code}.`))
     })
   })
-}
-
-function errorOf(failure: Failure): Error {
-  if (failure.kind === 'problem') return new Problem(failure.code, failure.message, failure)
-  const { message, ...rest } = failure
-  return Object.assign(new Error(message), rest)
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { Problem } from '../contract/errors.ts'
-import type { Failure, Said, Tasks, Verify } from './archiver.ts'
+import { encodeError } from '../process/encodedError.ts'
+import type { Said, Tasks, Verify } from './archiver.ts'
 import { followGrowth } from './growth.ts'
 import { packArchive } from './packing.ts'
 import { examineArchive } from './verifying.ts'
@@ -12,7 +12,7 @@ const say = (said: Said) => parentPort!.postMessage(said, [])
 const work = () => (task === 'pack' ? packArchive(options) : verify(options))
 work().then(
   result => say({ result }),
-  (error: unknown) => say({ failure: failureOf(error) }),
+  (error: unknown) => say({ failure: encodeError(error) }),
 )
 
 async function verify({ path, place, growth: port, tellsProgress }: Verify) {
@@ -24,10 +24,4 @@ async function verify({ path, place, growth: port, tellsProgress }: Verify) {
   } finally {
     growth?.close()
   }
-}
-
-function failureOf(error: unknown): Failure {
-  const { message, code, syscall, stack } = error as NodeJS.ErrnoException
-  if (!(error instanceof Problem)) return { kind: 'error', message, code, syscall, stack }
-  return { kind: 'problem', code: error.code, message, retryAfterSecs: error.retryAfterSecs, cause: error.cause }
 }

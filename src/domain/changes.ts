@@ -1,21 +1,14 @@
 import { Problem } from '../contract/errors.ts'
 import { commitOf, readCheckoutState, type CheckoutState } from '../git/cardWorktrees.ts'
 import { kindOf } from '../git/changes.ts'
-import {
-  compareCommits,
-  compareWorktree,
-  noDiff,
-  readCompared,
-  type Comparison,
-  type DiffOptions,
-  type WorkDiff,
-} from '../git/diff.ts'
+import { compareCommits, noDiff, readCompared, type Comparison, type DiffOptions, type WorkDiff } from '../git/diff.ts'
 import { mergeWork, type Merged } from '../git/merge.ts'
 import type { Repository } from '../git/repository.ts'
 import { syncedWorktree } from '../git/worktrees.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findForkPoint } from './worktrees.ts'
 
 type Project = Pick<ProjectRow, 'path'>
@@ -25,11 +18,16 @@ type Project = Pick<ProjectRow, 'path'>
  * its branch, or in the project's folder if it works there. Empty for a card that never ran.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
  */
-export const diffOf = async (card: CardRow, project: Project, options: DiffOptions = {}): Promise<WorkDiff> =>
-  (await compareWork(card, project, options))?.work ?? noDiff
+export const diffOf = async (
+  worktrees: Worktrees,
+  card: CardRow,
+  project: Project,
+  options: DiffOptions = {},
+): Promise<WorkDiff> => (await compareWork(worktrees, card, project, options))?.work ?? noDiff
 
 /** The same with the compared objects; undefined for a card that never ran. @throws Problem as `diffOf` does */
 export async function compareWork(
+  worktrees: Worktrees,
   card: CardRow,
   project: Project,
   options: DiffOptions = {},
@@ -37,7 +35,9 @@ export async function compareWork(
   const work = await workOf(card, project)
   if (!work) return undefined
   const { repository, base, tip } = work
-  return tip === undefined ? compareWorktree(repository, base, options) : compareCommits(repository, base, tip, options)
+  return tip === undefined
+    ? worktrees.compare(repository, base, options)
+    : compareCommits(repository, base, tip, options)
 }
 
 /**
@@ -45,11 +45,14 @@ export async function compareWork(
  * FILE_NOT_FOUND, and as `diffOf` does
  */
 export async function changedFileOf(
+  worktrees: Worktrees,
   card: CardRow,
   project: Project,
   file: { path: string; side: 'old' | 'new'; since?: string },
 ): Promise<Buffer> {
   const work = await workOf(card, project)
+  if (work && work.tip === undefined)
+    return worktrees.readChanged(work.repository, work.base, { ...file, tip: undefined })
   if (work) return readCompared(work.repository, work.base, { ...file, tip: work.tip })
   const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (repository.head === undefined) throw new Problem('FILE_NOT_FOUND')

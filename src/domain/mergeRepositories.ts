@@ -4,6 +4,7 @@ import type { Merged } from '../git/merge.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { merge } from './changes.ts'
 import { inRepository, listTouched, listWork, workIn, type RepositoryWork } from './repositoryWork.ts'
 
@@ -25,13 +26,16 @@ interface Options {
  * @throws Problem as `merge` does, naming the repository; CONFLICT naming what was merged where one fails all the same
  */
 export async function mergeRepositories(
+  worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectRow,
   { repository, ...options }: Options,
 ): Promise<MergedRepository[]> {
   const works =
-    repository === undefined ? await worksToMerge(db, card, project) : [await workIn(db, card, project, repository)]
+    repository === undefined
+      ? await worksToMerge(worktrees, db, card, project)
+      : [await workIn(db, card, project, repository)]
   if (works.length > 1) for (const work of works) await mergeIn(work, { ...options, isTrial: true })
   const merged: MergedRepository[] = []
   for (const work of works)
@@ -44,10 +48,15 @@ export async function mergeRepositories(
 }
 
 /** The only repository need not be looked at: merging tells what there is. */
-async function worksToMerge(db: Reader, card: CardRow, project: ProjectRow): Promise<RepositoryWork[]> {
+async function worksToMerge(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+): Promise<RepositoryWork[]> {
   const works = await listWork(db, card, project)
   if (works.length === 1) return works
-  const touched = await listTouched(db, card, project)
+  const touched = await listTouched(worktrees, db, card, project)
   return touched.length === 0 ? works.slice(0, 1) : touched
 }
 

@@ -12,6 +12,7 @@ import {
 import type { CardRow } from '../store/cards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { forgeOf, repositoriesOf, type ProjectRow } from '../store/projects.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { compareWork, diffOf } from './changes.ts'
 import { keep } from './worktrees.ts'
 
@@ -98,22 +99,33 @@ const workOf = (
 })
 
 /** Those in which a card has commits or changes. A repository that is not there any more has none. */
-export async function listTouched(db: Reader, card: CardRow, project: ProjectPlaces): Promise<RepositoryWork[]> {
+export async function listTouched(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<RepositoryWork[]> {
   const touched: RepositoryWork[] = []
-  for (const work of await listWork(db, card, project)) if ((await measure(work)).touched) touched.push(work)
+  for (const work of await listWork(db, card, project)) if ((await measure(worktrees, work)).touched) touched.push(work)
   return touched
 }
 
 /** How many files a card has changed in all of its project's repositories. @throws Problem as `diffOf` does */
-export async function countChangedFiles(db: Reader, card: CardRow, project: ProjectPlaces): Promise<number> {
+export async function countChangedFiles(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<number> {
   let count = 0
   for (const work of await listWork(db, card, project))
-    count += (await diffOf(work.card, work.project, { numbersOnly: true })).stats.filesChanged
+    count += (await diffOf(worktrees, work.card, work.project, { numbersOnly: true })).stats.filesChanged
   return count
 }
 
 /** What a card has in each of its project's repositories, the home first. @throws Problem CONFLICT when Git fails or takes too long */
 export async function list(
+  worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectPlaces,
@@ -130,7 +142,7 @@ export async function list(
       worktree: worktreePath !== null && (await kindOf(worktreePath)) === 'folder',
       branch: gitBranch,
       baseCommit,
-      ...(work ? await measure(work) : untouched),
+      ...(work ? await measure(worktrees, work) : untouched),
     })
   }
   return listed
@@ -138,8 +150,8 @@ export async function list(
 
 const untouched = { touched: false, additions: 0, deletions: 0 }
 
-async function measure({ card, project }: RepositoryWork): Promise<typeof untouched> {
-  const comparison = await compareWork(card, project, { numbersOnly: true }).catch((error: unknown) => {
+async function measure(worktrees: Worktrees, { card, project }: RepositoryWork): Promise<typeof untouched> {
+  const comparison = await compareWork(worktrees, card, project, { numbersOnly: true }).catch((error: unknown) => {
     if (error instanceof Problem && error.code === 'NOT_A_GIT_REPOSITORY') return undefined
     throw error
   })

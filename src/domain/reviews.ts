@@ -24,6 +24,7 @@ import {
   type ReviewRow,
 } from '../store/reviews.ts'
 import { answeredComment, review as reviewView } from '../views/reviews.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { recordActivity } from './activity.ts'
 import type { Caller } from './caller.ts'
 import { changeCard } from './cardChanges.ts'
@@ -96,6 +97,7 @@ export async function saveDraft(
  * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT when Git fails
  */
 export async function check(
+  worktrees: Worktrees,
   db: Reader,
   ref: OwnRef,
   project: ProjectPlaces,
@@ -113,7 +115,10 @@ export async function check(
         details: [{ path: 'body', message: 'or comments is required, and there is no draft' }],
       },
     )
-  const [comparison, beside] = [await compareIn(card, project), await compareBeside(db, card, project)]
+  const [comparison, beside] = [
+    await compareIn(worktrees, card, project),
+    await compareBeside(worktrees, db, card, project),
+  ]
   const diffs = new Map(beside.map(each => [each.name, each.comparison.work]))
   if (comparison) diffs.set(home, comparison.work)
   return {
@@ -126,18 +131,27 @@ export async function check(
   }
 }
 
-async function compareBeside(db: Reader, card: CardRow, project: ProjectPlaces): Promise<CheckedReview['beside']> {
+async function compareBeside(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<CheckedReview['beside']> {
   const beside: CheckedReview['beside'] = []
   for (const work of (await listWork(db, card, project)).filter(({ repository }) => repository !== home)) {
-    const comparison = await compareIn(work.card, work.project)
+    const comparison = await compareIn(worktrees, work.card, work.project)
     if (comparison && isTouched(comparison)) beside.push({ name: work.repository, path: work.project.path, comparison })
   }
   return beside
 }
 
 /** Undefined where there is no repository. */
-const compareIn = (card: CardRow, project: Pick<ProjectRow, 'path'>): Promise<Comparison | undefined> =>
-  compareWork(card, project, { stores: true }).catch((error: unknown) => {
+const compareIn = (
+  worktrees: Worktrees,
+  card: CardRow,
+  project: Pick<ProjectRow, 'path'>,
+): Promise<Comparison | undefined> =>
+  compareWork(worktrees, card, project, { stores: true }).catch((error: unknown) => {
     if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
     throw error
   })

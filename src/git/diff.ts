@@ -1,5 +1,4 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
@@ -20,6 +19,8 @@ interface DiffStats {
 
 const maxDiffBytes = 2 * 1024 * 1024
 const maxListBytes = 32 * 1024 * 1024
+/** Above the limit of a snapshot, because staged files count as well. */
+const maxPackBytes = 256 * 1024 * 1024
 const limits: SnapshotLimits = { maxFiles: 5000, maxFileBytes: 2 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
 const timeoutMs = 60_000
 /** Larger files are compared as a whole, not by lines. */
@@ -38,7 +39,7 @@ const plain = [
 
 /**
  * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareWorktree` or
- * `compareCommits` returned as `snapshot`. `stores` keeps the snapshot's objects in the repository.
+ * `compareCommits` returned as `snapshot`. `stores` returns a pack of the snapshot's objects.
  */
 export interface DiffOptions {
   numbersOnly?: boolean
@@ -57,28 +58,28 @@ export interface Comparison {
  * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Runs no program that a
  * planted configuration names. At most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the
  * counts cover the same files.
+ * @returns with `stores` also a pack of the snapshot's objects that the HEAD commit lacks
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
  */
 export const compareWorktree = (
   worktree: Repository,
   base: string | null,
   options: DiffOptions = {},
-): Promise<Comparison> =>
-  inQuarantine(worktree, async opened => {
-    if (options.stores) await opened.keepStaged()
-    const quarantine = options.stores ? storing(opened, worktree) : opened
+): Promise<{ comparison: Comparison; pack?: Buffer }> =>
+  inQuarantine(worktree, async quarantine => {
     const { tree, isPartial } = await snapshotOf(quarantine, limits)
     const before =
       options.since === undefined
         ? ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
         : await requirePresent(quarantine, options.since)
     const diff = await diffTrees(quarantine, before, tree, options)
-    return {
+    const comparison = {
       work: { ...diff, truncated: diff.truncated || isPartial },
       baseCommit: base,
       headCommit: quarantine.head ?? null,
       snapshot: tree,
     }
+    return { comparison, ...(options.stores && { pack: await packTree(quarantine, tree) }) }
   })
 
 /** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareWorktree` */
@@ -126,36 +127,38 @@ export const readCompared = (
 
 const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
 
-/** The same quarantine, but new objects go to the repository. */
-const storing = (quarantine: Quarantine, { commonDir }: Repository): Quarantine => ({
-  ...quarantine,
-  run: (args, options) =>
-    quarantine.run(args, {
-      ...options,
-      env: { GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'), ...options?.env },
-    }),
-})
+/** Packs the objects of a tree that the HEAD commit lacks. */
+const packTree = (quarantine: Quarantine, tree: string): Promise<Buffer> =>
+  quarantine.run(['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'], {
+    input: [tree, ...(quarantine.head === undefined ? [] : [`^${quarantine.head}`])].map(each => `${each}\n`).join(''),
+    timeoutMs,
+    maxBytes: maxPackBytes,
+  })
 
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
 async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
   try {
-    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
+    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree, 'direct')
     try {
       return await work(quarantine)
     } finally {
       await quarantine.close()
     }
   } catch (error) {
-    throw error instanceof GitFailed
-      ? new Problem(
-          'CONFLICT',
-          error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.',
-          { cause: error },
-        )
-      : error
+    throw compareProblem(error)
   }
 }
+
+/** The Problem to report if Git failed to compare files. Other errors stay. */
+export const compareProblem = (error: unknown): unknown =>
+  error instanceof GitFailed
+    ? new Problem(
+        'CONFLICT',
+        error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.',
+        { cause: error },
+      )
+    : error
 
 async function diffTrees(
   quarantine: Quarantine,

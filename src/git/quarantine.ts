@@ -5,7 +5,7 @@ import { git, gitOutput, type GitOptions } from './git.ts'
 import { copyIndexFiles, writeGitFolder } from './gitFolder.ts'
 import { findRepository, type Repository } from './repository.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
-import { keepPack, type Pack } from './shadowObjects.ts'
+import { keepPack, type Pack, type StoreAccess } from './shadowObjects.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
 /**
@@ -39,7 +39,12 @@ const copiedSettings =
  * new.
  * @throws GitFailed, or the file system's error
  */
-export async function openQuarantine(worktreePath: string, folder: string, known?: Repository): Promise<Quarantine> {
+export async function openQuarantine(
+  worktreePath: string,
+  folder: string,
+  known?: Repository,
+  access: StoreAccess = 'linked',
+): Promise<Quarantine> {
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
@@ -75,7 +80,7 @@ export async function openQuarantine(worktreePath: string, folder: string, known
     },
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
-  if (repository) staged = await takeShadowIndex(quarantine, repository)
+  if (repository) staged = await takeShadowIndex(quarantine, repository, access)
   return quarantine
 }
 

@@ -205,8 +205,8 @@ async function mountsOf({ topLevel, gitDir, commonDir, common, admin }: Shadow, 
 
 const isFolder = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true
 
-/** The stores that the repository itself borrows objects from. */
-async function furtherStores(objects: string): Promise<string[]> {
+/** The stores from which a repository borrows objects. */
+export async function furtherStores(objects: string): Promise<string[]> {
   const found: string[] = []
   for (const waiting = [objects]; waiting.length > 0 && found.length < maxStores;) {
     const store = waiting.shift()!

@@ -5,7 +5,7 @@ import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { copyIndex } from './syncBranch.ts'
 import { findShadow, type Shadow } from './shadow.ts'
-import { transferFrom, type Pack } from './shadowObjects.ts'
+import { transferFrom, type Pack, type StoreAccess } from './shadowObjects.ts'
 import { inFolder, isSamePlain } from './untrustedFiles.ts'
 
 const maxListBytes = 256 * 1024 * 1024
@@ -14,7 +14,11 @@ const maxListBytes = 256 * 1024 * 1024
  * Gives a quarantine the index of an agent that has a Git folder of its own, and checked copies of what is staged there only.
  * Where they cannot be had, it keeps the index of the repository. @returns the copies, if there are any
  */
-export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<Pack | undefined> {
+export async function takeShadowIndex(
+  quarantine: Quarantine,
+  repository: Repository,
+  access: StoreAccess,
+): Promise<Pack | undefined> {
   const shadow = await findShadow(quarantine.topLevel)
   if (!shadow || quarantine.head === undefined) return undefined
   try {
@@ -22,7 +26,12 @@ export async function takeShadowIndex(quarantine: Quarantine, repository: Reposi
     await copyIndex(shadow, quarantine.gitDir)
     const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
     if (missing.length > 0)
-      return await transferFrom(shadow, missing[0]!, transfer => transfer.bringObjects(missing, quarantine.gitDir))
+      return await transferFrom(
+        shadow,
+        missing[0]!,
+        transfer => transfer.bringObjects(missing, quarantine.gitDir),
+        access,
+      )
   } catch {
     await copyIndexFiles(repository.gitDir, quarantine.gitDir)
   }

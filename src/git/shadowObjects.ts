@@ -1,4 +1,5 @@
 import { chmod, copyFile, link, lstat, mkdir, mkdtemp, open, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GitFailed, gitOutput, type GitOptions } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
@@ -27,6 +28,11 @@ export interface Transfer {
   /** Brings single objects into another Git folder. @throws GitFailed */
   bringObjects(ids: readonly string[], gitDir: string): Promise<Pack>
 }
+/**
+ * How a transfer reads the agent's store. `linked`: through links to its regular files, in a folder that the agent cannot
+ * reach. `direct`: where nothing that the store leads to is out of bounds, as in a sandbox.
+ */
+export type StoreAccess = 'linked' | 'direct'
 /** Files of objects that were checked, and the name that they have in a repository. */
 export interface Pack {
   pack: string
@@ -46,17 +52,22 @@ export async function transferFrom<T>(
   shadow: Shadow,
   id: string,
   work: (transfer: Transfer) => Promise<T>,
+  access: StoreAccess = 'linked',
 ): Promise<T> {
-  const folder = await mkdtemp(join(shadow.folder, transferPrefix))
+  const isLinked = access === 'linked'
+  const folder = await mkdtemp(join(isLinked ? shadow.folder : tmpdir(), transferPrefix))
   try {
     const format = id.length === 64 ? 'sha256' : undefined
     const objects = join(shadow.commonDir, 'objects')
     const [reading, checking] = [join(folder, 'reading'), join(folder, 'checking')]
-    for (const gitDir of [reading, checking]) {
-      await writeGitFolder(gitDir, format, [objects])
+    for (const [gitDir, stores] of [
+      [reading, isLinked ? [objects] : [objects, join(shadow.common, 'objects')]],
+      [checking, [objects]],
+    ] as const) {
+      await writeGitFolder(gitDir, format, stores)
       await copyPlain(join(shadow.commonDir, 'shallow'), join(gitDir, 'shallow'), maxShallowBytes)
     }
-    const loose = await linkObjects(shadow.common, join(reading, 'objects'))
+    const loose = isLinked ? await linkObjects(shadow.common, join(reading, 'objects')) : []
     const runIn =
       (gitDir: string): Transfer['trusted'] =>
       (args, options) =>

@@ -41,6 +41,7 @@ export function bubblewrapCommand(
     ...kernelControls.flatMap(path => ['--ro-bind-try', path, path]),
     ...['/tmp', '/var/tmp', '/dev/shm', '/run/user', policy.home].flatMap(emptyFolder),
     ...policy.mounts.flatMap(mountArguments),
+    ...(policy.data ?? []).flatMap(({ fd, target }) => ['--ro-bind-data', String(fd), target]),
     // These are in memory without a bound, and what only hides something needs no room at all.
     ...['/', '/dev', ...hidingFolders([...system, ...policy.mounts])].flatMap(target => ['--remount-ro', target]),
     '--chdir',

@@ -7,6 +7,8 @@ export interface SandboxPolicy {
   home: string
   /** Folders and files beside the system, in order: a later one covers an earlier one. Sources that are missing are left out. */
   mounts: readonly Mount[]
+  /** Files that bubblewrap reads from a descriptor at the start, so that no path on the host names them. */
+  data?: ReadonlyArray<{ fd: number; target: string }>
   network: NetworkAccess
   limits: SandboxLimits
 }

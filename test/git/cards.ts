@@ -6,11 +6,13 @@ import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
 import { createProcessTrees } from '../../src/process/spawn.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { insertBoard } from '../../src/store/boards.ts'
 import { insertCard, readCard, updateCard, type CardChange, type CardRow } from '../../src/store/cards.ts'
 import { insertColumn } from '../../src/store/columns.ts'
 import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
+import { createWorktrees } from '../../src/worktrees/worktrees.ts'
 import { openStore } from '../support/processes/trees.ts'
 
 export const environment = {
@@ -74,6 +76,7 @@ export async function openProjects(): Promise<{
   setEnvironment({ HOME: home, XDG_CONFIG_HOME: home })
   const dataDir = join(folder, 'data')
   const processTrees = createProcessTrees(db)
+  const worktrees = createWorktrees(createSandbox({ mode: 'auto' }))
 
   const repositories = new Map<string, string>()
   /** A repository with one commit, to be copied: making one takes five processes. */
@@ -147,7 +150,7 @@ export async function openProjects(): Promise<{
             { dataDir, ...takeWorktreeRoots({ dataDir, worktreeRoot }) },
             { processTrees, timeoutMs: fetchTimeoutMs },
           ),
-        diff: async () => diffOf(await cardRow(), await row()),
+        diff: async () => diffOf(worktrees, await cardRow(), await row()),
         merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {
           await requireNothingLost(await cardRow(), force, dataDir)
@@ -161,6 +164,7 @@ export async function openProjects(): Promise<{
   }
   const close = async () => {
     setEnvironment({ HOME, XDG_CONFIG_HOME })
+    worktrees.close()
     await store.close()
   }
   return { db, folder, home, project, close }

@@ -98,6 +98,7 @@ const mayWaitForFiles = [
   'src/config/kernel.ts', // /proc is memory
   'daemon/process/boundedStderr.ts', // what the server itself prints is cut before more is printed
   'src/domain/goneWorktrees.ts', // within a transaction
+  'src/worktrees/worktreeProgram.ts', // the only request of its process waits for it
 ]
 
 test('a request waits for no file while others could be answered', () => {

@@ -18,6 +18,7 @@ export const floors: Record<string, number> = {
   'src/git': 2,
   'src/process': 2,
   'src/sandbox': 2,
+  'src/worktrees': 2,
   'src/egress': 2,
   'src/forge': 2,
   'src/views': 2,

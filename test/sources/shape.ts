@@ -74,6 +74,7 @@ const unusedExports = once(() => {
     'src/client/*.browser.ts',
     'src/process/watchdogProgram.ts',
     'src/backups/archiverProgram.ts',
+    'src/worktrees/worktreeProgram.ts',
     'test/**/*.test.ts',
     'test/{bench,mutation}/*.ts',
   ]

@@ -16,7 +16,16 @@ export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'i
 
 type Dependencies = Pick<
   RunDependencies,
-  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'connect' | 'deviceGrants' | 'seal' | 'prices'
+  | 'config'
+  | 'db'
+  | 'processTrees'
+  | 'catalogue'
+  | 'sandbox'
+  | 'worktrees'
+  | 'connect'
+  | 'deviceGrants'
+  | 'seal'
+  | 'prices'
 > & {
   revocations: Revocations
 }

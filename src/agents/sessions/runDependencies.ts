@@ -9,6 +9,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Seal } from '../../identity/seal.ts'
 import type { Database } from '../../store/database.ts'
 import type { PriceList } from '../pricing/priceList.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
 import type { Catalogue } from '../providers/providerCatalogue.ts'
 
 /** The parts of the board that a run of a session uses. */
@@ -19,6 +20,7 @@ export interface RunDependencies {
   agents: Agents
   catalogue: Catalogue
   sandbox: Sandbox
+  worktrees: Worktrees
   deviceGrants: Pick<DeviceGrants, 'secretOf'>
   seal: Seal
   prices: PriceList

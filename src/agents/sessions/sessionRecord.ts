@@ -251,7 +251,7 @@ export class SessionRecord {
    * last known number, and the session gets the count later.
    */
   async #countFiles(): Promise<number> {
-    const { db } = this.#dependencies
+    const { db, worktrees } = this.#dependencies
     const session = await readSession(db, this.id)
     if (!session || session.branch === null) return 0
     const [card, project] = await Promise.all([
@@ -259,7 +259,7 @@ export class SessionRecord {
       readProject(db, session.projectId),
     ])
     if (!card || !project) return 0
-    const counted = countChangedFiles(db, card, project).catch(() => session.filesChanged)
+    const counted = countChangedFiles(worktrees, db, card, project).catch(() => session.filesChanged)
     const inTime = await Promise.race([counted, delay(countFilesTimeoutMs, undefined, { ref: false })])
     if (inTime !== undefined) return inTime
     // The caller queues its write of the known number in this turn of the event loop, before the count can arrive.

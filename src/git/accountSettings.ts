@@ -1,0 +1,36 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { configurationOf } from './configuration.ts'
+import { git } from './git.ts'
+import { settingsOf } from './quarantine.ts'
+import type { Repository } from './repository.ts'
+import { readPlain } from './untrustedFiles.ts'
+
+const maxIgnoreBytes = 1024 * 1024
+
+/** The settings of the account's own Git configuration that comparisons follow, and its ignore list. */
+export interface AccountSettings {
+  settings: ReadonlyArray<readonly [name: string, value: string]>
+  ignoreList: string
+}
+
+/** Reads the settings of the server's account that apply in a repository. */
+export async function readAccountSettings(repository: Repository): Promise<AccountSettings> {
+  const own = (await configurationOf(repository)).filter(({ scope }) => scope === 'global' || scope === 'system')
+  const isNamed = own.some(({ name }) => name.toLowerCase() === 'core.excludesfile')
+  const path = isNamed ? await ignoreListPath(repository) : defaultIgnoreList()
+  return {
+    settings: settingsOf(own),
+    ignoreList: path === undefined ? '' : await readPlain(path, maxIgnoreBytes).catch(() => ''),
+  }
+}
+
+async function ignoreListPath({ commonDir }: Repository): Promise<string | undefined> {
+  const { exitCode, stdout } = await git(commonDir, ['config', '--type=path', '--get', 'core.excludesFile'], {
+    env: { GIT_DIR: commonDir },
+  })
+  return exitCode === 0 ? stdout.toString().trimEnd() : undefined
+}
+
+const defaultIgnoreList = () =>
+  join(process.env.XDG_CONFIG_HOME || join(process.env.HOME ?? homedir(), '.config'), 'git/ignore')

@@ -1,0 +1,46 @@
+import { compareWorktree, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
+import type { Repository } from '../git/repository.ts'
+
+/** Passes bytes of a result to the caller, in order. */
+export type Send = (bytes: Buffer) => Promise<void>
+
+/**
+ * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
+ * (`worktreeProgram.ts`); elsewhere the server does. An operation receives and returns what JSON can express, and sends
+ * bytes. It throws Problems only, except for failures of the file system.
+ */
+export const operations = {
+  /** Compares the files with a commit. Sends the diff, then with `stores` a pack of the new objects of the snapshot. */
+  compare: async (
+    { worktree, base, options }: { worktree: Repository; base: string | null; options: DiffOptions },
+    send: Send,
+  ): Promise<Compared> => {
+    const { comparison, pack } = await compareWorktree(worktree, base, options)
+    const diff = Buffer.from(comparison.work.diff)
+    await send(diff)
+    if (pack) await send(pack)
+    return { ...comparison, work: { ...comparison.work, diff: '' }, diffBytes: diff.length }
+  },
+  /** Sends a changed file, before or after the change. */
+  readChanged: async (
+    { worktree, base, file }: { worktree: Repository; base: string | null; file: ChangedFile },
+    send: Send,
+  ): Promise<null> => {
+    await send(await readCompared(worktree, base, file))
+    return null
+  },
+}
+
+/** A comparison without its diff, which is sent first. */
+export type Compared = Comparison & { diffBytes: number }
+/** A changed file of a worktree, or of the commit `tip`. `since`: the object that replaces the base commit. */
+export type ChangedFile = Parameters<typeof readCompared>[2]
+
+export type Operations = typeof operations
+export type OperationName = keyof Operations
+export type OperationInput<Name extends OperationName> = Parameters<Operations[Name]>[0]
+export type OperationResult<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>
+export type Operation<Name extends OperationName> = (
+  input: OperationInput<Name>,
+  send: Send,
+) => Promise<OperationResult<Name>>

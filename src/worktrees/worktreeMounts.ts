@@ -1,0 +1,43 @@
+import { lstat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Repository } from '../git/repository.ts'
+import { furtherStores } from '../git/sandboxView.ts'
+import { shadowsOf } from '../git/shadow.ts'
+import type { Mount } from '../sandbox/mount.ts'
+
+/** What the process of a worktree sees of the host in addition to the system. */
+export interface WorktreeMounts {
+  mounts: Mount[]
+  /** Differs if one of the mounted folders is another one. A process that runs has the folders of its start. */
+  key: string
+}
+
+/**
+ * The mounts for the process of a worktree: its files, the repository's Git folder, the stores from which that borrows
+ * objects, and the Git folder that the card's agent has. Git folders of other cards are hidden. All of it is read-only.
+ */
+export async function worktreeMounts({ topLevel, gitDir, commonDir }: Repository): Promise<WorktreeMounts> {
+  const shadows = shadowsOf(commonDir)
+  const own = join(shadows, basename(gitDir))
+  const [stores, hasShadows, hasOwn] = await Promise.all([
+    furtherStores(join(commonDir, 'objects')),
+    isFolder(shadows),
+    dirname(gitDir) === join(commonDir, 'worktrees') ? isFolder(own) : false,
+  ])
+  const folders = [topLevel, commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
+  const mounts: Mount[] = [
+    ...folders.map((target): Mount => ({ kind: 'ro', target })),
+    ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
+    ...(hasOwn ? [{ kind: 'ro', target: own } as const] : []),
+  ]
+  const identities = await Promise.all([...folders, ...(hasOwn ? [join(own, 'common')] : [])].map(identityOf))
+  return { mounts, key: JSON.stringify([mounts, identities]) }
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await lstat(path).catch(() => undefined))?.isDirectory() === true
+
+async function identityOf(path: string): Promise<string> {
+  const stats = await lstat(path, { bigint: true }).catch(() => undefined)
+  return stats ? `${stats.dev} ${stats.ino}` : ''
+}

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import type { AccountSettings } from '../git/accountSettings.ts'
+import { GitFailed } from '../git/git.ts'
+import { decodeError, type EncodedError } from '../process/encodedError.ts'
+import type { Covered } from '../process/inherited.ts'
+import { encodeMessage, readMessages } from './messages.ts'
+import type { OperationInput, OperationName, OperationResult, Send } from './operations.ts'
+
+/** A process that works on the files of one worktree and sees nothing else of the host. */
+export interface WorktreeProcess {
+  /**
+   * Runs an operation.
+   * @param send receives the bytes that the operation sends
+   * @throws what the operation throws; GitFailed if the process ends, or takes longer than 10 minutes and is killed
+   */
+  call<Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+    account: AccountSettings,
+    send: Send,
+  ): Promise<OperationResult<Name>>
+  /** The number of operations that run. */
+  readonly running: number
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>
+  kill(): void
+}
+
+/** A message to the process: one operation to run. */
+export interface OperationRequest {
+  id: number
+  name: OperationName
+  input: OperationInput<OperationName>
+  account: AccountSettings
+}
+/** A message from the process: bytes of a result, or how the operation ended. */
+export type OperationResponse = { id: number } & ({ part: true } | { result: unknown } | { failure: EncodedError })
+
+/** The descriptor from which bubblewrap reads the program, and the path of the program inside. */
+export const programFd = 3
+export const programPath = '/run/board/worktree.cjs'
+
+const maxOperationMs = 10 * 60_000
+const maxStderrLength = 2000
+const builtProgram = import.meta.url.endsWith('.ts') ? '../../dist/worktree.cjs' : 'worktree.cjs'
+
+/** Reads the program of the process. A server reads it at its start: an update of the board can replace the file later. */
+export const loadWorktreeProgram = (): Promise<Buffer> =>
+  readFile(fileURLToPath(new URL(builtProgram, import.meta.url)))
+
+interface PendingCall {
+  send: Send
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+/** Starts the process by a command that reads its program from `programFd`. */
+export function startWorktreeProcess(
+  command: readonly string[],
+  program: Buffer,
+  { env, covered }: { env: Readonly<Record<string, string>>; covered: Covered },
+): WorktreeProcess {
+  const [file, ...args] = command
+  const child = spawn(file!, args, { cwd: '/', env, stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covered.slice(1)] })
+  const [stdin, stdout, stderr, programPipe] = child.stdio as unknown as [Writable, Readable, Readable, Writable]
+  const pending = new Map<number, PendingCall>()
+  let lastId = 0
+  let output = ''
+  const fail = (cause?: unknown) => {
+    child.kill('SIGKILL')
+    const error = new GitFailed('failed', `The process of the worktree ended. ${output}`.trim(), cause)
+    for (const call of pending.values()) call.reject(error)
+    pending.clear()
+  }
+  const ended = new Promise<void>(resolve => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  }).then(() => fail())
+  for (const stream of [stdin, programPipe]) stream.on('error', fail)
+  stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-maxStderrLength)))
+  programPipe.end(program)
+  void answer(stdout, pending).catch(fail)
+  return {
+    get running() {
+      return pending.size
+    },
+    ended,
+    kill: () => void child.kill('SIGKILL'),
+    call: async (name, input, account, send) => {
+      const id = ++lastId
+      const request: OperationRequest = { id, name, input, account }
+      const late = setTimeout(() => fail(new Error(`${name} took longer than ${maxOperationMs} ms.`)), maxOperationMs)
+      try {
+        return await new Promise<OperationResult<typeof name>>((resolve, reject) => {
+          pending.set(id, { send, resolve: resolve as PendingCall['resolve'], reject })
+          if (child.exitCode !== null || child.signalCode !== null) fail()
+          for (const chunk of encodeMessage(request)) stdin.write(chunk)
+        })
+      } finally {
+        clearTimeout(late)
+        pending.delete(id)
+      }
+    },
+  }
+}
+
+/** Passes on what the process answers. The process reads and writes hostile files, so unknown answers end it. */
+async function answer(stdout: Readable, pending: Map<number, PendingCall>): Promise<void> {
+  for await (const { head, bytes } of readMessages(stdout)) {
+    const response = head as OperationResponse
+    const call = pending.get(response.id)
+    if (!call) throw new Error('The process answered without a question.')
+    if ('part' in response) await call.send(bytes)
+    else if ('failure' in response) call.reject(decodeError(response.failure))
+    else call.resolve(response.result)
+  }
+}

@@ -1,0 +1,150 @@
+import { realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { readAccountSettings } from '../git/accountSettings.ts'
+import { compareProblem, type Comparison, type DiffOptions } from '../git/diff.ts'
+import { receivePack } from '../git/receivePack.ts'
+import type { Repository } from '../git/repository.ts'
+import { searchPath } from '../process/environment.ts'
+import { coverInherited, type Covered } from '../process/inherited.ts'
+import type { Mount } from '../sandbox/mount.ts'
+import type { SandboxPolicy } from '../sandbox/policy.ts'
+import { programMounts } from '../sandbox/programMounts.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import {
+  operations,
+  type ChangedFile,
+  type Operation,
+  type OperationInput,
+  type OperationName,
+  type OperationResult,
+} from './operations.ts'
+import { worktreeMounts } from './worktreeMounts.ts'
+import {
+  loadWorktreeProgram,
+  programFd,
+  programPath,
+  startWorktreeProcess,
+  type WorktreeProcess,
+} from './worktreeProcess.ts'
+
+/**
+ * The work on files of worktrees and of projects' folders, which agents can change at any time. With bubblewrap, a
+ * process that sees that folder and its repository alone does it, so that no name in the folder can lead anywhere else.
+ * Elsewhere the server does it with the same code, because agents have the rights of its account there.
+ */
+export interface Worktrees {
+  /** Compares the files of a worktree, like `compareWorktree`. @throws Problem like `compareWorktree` */
+  compare(worktree: Repository, base: string | null, options?: DiffOptions): Promise<Comparison>
+  /** Reads a changed file, like `readCompared`. @throws Problem like `readCompared` */
+  readChanged(worktree: Repository, base: string | null, file: ChangedFile): Promise<Buffer>
+  /** Ends the processes. */
+  close(): void
+}
+
+/** A start takes 60 ms. */
+const keptIdleMs = 60_000
+const maxProcesses = 6
+const objectName = /^([0-9a-f]{40}|[0-9a-f]{64})$/
+const noLimits = { memoryMb: null, processes: null, fileMb: null, minutes: null }
+
+export function createWorktrees(sandbox: Sandbox): Worktrees {
+  const processes = createPool(sandbox)
+  const run = async <Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+  ): Promise<{ result: OperationResult<Name>; bytes: Buffer }> => {
+    const parts: Buffer[] = []
+    const send = async (bytes: Buffer) => void parts.push(bytes)
+    const { worktree } = input
+    const sandboxed = await processes.find(worktree)
+    const result = sandboxed
+      ? await sandboxed.call(name, input, await readAccountSettings(worktree), send)
+      : await (operations[name] as unknown as Operation<Name>)(input, send)
+    return { result, bytes: Buffer.concat(parts) }
+  }
+  return {
+    compare: async (worktree, base, options = {}) => {
+      const { result, bytes } = await run('compare', { worktree, base, options }).catch(rethrow)
+      const { diffBytes, ...comparison } = result
+      if (!objectName.test(comparison.snapshot)) throw new Error('The process of the worktree named no object.')
+      if (options.stores) await receivePack(worktree.commonDir, bytes.subarray(diffBytes)).catch(rethrow)
+      return { ...comparison, work: { ...comparison.work, diff: bytes.subarray(0, diffBytes).toString() } }
+    },
+    readChanged: async (worktree, base, file) =>
+      (await run('readChanged', { worktree, base, file }).catch(rethrow)).bytes,
+    close: processes.close,
+  }
+}
+
+const rethrow = (error: unknown): never => {
+  throw compareProblem(error)
+}
+
+/** What all processes have in common. */
+interface ProcessBase {
+  program: Buffer
+  covered: Covered
+  env: Record<string, string>
+  home: string
+  programs: Mount[]
+}
+
+async function loadBase(): Promise<ProcessBase> {
+  const env = { PATH: searchPath(process.env.PATH ?? ''), HOME: '/tmp', TMPDIR: '/tmp' }
+  const home = await realpath(homedir()).catch(() => homedir())
+  const [program, covered, programs] = await Promise.all([
+    loadWorktreeProgram(),
+    coverInherited(),
+    programMounts([process.execPath], env, home),
+  ])
+  return { program, covered, env, home, programs }
+}
+
+/** The processes by what they see. The one that was used least recently ends first. */
+function createPool(sandbox: Sandbox) {
+  const kept = new Map<string, WorktreeProcess>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  const base = loadBase()
+  base.catch(() => {
+    /* Reported by the first operation. */
+  })
+  const end = (key: string) => {
+    clearTimeout(timers.get(key))
+    timers.delete(key)
+    kept.get(key)?.kill()
+    kept.delete(key)
+  }
+  const touch = (key: string, used: WorktreeProcess) => {
+    kept.delete(key)
+    kept.set(key, used)
+    clearTimeout(timers.get(key))
+    const endIdle = () => (used.running > 0 ? touch(key, used) : end(key))
+    timers.set(key, setTimeout(endIdle, keptIdleMs).unref())
+    for (const [other, { running }] of kept) if (kept.size > maxProcesses && running === 0 && other !== key) end(other)
+  }
+  return {
+    /** The process for a worktree. Undefined without bubblewrap. */
+    find: async (worktree: Repository): Promise<WorktreeProcess | undefined> => {
+      if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
+      const [{ program, covered, env, home, programs }, { mounts, key }] = await Promise.all([
+        base,
+        worktreeMounts(worktree),
+      ])
+      const policy: SandboxPolicy = {
+        home,
+        network: 'none',
+        limits: noLimits,
+        mounts: [...programs, ...mounts],
+        data: [{ fd: programFd, target: programPath }],
+      }
+      const command = await sandbox.command(policy, '/', [process.execPath, programPath])
+      const found = kept.get(key) ?? startWorktreeProcess(command, program, { env, covered })
+      if (!kept.has(key)) void found.ended.then(() => kept.get(key) === found && end(key))
+      touch(key, found)
+      return found
+    },
+    close: () => {
+      for (const key of kept.keys()) end(key)
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { git, openProjects, write, type TestCard } from '../git/cards.ts'
+import { hasWalls } from '../git/walls.ts'
+
+/** Files of the server's account that no worktree holds. */
+const secret = 'a secret of the account'
+const files = 100
+const rounds = 20
+const racers: ChildProcess[] = []
+let projects: Awaited<ReturnType<typeof openProjects>>
+let outside: string
+let card: TestCard
+let worktree: string
+
+beforeAll(async () => {
+  projects = await openProjects()
+  outside = join(projects.folder, 'outside')
+  for (let index = 0; index < files; index++) write(outside, `deep/file-${index}`, `${secret}\n`)
+})
+afterAll(() => projects.close())
+let count = 0
+beforeEach(async () => {
+  const project = await projects.project(`raced-${++count}`)
+  for (let index = 0; index < files; index++) write(project.path, `folder/deep/file-${index}`, 'committed\n')
+  git(project.path, 'add', '.')
+  git(project.path, 'commit', '-q', '-m', 'Add files')
+  card = await project.card()
+  worktree = (await card.start()).cwd
+})
+afterEach(() => {
+  for (const racer of racers.splice(0)) racer.kill('SIGKILL')
+})
+
+/** Swaps two names in the worktree until the test ends. */
+const race = (name: string, other: string): void => {
+  const program = join(import.meta.dirname, '../fixtures/attacks/exchange.pl')
+  racers.push(spawn('perl', [program, worktree, name, other], { stdio: ['ignore', 'ignore', 'inherit'] }))
+}
+
+describe.skipIf(!hasWalls)('the files of a worktree', () => {
+  it('are compared without content from outside while a folder and a link to another folder swap places', async () => {
+    for (let index = 0; index < files; index++) write(worktree, `folder/deep/file-${index}`, 'changed\n')
+    symlinkSync(outside, join(worktree, 'link'))
+    race('folder', 'link')
+    const diffs: string[] = []
+    for (let round = 0; round < rounds; round++) {
+      const { diff } = await card.diff().catch((error: { code: string }) => {
+        expect(error.code).toBe('CONFLICT')
+        return { diff: '' }
+      })
+      diffs.push(diff)
+    }
+    expect(diffs.filter(diff => diff.includes(secret))).toEqual([])
+    expect(diffs.some(diff => diff.includes('changed'))).toBe(true)
+  })
+
+  it.each(['file', 'folder'])('are compared if a %s is a named pipe', async kind => {
+    const path = join(worktree, kind === 'file' ? 'folder/deep/file-0' : 'folder')
+    rmSync(path, { recursive: true })
+    execFileSync('mkfifo', [path])
+    expect((await card.diff()).diff).toContain('deleted file')
+  })
+
+  it('lead nowhere through links that the index does not hold', async () => {
+    rmSync(join(worktree, 'folder'), { recursive: true })
+    symlinkSync(outside, join(worktree, 'folder'))
+    const { diff } = await card.diff()
+    expect(diff).not.toContain(secret)
+    // The link itself is a changed file, and its text is where it leads.
+    expect(diff).toContain(`+${outside}`)
+  })
+})
