@@ -187,15 +187,15 @@ async function createRunners(parts: Parts, machineDb: Database) {
   const running = { config, db: machineDb, processTrees, catalogue, sandbox, worktrees, connect, deviceGrants, seal }
   const prices = await readPriceList(config.pricesFile)
   const supervisor = createSupervisor({ ...running, prices, revocations: identity })
-  const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, connect })
-  const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, connect })
+  const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect })
+  const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, worktrees, connect })
   const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const timer = createTimer({ config, outbox }, [
     dueSchedules({ db: machineDb, agents: supervisor, webhooks, clock: config.clock }),
     dueStarts({ db: machineDb, agents: supervisor, clock: config.clock }),
     dueReminders({ db: boardDb, webhooks, clock: config.clock }),
   ])
-  const loop = requestLoopParts(parts, machineDb, { supervisor, previews, cleanup, webhooks, processTrees })
+  const loop = requestLoopParts(parts, machineDb, { supervisor, previews, cleanup, webhooks, processTrees, worktrees })
   const runners: Runners = {
     supervisor,
     columnFiller: createColumnFiller({ db: machineDb, outbox, supervisor }),
@@ -223,7 +223,9 @@ const requestLoopParts = (
     cleanup,
     webhooks,
     processTrees,
-  }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> & Pick<RemoteReach, 'processTrees'>,
+    worktrees,
+  }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> &
+    Pick<RemoteReach, 'processTrees'> & { worktrees: Worktrees },
 ): LoopParts => {
   const forgeParts = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
   return {
@@ -231,6 +233,7 @@ const requestLoopParts = (
     clock: config.clock,
     agents: supervisor,
     webhooks,
+    worktrees,
     dataDir: config.dataDir,
     polling: config.forgePolling,
     openForge: (project, repository) => openForge(forgeParts, project, folderIn(project, repository)),

@@ -154,7 +154,7 @@ const machineJobs = (app: App, machine: Database): Job[] => [
     run: async () => {
       const before = new Date(app.config.clock().getTime() - 30 * daySecs * 1000).toISOString()
       await dropDeletedSnapshots(machine, before)
-      await removeDeletedWorktrees(machine, before, app.config.dataDir, app.cleanup.run)
+      await removeDeletedWorktrees(app.worktrees, machine, before, app.config.dataDir, app.cleanup.run)
     },
   },
   {
@@ -166,6 +166,7 @@ const machineJobs = (app: App, machine: Database): Job[] => [
         dataDir: app.config.dataDir,
         isAtWork: cardId => app.supervisor.isAtWork(cardId) || app.previews.isAtWork(cardId),
         runCleanup: app.cleanup.run,
+        worktrees: app.worktrees,
       }),
   },
   {

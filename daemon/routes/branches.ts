@@ -30,7 +30,7 @@ export function branchesRoutes(app: App): Handlers<Contract['branches']> {
       const { card, project } = await find(ref, repository)
       const credential = await gitCredentialOf(app, project)
       const reach = { ...remoteReach, timeoutMs: pushTimeoutMs, credential }
-      const pushed = await branches.push(card, project, { force }, reach)
+      const pushed = await branches.push(app.worktrees, card, project, { force }, reach)
       const name = branchWords(repository, `${pushed.remote}/${pushed.branch}`)
       if (pushed.pushed) await record(card, caller, 'branch.pushed', name)
       return pushed
@@ -38,7 +38,7 @@ export function branchesRoutes(app: App): Handlers<Contract['branches']> {
     update: async ({ strategy, resolve, repository, ...ref }, call) => {
       const { card, project } = await find(ref, repository)
       const reach = { ...remoteReach, credential: await gitCredentialOf(app, project) }
-      const result = await branches.update(db, card, project, strategy, reach, repository)
+      const result = await branches.update(app.worktrees, db, card, project, strategy, reach, repository)
       if ('problem' in result) {
         if (!resolve) throw result.problem
         return startingWrite(

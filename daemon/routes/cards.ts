@@ -30,8 +30,8 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     }, cardFor(call.caller)),
   delete: async ({ force, ...ref }, call) => {
     const card = await cards.find(app.db, ref)
-    await worktrees.requireNothingLost(card, force, app.config.dataDir)
-    await requireNothingLostBeside(app.db, card, force, app.config.dataDir)
+    await worktrees.requireNothingLost(app.worktrees, card, force, app.config.dataDir)
+    await requireNothingLostBeside(app.worktrees, app.db, card, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref, force), nothing)
   },
   restore: ({ force, ...ref }, call) =>
@@ -76,7 +76,7 @@ const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWork
   detachWorktree: async ({ remove, ...ref }, call) => {
     if (!remove) return call.write(tx => worktrees.detach(tx, ref), nothing)
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
-    await removeUnneeded(call.db, card, project, {
+    await removeUnneeded(app.worktrees, call.db, card, project, {
       dataDir: app.config.dataDir,
       runCleanup: app.cleanup.run,
       isAtWork: id => app.supervisor.isAtWork(id) || app.previews.isAtWork(id),

@@ -57,7 +57,7 @@ export function pullRequestsRoutes(app: App): Handlers<Contract['pullRequests']>
         const work = { ...found, open: await open(project, repository) }
         const credential = await gitCredentialOf(app, project)
         const reach = { ...app.remoteReach, timeoutMs: pushTimeoutMs, credential }
-        const create = { ...parts(db), publicUrl: config.publicUrl, reach, inTurn }
+        const create = { ...parts(db), worktrees: app.worktrees, publicUrl: config.publicUrl, reach, inTurn }
         return taken(await createPullRequest(create, work, wanted, caller))
       }),
     update: async ({ projectId, cardId, repository, autoMerge, mergeMethod, ...change }, { db, caller }) =>

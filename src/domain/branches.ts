@@ -1,12 +1,12 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf } from '../git/cardWorktrees.ts'
-import { commitWorktree } from '../git/commitWork.ts'
+import { commitOf } from '../git/commits.ts'
+import { commitWorktree } from '../worktrees/commitWork.ts'
 import { git } from '../git/git.ts'
 import { findRemote, pushBranch } from '../git/pushBranch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { currentBranch, type Repository } from '../git/repository.ts'
-import { syncBranch } from '../git/syncBranch.ts'
-import { updateBranch } from '../git/updateBranch.ts'
+import { syncBranch } from '../worktrees/syncBranch.ts'
+import { updateBranch } from '../worktrees/updateBranch.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
@@ -14,6 +14,7 @@ import { inOneLine, requireIdleWork, type IdleWork } from './changes.ts'
 import { findLanded, landedWords, noteLanded } from './landedWork.ts'
 import { findCardBase, type Base } from './worktreeBase.ts'
 import { home, keepBase } from './repositoryWork.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 const maxTitles = 20
 
@@ -33,16 +34,17 @@ export interface PushedBranch {
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, PUSH_REJECTED, CONFLICT
  */
 export async function push(
+  worktrees: Worktrees,
   card: CardRow,
   project: Project,
   { force, expected }: { force: boolean; expected?: string },
   reach: RemoteReach,
 ): Promise<PushedBranch> {
-  const { checkout, place } = await requireIdleWork(card, project)
+  const { checkout, place } = await requireIdleWork(worktrees, card, project)
   const branch = await branchOf(card, place)
   const remote = await findRemote(checkout.repository, forgeOf(project).remote)
   const commit = place
-    ? await commitWorktree(project.path, place, inOneLine(card.title))
+    ? await commitWorktree(worktrees, project.path, place, inOneLine(card.title))
     : await commitOf(project.path, `refs/heads/${branch}`)
   if (commit === undefined) throw gone(branch)
   const result = await pushBranch(checkout.repository, { remote, branch, commit, force, expected }, reach)
@@ -83,6 +85,7 @@ export interface UpdateConflict {
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY, CONFLICT
  */
 export async function update(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: Pick<ProjectRow, 'path'>,
@@ -91,10 +94,10 @@ export async function update(
   name = home,
   known?: { commit: string; name: string },
 ): Promise<UpdatedBranch | UpdateConflict> {
-  const { checkout, place } = await requireIdleWork(card, project)
+  const { checkout, place } = await requireIdleWork(worktrees, card, project)
   const branch = await branchOf(card, place)
   const based = await withOpenBase(db, card)
-  const base: Base = known ?? (await findCardBase(db, based, project.path, checkout, reach, name))
+  const base: Base = known ?? (await findCardBase(worktrees, db, based, project.path, checkout, reach, name))
   const onto = base.commit
   if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")
   const landed = place && (await findLanded(place, branch, onto))
@@ -109,7 +112,7 @@ export async function update(
   try {
     const request = { projectPath: project.path, repository, place, branch, onto, strategy, title, message }
     const { updated, commit } = await updateBranch(request)
-    if (place) await syncBranch(place.topLevel)
+    if (place) await syncBranch(worktrees, place.topLevel)
     await keepBase(db, { repository: name, card }, onto)
     return { branch, commit, baseCommit: onto, updated, remark: base.remark ?? null }
   } catch (error) {

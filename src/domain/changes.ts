@@ -1,13 +1,15 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf, readCheckoutState, type CheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/changes.ts'
 import { compareCommits, noDiff, readCompared, type Comparison, type DiffOptions, type WorkDiff } from '../git/diff.ts'
-import { mergeWork, type Merged } from '../git/merge.ts'
+import { mergeWork, type Merged } from '../worktrees/merge.ts'
 import type { Repository } from '../git/repository.ts'
-import { syncedWorktree } from '../git/worktrees.ts'
+import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
+import { compareWorktree, readChangedFile } from '../worktrees/compareWorktree.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findForkPoint } from './worktrees.ts'
 
@@ -32,11 +34,11 @@ export async function compareWork(
   project: Project,
   options: DiffOptions = {},
 ): Promise<Comparison | undefined> {
-  const work = await workOf(card, project)
+  const work = await workOf(worktrees, card, project)
   if (!work) return undefined
   const { repository, base, tip } = work
   return tip === undefined
-    ? worktrees.compare(repository, base, options)
+    ? compareWorktree(worktrees, repository, base, options)
     : compareCommits(repository, base, tip, options)
 }
 
@@ -50,9 +52,9 @@ export async function changedFileOf(
   project: Project,
   file: { path: string; side: 'old' | 'new'; since?: string },
 ): Promise<Buffer> {
-  const work = await workOf(card, project)
+  const work = await workOf(worktrees, card, project)
   if (work && work.tip === undefined)
-    return worktrees.readChanged(work.repository, work.base, { ...file, tip: undefined })
+    return readChangedFile(worktrees, work.repository, work.base, { ...file, tip: undefined })
   if (work) return readCompared(work.repository, work.base, { ...file, tip: work.tip })
   const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (repository.head === undefined) throw new Problem('FILE_NOT_FOUND')
@@ -61,12 +63,13 @@ export async function changedFileOf(
 
 /** The location of a card's work, in a worktree or with `tip` on a branch, and its base commit. */
 async function workOf(
+  worktrees: Worktrees,
   card: CardRow,
   project: Project,
 ): Promise<{ repository: Repository; base: string | null; tip?: string } | undefined> {
   const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const { repository } = checkout
-  const place = await syncedWorktree(repository, card.worktreePath)
+  const place = await syncedWorktree(worktrees, repository, card.worktreePath)
   if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place.topLevel, checkout)) }
   const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
   if (tip !== undefined) return { repository, base: card.baseCommit, tip }
@@ -83,13 +86,13 @@ export interface IdleWork {
  * The work of a card on which no agent is at work.
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, CONFLICT
  */
-export async function requireIdleWork(card: CardRow, project: Project): Promise<IdleWork> {
+export async function requireIdleWork(worktrees: Worktrees, card: CardRow, project: Project): Promise<IdleWork> {
   const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (hasActiveAgent(card))
     throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
   if (card.gitBranch === null && card.worktreePath === null)
     refuse('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
-  const place = await syncedWorktree(checkout.repository, card.worktreePath)
+  const place = await syncedWorktree(worktrees, checkout.repository, card.worktreePath)
   if (place === undefined && card.worktreePath !== null && (await kindOf(card.worktreePath)) !== 'nothing')
     refuse('CONFLICT', "The card's worktree is not one of the project's repository any more.")
   return { checkout, place }
@@ -102,12 +105,13 @@ export async function requireIdleWork(card: CardRow, project: Project): Promise<
  *   CONFLICT
  */
 export async function merge(
+  worktrees: Worktrees,
   card: CardRow,
   project: Project,
   { into, squash, isTrial = false }: { into?: string; squash: boolean; isTrial?: boolean },
 ): Promise<Merged> {
-  const { place } = await requireIdleWork(card, project)
-  return mergeWork({
+  const { place } = await requireIdleWork(worktrees, card, project)
+  return mergeWork(worktrees, {
     projectPath: project.path,
     worktreePath: place?.topLevel ?? null,
     branch: card.gitBranch,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { EffectiveWorktree } from '../contract/worktree.ts'
-import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
 import { kindOf } from '../git/changes.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { portsFrom } from './cardPorts.ts'

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { dropWorktree } from '../git/cardWorktrees.ts'
+import { dropWorktree } from '../worktrees/cardWorktrees.ts'
 import { readFirstPort } from '../store/cardPorts.ts'
 import { listDeletedWithWorktree, type CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
@@ -11,6 +11,7 @@ import { hasActiveAgent } from '../views/cards.ts'
 import { forgetLanded } from './landedWork.ts'
 import { keep, requireNothingLost } from './worktrees.ts'
 import { findWorktreeSettings } from './worktreeSettings.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /**
  * Removes a card's managed worktrees after saving a patch of the work that exists only there, and its project's cleanup; its branches stay
@@ -18,16 +19,17 @@ import { findWorktreeSettings } from './worktreeSettings.ts'
  * @throws Problem CONFLICT, DISK_FULL
  */
 export async function removeWorktree(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: ProjectRow,
   dataDir: string,
   runCleanup: RunCleanup,
 ): Promise<void> {
-  await requireNothingLostBeside(db, card, true, dataDir)
+  await requireNothingLostBeside(worktrees, db, card, true, dataDir)
   if (card.worktreePath !== null && card.worktreeManaged === 1)
-    await removeOwn(db, card, card.worktreePath, project, dataDir, runCleanup)
-  await removeBeside(db, card, project)
+    await removeOwn(worktrees, db, card, card.worktreePath, project, dataDir, runCleanup)
+  await removeBeside(worktrees, db, card, project)
 }
 
 /**
@@ -35,6 +37,7 @@ export async function removeWorktree(
  * @throws Problem CONFLICT, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY
  */
 export async function removeUnneeded(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: ProjectRow,
@@ -55,13 +58,14 @@ export async function removeUnneeded(
   // Its agent may be sent back to it, in that worktree and on that branch.
   if ((await listOpenOfCard(db, card.id)).length > 0)
     throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
-  await requireNothingLost(card, false, dataDir)
-  await requireNothingLostBeside(db, card, false, dataDir)
-  await removeWorktree(db, card, project, dataDir, runCleanup)
+  await requireNothingLost(worktrees, card, false, dataDir)
+  await requireNothingLostBeside(worktrees, db, card, false, dataDir)
+  await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(tx => forgetLanded(tx, card))
 }
 
 async function removeOwn(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   path: string,
@@ -70,12 +74,12 @@ async function removeOwn(
   runCleanup: RunCleanup,
 ): Promise<void> {
   const { id, gitBranch: branch } = card
-  await requireNothingLost(card, true, dataDir)
+  await requireNothingLost(worktrees, card, true, dataDir)
   const { effective } = await findWorktreeSettings(db, project)
   const firstPort = (await readFirstPort(db, id)) ?? null
   const repositories = await findRepositories(db, card, project)
   await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
-  const hasBranch = await dropWorktree(project.path, path, branch)
+  const hasBranch = await dropWorktree(worktrees, project.path, path, branch)
   await keep(db, card, {
     worktreePath: null,
     ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }),
@@ -88,6 +92,7 @@ async function removeOwn(
  * @throws AggregateError with the failures
  */
 export async function removeDeleted(
+  worktrees: Worktrees,
   db: Database,
   before: string,
   dataDir: string,
@@ -96,7 +101,8 @@ export async function removeDeleted(
   const failures: unknown[] = []
   for (const card of await listDeletedWithWorktree(db, before)) {
     const project = await readProject(db, card.projectId)
-    if (project) await removeWorktree(db, card, project, dataDir, runCleanup).catch(error => failures.push(error))
+    if (project)
+      await removeWorktree(worktrees, db, card, project, dataDir, runCleanup).catch(error => failures.push(error))
   }
   if (failures.length > 0)
     throw new AggregateError(failures, `${failures.length} worktrees of deleted cards could not be removed.`)

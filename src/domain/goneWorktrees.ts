@@ -4,7 +4,7 @@ import { readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { newWorktreePath, worktreesFolder, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
-import { dropWorktree } from '../git/cardWorktrees.ts'
+import { dropWorktree } from '../worktrees/cardWorktrees.ts'
 import { dropSnapshots } from '../git/snapshotRefs.ts'
 import { listWithLeftovers, type CardLeftovers } from '../store/cardLeftovers.ts'
 import { listPresentCards } from '../store/cards.ts'
@@ -15,6 +15,7 @@ import { cleanUp, type RunCleanup } from './cleanup.ts'
 import { effectiveBy } from './worktreeSettings.ts'
 import { dropLeft, requireAllKept } from './repositoryWorktrees.ts'
 import { requireNothingLost } from './worktrees.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /** Worktrees of cards, and snapshots of their reviews, whose rows were deleted. */
 interface Note {
@@ -69,6 +70,7 @@ interface RemovalParts {
   /** Whether processes of an agent or a preview may run there. */
   isAtWork(cardId: number): boolean
   runCleanup: RunCleanup
+  worktrees: Worktrees
 }
 
 /**
@@ -93,7 +95,7 @@ export async function removeGone(db: Database, parts: RemovalParts): Promise<voi
 }
 
 async function removeNoted(db: Database, file: string, parts: RemovalParts): Promise<void> {
-  const { dataDir, isAtWork, runCleanup } = parts
+  const { dataDir, isAtWork, runCleanup, worktrees } = parts
   const { projectId, projectPath, settings, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
   const project = settings && { ...settings, id: projectId, path: projectPath }
   const effective = project && (await effectiveBy(project, settings.agreedVersions))
@@ -112,12 +114,12 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   for (const { id, branch, snapshots = [], firstPort = null, repositories = [], ...card } of gone) {
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
-    await requireNothingLost({ id, worktreePath: path, gitBranch: branch }, true, dataDir)
-    await requireAllKept(id, repositories, true, dataDir)
+    await requireNothingLost(worktrees, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
+    await requireAllKept(worktrees, id, repositories, true, dataDir)
     if (project && effective)
       await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
-    await dropWorktree(projectPath, path, branch)
-    for (const each of repositories) await dropLeft(each)
+    await dropWorktree(worktrees, projectPath, path, branch)
+    for (const each of repositories) await dropLeft(worktrees, each)
     await dropSnapshots(projectPath, id, snapshots)
     for (const { path: beside, snapshot } of card.snapshotsBeside ?? []) await dropSnapshots(beside, id, [snapshot])
   }

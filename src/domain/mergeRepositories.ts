@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import { homeName } from '../contract/repositories.ts'
-import type { Merged } from '../git/merge.ts'
+import type { Merged } from '../worktrees/merge.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
@@ -36,11 +36,11 @@ export async function mergeRepositories(
     repository === undefined
       ? await worksToMerge(worktrees, db, card, project)
       : [await workIn(db, card, project, repository)]
-  if (works.length > 1) for (const work of works) await mergeIn(work, { ...options, isTrial: true })
+  if (works.length > 1) for (const work of works) await mergeIn(worktrees, work, { ...options, isTrial: true })
   const merged: MergedRepository[] = []
   for (const work of works)
     merged.push(
-      await mergeIn(work, options).catch((error: unknown) => {
+      await mergeIn(worktrees, work, options).catch((error: unknown) => {
         throw merged.length === 0 ? error : halfDone(merged, error)
       }),
     )
@@ -61,10 +61,11 @@ async function worksToMerge(
 }
 
 async function mergeIn(
+  worktrees: Worktrees,
   { repository, card, project }: RepositoryWork,
   options: Omit<Options, 'repository'> & { isTrial?: boolean },
 ): Promise<MergedRepository> {
-  const merged = await merge(card, project, options).catch((error: unknown) => {
+  const merged = await merge(worktrees, card, project, options).catch((error: unknown) => {
     throw inRepository(repository, error)
   })
   return { repository, branch: card.gitBranch, ...merged }

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'

@@ -7,10 +7,9 @@ import {
   makeWorktree,
   planWorktree,
   planWorktreeOn,
-  readCheckoutState,
-  type CheckoutState,
   type WorktreePlan,
-} from '../git/cardWorktrees.ts'
+} from '../worktrees/cardWorktrees.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { kindOf } from '../git/changes.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import {
@@ -24,6 +23,7 @@ import type { Database, Reader } from '../store/database.ts'
 import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
 import { requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'repositories' | 'copiedFiles'>
 
@@ -39,6 +39,7 @@ interface PreparedRepositories {
  * @throws Problem CONFLICT (a repository is gone, a branch is in use), CARD_NOT_FOUND, DISK_FULL
  */
 export async function ensureRepositories(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: Project,
@@ -64,10 +65,10 @@ export async function ensureRepositories(
       continue
     }
     const site = { name, path, checkout, place: join(folder, name) }
-    const { plan, remark } = await planFor(db, card, row, site, branch, reach)
+    const { plan, remark } = await planFor(worktrees, db, card, row, site, branch, reach)
     await keep(db, card, { name, path }, plan)
     const copied = JSON.parse(project.copiedFiles) as string[]
-    const made = await makeWorktree(path, checkout, plan, copied, row?.worktreePath ?? null)
+    const made = await makeWorktree(worktrees, path, checkout, plan, copied, row?.worktreePath ?? null)
     if (made.baseCommit !== plan.baseCommit) await keep(db, card, { name, path }, made)
     prepared.repositories.push({ name, path, worktreePath: made.path, branch: made.branch })
     if (remark) prepared.remarks.push(`${name}: ${remark}`)
@@ -84,6 +85,7 @@ interface Site {
 }
 
 async function planFor(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   row: CardRepositoryRow | undefined,
@@ -92,7 +94,7 @@ async function planFor(
   reach: RemoteReach,
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (row) return { plan: { path: place, branch: row.branch, baseCommit: row.baseCommit } }
-  const { commit, remark } = await findCardBase(db, card, path, checkout, reach, name)
+  const { commit, remark } = await findCardBase(worktrees, db, card, path, checkout, reach, name)
   const begin = { ...checkout, commit }
   const plan =
     branch === null ? await planWorktree(begin, place, card) : await planWorktreeOn(branch, path, begin, place, card)
@@ -164,12 +166,13 @@ export async function worktreesBeside(
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLostBeside(
+  worktrees: Worktrees,
   db: Reader,
   { id }: Pick<CardRow, 'id'>,
   force: boolean,
   dataDir: string,
 ): Promise<void> {
-  await requireAllKept(id, await listCardRepositories(db, id), force, dataDir)
+  await requireAllKept(worktrees, id, await listCardRepositories(db, id), force, dataDir)
 }
 
 /** What a card leaves in a repository. */
@@ -177,13 +180,14 @@ export type LeftWorktree = Pick<CardRepositoryRow, 'name' | 'path' | 'branch' | 
 
 /** @throws Problem WORKTREE_DIRTY */
 export async function requireAllKept(
+  worktrees: Worktrees,
   cardId: number,
   left: readonly LeftWorktree[],
   force: boolean,
   dataDir: string,
 ): Promise<void> {
   for (const { name, worktreePath, branch } of left)
-    await requireNothingLost({ id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
+    await requireNothingLost(worktrees, { id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
 }
 
 /**
@@ -191,9 +195,9 @@ export async function requireAllKept(
  * @returns whether its branch is still there: it is deleted only when others hold all its commits
  * @throws Problem CONFLICT
  */
-export async function dropLeft({ path, branch, worktreePath }: LeftWorktree): Promise<boolean> {
+export async function dropLeft(worktrees: Worktrees, { path, branch, worktreePath }: LeftWorktree): Promise<boolean> {
   if (worktreePath === null) return true
-  const hasBranch = await dropWorktree(path, worktreePath, branch)
+  const hasBranch = await dropWorktree(worktrees, path, worktreePath, branch)
   await rmdir(dirname(worktreePath)).catch(() => {
     /* The card has other worktrees in it, or it is gone. */
   })
@@ -202,6 +206,7 @@ export async function dropLeft({ path, branch, worktreePath }: LeftWorktree): Pr
 
 /** Removes a card's worktrees beside its home; the caller has ensured that nothing is lost. @throws Problem CONFLICT */
 export async function removeBeside(
+  worktrees: Worktrees,
   db: Database,
   { id }: Pick<CardRow, 'id'>,
   project: Pick<ProjectRow, 'repositories'>,
@@ -209,7 +214,7 @@ export async function removeBeside(
   for (const row of await listCardRepositories(db, id)) {
     if (row.worktreePath === null) continue
     const path = repositoriesOf(project).find(({ name }) => name === row.name)?.path ?? row.path
-    const hasBranch = await dropLeft({ ...row, path })
+    const hasBranch = await dropLeft(worktrees, { ...row, path })
     await db.transaction(async tx => {
       if (hasBranch) await putCardRepository(tx, { ...row, worktreePath: null })
       else await deleteCardRepository(tx, id, row.name)

@@ -1,13 +1,15 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf, isAncestor, resolveCommits, type CheckoutState } from '../git/cardWorktrees.ts'
-import { commitWorktree } from '../git/commitWork.ts'
+import { type CheckoutState } from '../git/checkoutState.ts'
+import { commitOf, isAncestor, resolveCommits } from '../git/commits.ts'
+import { commitWorktree } from '../worktrees/commitWork.ts'
 import { fetchUpstream, upstreamOf } from '../git/fetchUpstream.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
-import { syncedWorktree } from '../git/worktrees.ts'
+import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import { readCardRepository } from '../store/cardRepositories.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
 import { hasActiveAgent } from '../views/cards.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /** The commit that a card's work starts at, null before the first one, and what there is to be told of it. */
 export interface Base {
@@ -21,6 +23,7 @@ export interface Base {
  * @throws Problem CONFLICT where the repository lacks what the card names, or the other card's work cannot be committed
  */
 export async function findCardBase(
+  worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   projectPath: string,
@@ -31,7 +34,7 @@ export async function findCardBase(
   if (card.base !== null) return findNamedBase(card.base, checkout, reach, repository)
   if (card.baseCardId === null) return findBase(checkout, reach)
   const other = await readCard(db, card.projectId, card.baseCardId)
-  const commit = other && (await tipOfCard(db, other, projectPath, checkout, repository))
+  const commit = other && (await tipOfCard(worktrees, db, other, projectPath, checkout, repository))
   if (commit !== undefined) return { commit, remark: `The base is the branch of card ${card.baseCardId}.` }
   const base = await findBase(checkout, reach)
   const remarks = [`Card ${card.baseCardId} has no branch, so the base is that of the project.`, base.remark]
@@ -40,6 +43,7 @@ export async function findCardBase(
 
 /** The newest commit of a card's branch; what is uncommitted is committed first, unless an agent is at work there. */
 async function tipOfCard(
+  worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   projectPath: string,
@@ -50,8 +54,9 @@ async function tipOfCard(
   const { worktreePath, gitBranch, worktreeManaged } =
     name === '' ? card : { worktreePath: null, ...beside, gitBranch: beside?.branch, worktreeManaged: 1 }
   if (!gitBranch) return undefined
-  const place = await syncedWorktree(repository, worktreePath)
-  if (place && worktreeManaged === 1 && !hasActiveAgent(card)) await commitWorktree(projectPath, place, card.title)
+  const place = await syncedWorktree(worktrees, repository, worktreePath)
+  if (place && worktreeManaged === 1 && !hasActiveAgent(card))
+    await commitWorktree(worktrees, projectPath, place, card.title)
   return commitOf(projectPath, `refs/heads/${gitBranch}`)
 }
 

@@ -3,25 +3,21 @@ import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
-import {
-  makeWorktree,
-  mergeBase,
-  planWorktree,
-  readCheckoutState,
-  type CheckoutState,
-  type WorktreePlan,
-} from '../git/cardWorktrees.ts'
+import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { mergeBase } from '../git/commits.ts'
 import { kindOf } from '../git/changes.ts'
 import { savePatch } from '../git/patch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
-import { belongsTo, isClean } from '../git/worktrees.ts'
+import { belongsTo, isClean } from '../worktrees/findWorktree.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /**
  * The folder of a card's agent. `branch` and `baseCommit` are null outside of Git, and `worktreePath` where the
@@ -55,6 +51,7 @@ type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles' | 'repositories'>
  * @throws Problem CONFLICT (no commit yet, the branch is in use, the attached worktree is gone), DISK_FULL
  */
 export async function ensureWorktree(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: Project,
@@ -72,9 +69,10 @@ export async function ensureWorktree(
   if (card.worktreePath !== null && card.worktreeManaged === 0)
     return settle(db, card, await attachedPlace(card, project, checkout))
   const path = await folderFor(card, project, places)
-  const { plan, remark } = await planFor(db, card, project, checkout, path, reach)
+  const { plan, remark } = await planFor(worktrees, db, card, project, checkout, path, reach)
   await keepPlan(db, card, plan)
   const made = await makeWorktree(
+    worktrees,
     project.path,
     checkout,
     plan,
@@ -89,6 +87,7 @@ export async function ensureWorktree(
 
 /** A worktree that was planned before keeps its branch and base; the base of a new one is fetched. */
 async function planFor(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: Project,
@@ -98,7 +97,7 @@ async function planFor(
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (card.worktreeManaged === 1 && card.gitBranch !== null)
     return { plan: { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' } }
-  const { commit, remark } = await findCardBase(db, card, project.path, checkout, reach)
+  const { commit, remark } = await findCardBase(worktrees, db, card, project.path, checkout, reach)
   const others = repositoriesOf(project).map(each => each.path)
   const plan = await planWorktree({ ...checkout, commit }, path, card, others)
   return { plan, remark }
@@ -189,13 +188,18 @@ export async function keep(db: Database, card: CardRow, change: CardChange): Pro
  * @throws Problem WORKTREE_DIRTY
  */
 export async function requireNothingLost(
+  worktrees: Worktrees,
   card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
   force: boolean,
   dataDir: string,
   repository?: string,
 ): Promise<void> {
   const path = card.worktreePath
-  if (path === null || (await stat(path).catch(() => undefined)) === undefined || (await isClean(path, card.gitBranch)))
+  if (
+    path === null ||
+    (await stat(path).catch(() => undefined)) === undefined ||
+    (await isClean(worktrees, path, card.gitBranch))
+  )
     return
   if (!force)
     throw new Problem(

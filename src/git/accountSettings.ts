@@ -6,6 +6,8 @@ import { settingsOf } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { readPlain } from './untrustedFiles.ts'
 
+type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>
+
 const maxIgnoreBytes = 1024 * 1024
 
 /** The settings of the account's own Git configuration that comparisons follow, and its ignore list. */
@@ -15,7 +17,7 @@ export interface AccountSettings {
 }
 
 /** Reads the settings of the server's account that apply in a repository. */
-export async function readAccountSettings(repository: Repository): Promise<AccountSettings> {
+export async function readAccountSettings(repository: Place): Promise<AccountSettings> {
   const own = (await configurationOf(repository)).filter(({ scope }) => scope === 'global' || scope === 'system')
   const isNamed = own.some(({ name }) => name.toLowerCase() === 'core.excludesfile')
   const path = isNamed ? await ignoreListPath(repository) : defaultIgnoreList()
@@ -25,7 +27,7 @@ export async function readAccountSettings(repository: Repository): Promise<Accou
   }
 }
 
-async function ignoreListPath({ commonDir }: Repository): Promise<string | undefined> {
+async function ignoreListPath({ commonDir }: Place): Promise<string | undefined> {
   const { exitCode, stdout } = await git(commonDir, ['config', '--type=path', '--get', 'core.excludesFile'], {
     env: { GIT_DIR: commonDir },
   })

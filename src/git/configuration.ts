@@ -29,10 +29,10 @@ export async function configurationOf(place: Place): Promise<readonly Configurat
   const known = kept.get(place.commonDir)
   if (known && before !== undefined && known.stamps === before) return known.entries
   kept.delete(place.commonDir)
-  const { entries, isWhole } = await list(place.topLevel, place.commonDir)
+  const { entries, isWhole } = await list(place.commonDir, place.commonDir)
   if (entries.some(({ name }) => name === 'extensions.worktreeconfig')) {
     // A working tree may have settings of its own then, unless it is only just being made.
-    const own = await list(place.topLevel, place.gitDir)
+    const own = await list(place.commonDir, place.gitDir)
     return own.isWhole ? own.entries : entries
   }
   // What has changed meanwhile has other stamps the next time.
@@ -50,8 +50,8 @@ function keep(commonDir: string, value: { stamps: string; entries: readonly Conf
 const isFurther = ({ name }: ConfigurationEntry): boolean => /^include(if)?\./.test(name)
 
 /** No pointer in a working tree says whose configuration it is. */
-async function list(topLevel: string, gitDir: string): Promise<{ entries: ConfigurationEntry[]; isWhole: boolean }> {
-  const { exitCode, stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
+async function list(folder: string, gitDir: string): Promise<{ entries: ConfigurationEntry[]; isWhole: boolean }> {
+  const { exitCode, stdout } = await git(folder, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
     env: { GIT_DIR: gitDir },
   })
   // Each is "scope NUL name LF value NUL"; settings of a command line are the board's own.

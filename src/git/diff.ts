@@ -38,7 +38,7 @@ const plain = [
 ]
 
 /**
- * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareWorktree` or
+ * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareFiles` or
  * `compareCommits` returned as `snapshot`. `stores` returns a pack of the snapshot's objects.
  */
 export interface DiffOptions {
@@ -61,7 +61,7 @@ export interface Comparison {
  * @returns with `stores` also a pack of the snapshot's objects that the HEAD commit lacks
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
  */
-export const compareWorktree = (
+export const compareFiles = (
   worktree: Repository,
   base: string | null,
   options: DiffOptions = {},
@@ -82,7 +82,7 @@ export const compareWorktree = (
     return { comparison, ...(options.stores && { pack: await packTree(quarantine, tree) }) }
   })
 
-/** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareWorktree` */
+/** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareFiles` */
 export const compareCommits = (
   worktree: Repository,
   base: string | null,
@@ -100,7 +100,7 @@ export const compareCommits = (
 
 /**
  * A changed file, before or after: of the commit `tip`, or of the worktree without one.
- * @throws Problem FILE_NOT_FOUND, also for an unchanged file, and like `compareWorktree`
+ * @throws Problem FILE_NOT_FOUND, also for an unchanged file, and like `compareFiles`
  */
 export const readCompared = (
   worktree: Repository,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { coalesce } from '../async/coalesce.ts'
-import { commitOf } from './cardWorktrees.ts'
+import { commitOf } from './commits.ts'
 import { configurationOf } from './configuration.ts'
 import { git, nulSeparated } from './git.ts'
 import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'

@@ -21,6 +21,8 @@ export interface GitOptions {
   exitCodes?: readonly number[]
   /** A file to which the output is appended instead. */
   appendTo?: string
+  /** Receives the output in parts instead. The next part waits for it. */
+  onOutput?: (bytes: Buffer) => Promise<void>
 }
 
 export interface GitResult {
@@ -111,9 +113,14 @@ export async function gitOutput(cwd: string, args: readonly string[], options?: 
 
 /** Loaded on demand, for a quick start of the server. */
 async function run(cwd: string, args: readonly string[], options: GitOptions) {
-  const { execa } = await import('execa')
+  const running = start(await import('execa'), cwd, args, options)
+  if (options.onOutput) for await (const bytes of running.stdout!) await options.onOutput(bytes as Buffer)
+  return running
+}
+
+function start({ execa }: typeof import('execa'), cwd: string, args: readonly string[], options: GitOptions) {
   try {
-    return await execa('git', ['--no-pager', ...harmless, ...args], {
+    return execa('git', ['--no-pager', ...harmless, ...args], {
       cwd,
       env: environment(options.env),
       extendEnv: false,
@@ -126,6 +133,7 @@ async function run(cwd: string, args: readonly string[], options: GitOptions) {
       maxBuffer: options.maxBytes ?? usualMaxBytes,
       ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
       ...(options.appendTo !== undefined && { stdout: { file: options.appendTo, append: true } }),
+      ...(options.onOutput && { buffer: { stdout: false } }),
     })
   } catch (error) {
     throw new GitFailed('failed', 'Git could not be started.', error)

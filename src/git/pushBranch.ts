@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { commitOf } from './cardWorktrees.ts'
+import { commitOf } from './commits.ts'
 import { git, nulSeparated } from './git.ts'
 import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'

@@ -42,6 +42,10 @@ export interface ShadowState {
 /** Where the repository keeps its shadows. Git ignores it. */
 export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 
+/** The refs of the repository that a shadow shows, in the format of packed refs, and those that it shows next. */
+export const shownRefsFile = ({ folder }: Shadow): string => join(folder, 'refs')
+export const newRefsFile = ({ folder }: Shadow): string => join(folder, 'refs.new')
+
 /** The linked worktree at a path; undefined for anything else, also one that the repository has not on its list. */
 export async function linkedWorktree(path: string): Promise<LinkedWorktree | undefined> {
   try {

@@ -3,9 +3,8 @@ import { copyIndexFiles, indexFiles } from './gitFolder.ts'
 import { nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
-import { copyIndex } from './syncBranch.ts'
 import { findShadow, type Shadow } from './shadow.ts'
-import { transferFrom, type Pack, type StoreAccess } from './shadowObjects.ts'
+import { bringObjects, type Pack, type StoreAccess } from './shadowObjects.ts'
 import { inFolder, isSamePlain } from './untrustedFiles.ts'
 
 const maxListBytes = 256 * 1024 * 1024
@@ -25,18 +24,16 @@ export async function takeShadowIndex(
     if (await isIndexOf(shadow, quarantine.gitDir)) return undefined
     await copyIndex(shadow, quarantine.gitDir)
     const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
-    if (missing.length > 0)
-      return await transferFrom(
-        shadow,
-        missing[0]!,
-        transfer => transfer.bringObjects(missing, quarantine.gitDir),
-        access,
-      )
+    if (missing.length > 0) return await bringObjects(shadow, missing, quarantine.gitDir, access)
   } catch {
     await copyIndexFiles(repository.gitDir, quarantine.gitDir)
   }
   return undefined
 }
+
+/** Copies the index of a shadow into a folder. */
+const copyIndex = (shadow: Shadow, to: string): Promise<void> =>
+  inFolder(shadow.common, shadow.admin, folder => copyIndexFiles(folder, to))
 
 /** Whether a Git folder has the index of a shadow: the agent has staged nothing then, and looking for it would take a process. */
 const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> =>

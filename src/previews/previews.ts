@@ -37,7 +37,7 @@ export interface Previews {
   stop(): Promise<void>
 }
 
-interface Dependencies extends Pick<CommandDependencies, 'sandbox' | 'connect'> {
+interface Dependencies extends Pick<CommandDependencies, 'sandbox' | 'worktrees' | 'connect'> {
   config: ServerConfig
   db: Database
   processTrees: ProcessTrees
@@ -110,9 +110,9 @@ class CardPreviews implements Previews {
     if (!at || isOver) throw new Problem('SHUTTING_DOWN')
     if (this.#live().length >= maxPreviews)
       throw new Problem('CONFLICT', `${maxPreviews} previews run on this server; end one of them.`)
-    const { config, processTrees, sandbox, connect } = this.#dependencies
+    const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
-    const parts = { config, processTrees, sandbox, connect, acceptForBoard: this.#acceptForBoard, ...at }
+    const parts = { config, processTrees, sandbox, worktrees, connect, acceptForBoard: this.#acceptForBoard, ...at }
     const run = new PreviewRun({ ...parts, onStatus: () => this.#tell(plan) }, plan)
     // What failed before it goes to the end of the line.
     this.#runs.delete(cardId)

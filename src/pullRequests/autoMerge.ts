@@ -4,7 +4,7 @@ import * as branches from '../domain/branches.ts'
 import * as pulls from '../domain/pullRequests.ts'
 import { workIn } from '../domain/repositoryWork.ts'
 import { ForgeFailed, type Forge } from '../forge/forge.ts'
-import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { fetchBranch } from './branchHead.ts'
 import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
@@ -77,7 +77,7 @@ async function bringUpToBase(parts: LoopParts, request: RequestOf): Promise<void
   if (toldOf(row).includes(key)) return
   const reach = await parts.reachOf(project)
   const known = { commit: base.commit, name: row.base }
-  const result = await branches.update(parts.db, card, project, 'merge', reach, row.repository, known)
+  const result = await branches.update(parts.worktrees, parts.db, card, project, 'merge', reach, row.repository, known)
   if ('problem' in result)
     return beginRound(parts, row.id, {
       keys: [key],

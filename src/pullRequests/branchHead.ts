@@ -1,12 +1,13 @@
-import { commitOf, isAncestor, readCheckoutState, type CheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { commitOf, isAncestor } from '../git/commits.ts'
 import { Problem } from '../contract/errors.ts'
 import { inOneLine } from '../domain/changes.ts'
 import * as pulls from '../domain/pullRequests.ts'
 import { workIn } from '../domain/repositoryWork.ts'
 import { fetchUpstream, type Fetched } from '../git/fetchUpstream.ts'
 import { findRemote } from '../git/pushBranch.ts'
-import { updateBranch } from '../git/updateBranch.ts'
-import { syncedWorktree } from '../git/worktrees.ts'
+import { updateBranch } from '../worktrees/updateBranch.ts'
+import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
 import type { PullRequestChange } from '../store/pullRequests.ts'
 import { hasActiveAgent } from '../views/cards.ts'
@@ -40,7 +41,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   if (head === null || head === row.pushedCommit) return true
   const checkout = await readCheckoutState(project.path)
   if (!checkout) return false
-  const place = await syncedWorktree(checkout.repository, card.worktreePath)
+  const place = await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath)
   const tip = await commitOf(project.path, `refs/heads/${row.branch}`)
   const holds = async (one: string, other: string) =>
     (await commitOf(project.path, one)) !== undefined && isAncestor(project.path, one, other)

@@ -11,8 +11,10 @@ import { readPullRequest, readPullRequestById, type PullRequestRow } from '../st
 import type { Changed } from './changing.ts'
 import { draft, withCard, type DraftParts, type Work } from './drafting.ts'
 import { findCreated, pullFields, refreshPullRequest, type RefreshParts } from './refresh.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 export interface CreateParts extends RefreshParts, Omit<DraftParts, 'db'> {
+  worktrees: Worktrees
   reach: RemoteReach
   /** Work of one key, one after the other: two at once would both look before either has made one. */
   inTurn<T>(key: string, work: () => Promise<T>): Promise<T>
@@ -39,7 +41,7 @@ export const createPullRequest = (parts: CreateParts, work: Work, wanted: Wanted
     const known = await readPullRequest(parts.db, card.id, repository)
     if (known?.state === 'open')
       throw new Problem('PULL_REQUEST_EXISTS', `The card has the open pull request #${known.number} already.`)
-    const pushed = await branches.push(card, project, { force: false }, parts.reach)
+    const pushed = await branches.push(parts.worktrees, card, project, { force: false }, parts.reach)
     const drafted = await draft(parts, work, pushed.branch)
     const request = {
       title: wanted.title ?? drafted.title,

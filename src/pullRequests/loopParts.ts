@@ -7,11 +7,13 @@ import { readProject, type ProjectRow } from '../store/projects.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { RefreshParts } from './refresh.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /** What keeps an agent on its request until that is merged. */
 export interface LoopParts extends RefreshParts {
   agents: Supervisor
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
+  worktrees: Worktrees
   dataDir: string
   polling: { minMs: number; maxMs: number }
   /** How Git reaches the remote of a project. */

@@ -23,7 +23,7 @@ export async function bringToForge(parts: LoopParts, forge: Forge, request: Requ
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   const reach = { ...(await parts.reachOf(project)), timeoutMs: pushTimeoutMs }
   const pushed = await branches
-    .push(card, project, { force: true, expected: row.headCommit ?? undefined }, reach)
+    .push(parts.worktrees, card, project, { force: true, expected: row.headCommit ?? undefined }, reach)
     .catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'PUSH_REJECTED') return undefined
       throw error

@@ -1,6 +1,6 @@
 import { findLanded, noteLanded } from '../domain/landedWork.ts'
 import { workIn } from '../domain/repositoryWork.ts'
-import { readCheckoutState } from '../git/cardWorktrees.ts'
+import { readCheckoutState } from '../git/checkoutState.ts'
 import { fetchBranch } from './branchHead.ts'
 import { Problem } from '../contract/errors.ts'
 import { changeCardIfThere } from '../domain/cardChanges.ts'
@@ -9,7 +9,7 @@ import { removeWorktree } from '../domain/deletedWorktrees.ts'
 import { requireNothingLostBeside } from '../domain/repositoryWorktrees.ts'
 import * as pulls from '../domain/pullRequests.ts'
 import { cancelled, notStarted, type Ending } from '../domain/sessions.ts'
-import { isClean, syncedWorktree } from '../git/worktrees.ts'
+import { isClean, syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
 import { readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader } from '../store/database.ts'
@@ -60,11 +60,11 @@ async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promis
 }
 
 /** Whether all that is in a card's worktrees was pushed, or is part of its requests. */
-async function losesNothing({ db, dataDir }: LoopParts, card: CardRow): Promise<boolean> {
+async function losesNothing({ db, dataDir, worktrees }: LoopParts, card: CardRow): Promise<boolean> {
   const home = await readPullRequest(db, card.id)
-  if (!(await isClean(card.worktreePath!, card.gitBranch, home?.headCommit ?? undefined))) return false
+  if (!(await isClean(worktrees, card.worktreePath!, card.gitBranch, home?.headCommit ?? undefined))) return false
   try {
-    await requireNothingLostBeside(db, card, false, dataDir)
+    await requireNothingLostBeside(worktrees, db, card, false, dataDir)
     return true
   } catch (error) {
     if (error instanceof Problem && error.code === 'WORKTREE_DIRTY') return false
@@ -78,7 +78,7 @@ export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void>
   if (request?.row.state !== 'closed' || request.row.settled > 0) return
   const { card, project } = await workIn(parts.db, request.card, request.project, request.row.repository)
   const checkout = await readCheckoutState(project.path)
-  const place = checkout && (await syncedWorktree(checkout.repository, card.worktreePath))
+  const place = checkout && (await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath))
   const base = checkout && place && (await fetchBranch(parts, project, checkout, request.row.base))
   if (!base || 'reason' in base) return
   const { branch, base: name, repository } = request.row
@@ -88,14 +88,14 @@ export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void>
 
 /** Removes the worktree of what was merged. What is uncommitted, or was not part of the request, keeps it there. */
 async function settleWorktree(parts: LoopParts, id: number): Promise<boolean> {
-  const { db, dataDir, isAtWork, runCleanup } = parts
+  const { db, worktrees, dataDir, isAtWork, runCleanup } = parts
   const request = await readRequest(db, id)
   if (!request) return true
   const { row, card, project } = request
   if (hasActiveAgent(card) || isAtWork(card.id)) return false
   const isOwn = card.worktreePath !== null && card.worktreeManaged === 1 && !(await hasOtherOpen(db, row))
   const isLossless = isOwn && (await losesNothing(parts, card))
-  if (isLossless) await removeWorktree(db, card, project, dataDir, runCleanup)
+  if (isLossless) await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(async tx => {
     const present = await readRequest(tx, id)
     if (!present) return

@@ -1,5 +1,16 @@
-import { compareWorktree, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
+import { compareFiles, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
 import type { Repository } from '../git/repository.ts'
+import { tipInside, type Shadow } from '../git/shadow.ts'
+import {
+  clearShadow,
+  dropTaken,
+  exportTip,
+  importTip,
+  showOutside,
+  updateShadow,
+  type ShadowUpdate,
+} from './inside/shadowOperations.ts'
+import { hasOwnCommits } from './inside/shadowRefs.ts'
 
 /** Passes bytes of a result to the caller, in order. */
 export type Send = (bytes: Buffer) => Promise<void>
@@ -15,12 +26,21 @@ export const operations = {
     { worktree, base, options }: { worktree: Repository; base: string | null; options: DiffOptions },
     send: Send,
   ): Promise<Compared> => {
-    const { comparison, pack } = await compareWorktree(worktree, base, options)
+    const { comparison, pack } = await compareFiles(worktree, base, options)
     const diff = Buffer.from(comparison.work.diff)
     await send(diff)
     if (pack) await send(pack)
     return { ...comparison, work: { ...comparison.work, diff: '' }, diffBytes: diff.length }
   },
+  readTip: async ({ worktree }: { worktree: Shadow }): Promise<string | null> => (await tipInside(worktree)) ?? null,
+  exportTip: ({ worktree, known }: { worktree: Shadow; known: readonly string[] }, send: Send) =>
+    exportTip(worktree, known, send),
+  importTip: ({ worktree, tip }: { worktree: Shadow; tip: string }) => noResult(importTip(worktree, tip)),
+  showOutside: ({ worktree, tip }: { worktree: Shadow; tip: string }) => noResult(showOutside(worktree, tip)),
+  updateShadow: ({ worktree, update }: { worktree: Shadow; update: ShadowUpdate }) => updateShadow(worktree, update),
+  dropTaken: ({ worktree }: { worktree: Shadow }) => noResult(dropTaken(worktree)),
+  clearShadow: ({ worktree }: { worktree: Shadow }) => noResult(clearShadow(worktree)),
+  hasOwnCommits: ({ worktree }: { worktree: Shadow }) => hasOwnCommits(worktree),
   /** Sends a changed file, before or after the change. */
   readChanged: async (
     { worktree, base, file }: { worktree: Repository; base: string | null; file: ChangedFile },
@@ -30,6 +50,8 @@ export const operations = {
     return null
   },
 }
+
+const noResult = (work: Promise<void>): Promise<null> => work.then(() => null)
 
 /** A comparison without its diff, which is sent first. */
 export type Compared = Comparison & { diffBytes: number }

@@ -1,8 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Repository } from '../git/repository.ts'
-import { furtherStores } from '../git/sandboxView.ts'
-import { shadowsOf } from '../git/shadow.ts'
+import { furtherStores } from '../git/objectStores.ts'
+import { shadowsOf, type LinkedWorktree } from '../git/shadow.ts'
 import type { Mount } from '../sandbox/mount.ts'
 
 /** What the process of a worktree sees of the host in addition to the system. */
@@ -13,10 +12,11 @@ export interface WorktreeMounts {
 }
 
 /**
- * The mounts for the process of a worktree: its files, the repository's Git folder, the stores from which that borrows
- * objects, and the Git folder that the card's agent has. Git folders of other cards are hidden. All of it is read-only.
+ * The mounts for the process of a worktree, all read-only but the last: its files, the repository's Git folder, the
+ * stores from which that borrows objects, and the Git folder that the card's agent has, with the part that the agent
+ * writes. Git folders of other cards are hidden.
  */
-export async function worktreeMounts({ topLevel, gitDir, commonDir }: Repository): Promise<WorktreeMounts> {
+export async function worktreeMounts({ topLevel, gitDir, commonDir }: LinkedWorktree): Promise<WorktreeMounts> {
   const shadows = shadowsOf(commonDir)
   const own = join(shadows, basename(gitDir))
   const [stores, hasShadows, hasOwn] = await Promise.all([
@@ -25,12 +25,13 @@ export async function worktreeMounts({ topLevel, gitDir, commonDir }: Repository
     dirname(gitDir) === join(commonDir, 'worktrees') ? isFolder(own) : false,
   ])
   const folders = [topLevel, commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
+  const common = join(own, 'common')
   const mounts: Mount[] = [
     ...folders.map((target): Mount => ({ kind: 'ro', target })),
     ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
-    ...(hasOwn ? [{ kind: 'ro', target: own } as const] : []),
+    ...(hasOwn ? [{ kind: 'ro', target: own } as const, { kind: 'rw', target: common } as const] : []),
   ]
-  const identities = await Promise.all([...folders, ...(hasOwn ? [join(own, 'common')] : [])].map(identityOf))
+  const identities = await Promise.all([...folders, ...(hasOwn ? [own, common] : [])].map(identityOf))
   return { mounts, key: JSON.stringify([mounts, identities]) }
 }
 

@@ -7,7 +7,7 @@ import { GitFailed } from '../git/git.ts'
 import { decodeError, type EncodedError } from '../process/encodedError.ts'
 import type { Covered } from '../process/inherited.ts'
 import { encodeMessage, readMessages } from './messages.ts'
-import type { OperationInput, OperationName, OperationResult, Send } from './operations.ts'
+import type { OperationInput, OperationName, Send } from './operations.ts'
 
 /** A process that works on the files of one worktree and sees nothing else of the host. */
 export interface WorktreeProcess {
@@ -16,12 +16,12 @@ export interface WorktreeProcess {
    * @param send receives the bytes that the operation sends
    * @throws what the operation throws; GitFailed if the process ends, or takes longer than 10 minutes and is killed
    */
-  call<Name extends OperationName>(
-    name: Name,
-    input: OperationInput<Name>,
+  call(
+    name: OperationName,
+    input: OperationInput<OperationName>,
     account: AccountSettings,
     send: Send,
-  ): Promise<OperationResult<Name>>
+  ): Promise<unknown>
   /** The number of operations that run. */
   readonly running: number
   /** Resolves when the process has ended. */
@@ -94,8 +94,8 @@ export function startWorktreeProcess(
       const request: OperationRequest = { id, name, input, account }
       const late = setTimeout(() => fail(new Error(`${name} took longer than ${maxOperationMs} ms.`)), maxOperationMs)
       try {
-        return await new Promise<OperationResult<typeof name>>((resolve, reject) => {
-          pending.set(id, { send, resolve: resolve as PendingCall['resolve'], reject })
+        return await new Promise((resolve, reject) => {
+          pending.set(id, { send, resolve, reject })
           if (child.exitCode !== null || child.signalCode !== null) fail()
           for (const chunk of encodeMessage(request)) stdin.write(chunk)
         })

@@ -1,9 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { readAccountSettings } from '../git/accountSettings.ts'
-import { compareProblem, type Comparison, type DiffOptions } from '../git/diff.ts'
-import { receivePack } from '../git/receivePack.ts'
-import type { Repository } from '../git/repository.ts'
+import type { LinkedWorktree } from '../git/shadow.ts'
 import { searchPath } from '../process/environment.ts'
 import { coverInherited, type Covered } from '../process/inherited.ts'
 import type { Mount } from '../sandbox/mount.ts'
@@ -12,11 +10,11 @@ import { programMounts } from '../sandbox/programMounts.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import {
   operations,
-  type ChangedFile,
   type Operation,
   type OperationInput,
   type OperationName,
   type OperationResult,
+  type Send,
 } from './operations.ts'
 import { worktreeMounts } from './worktreeMounts.ts'
 import {
@@ -33,10 +31,12 @@ import {
  * Elsewhere the server does it with the same code, because agents have the rights of its account there.
  */
 export interface Worktrees {
-  /** Compares the files of a worktree, like `compareWorktree`. @throws Problem like `compareWorktree` */
-  compare(worktree: Repository, base: string | null, options?: DiffOptions): Promise<Comparison>
-  /** Reads a changed file, like `readCompared`. @throws Problem like `readCompared` */
-  readChanged(worktree: Repository, base: string | null, file: ChangedFile): Promise<Buffer>
+  /**
+   * Runs an operation on a worktree.
+   * @param send receives the bytes that the operation sends
+   * @throws what the operation throws; GitFailed if its process ends
+   */
+  run<Name extends OperationName>(name: Name, input: OperationInput<Name>, send?: Send): Promise<OperationResult<Name>>
   /** Ends the processes. */
   close(): void
 }
@@ -44,41 +44,23 @@ export interface Worktrees {
 /** A start takes 60 ms. */
 const keptIdleMs = 60_000
 const maxProcesses = 6
-const objectName = /^([0-9a-f]{40}|[0-9a-f]{64})$/
 const noLimits = { memoryMb: null, processes: null, fileMb: null, minutes: null }
 
 export function createWorktrees(sandbox: Sandbox): Worktrees {
   const processes = createPool(sandbox)
-  const run = async <Name extends OperationName>(
-    name: Name,
-    input: OperationInput<Name>,
-  ): Promise<{ result: OperationResult<Name>; bytes: Buffer }> => {
-    const parts: Buffer[] = []
-    const send = async (bytes: Buffer) => void parts.push(bytes)
-    const { worktree } = input
-    const sandboxed = await processes.find(worktree)
-    const result = sandboxed
-      ? await sandboxed.call(name, input, await readAccountSettings(worktree), send)
-      : await (operations[name] as unknown as Operation<Name>)(input, send)
-    return { result, bytes: Buffer.concat(parts) }
+  const run = async (
+    name: OperationName,
+    input: OperationInput<OperationName>,
+    send: Send = ignore,
+  ): Promise<unknown> => {
+    const sandboxed = await processes.find(input.worktree)
+    if (sandboxed) return sandboxed.call(name, input, await readAccountSettings(input.worktree), send)
+    return (operations[name] as Operation<OperationName>)(input, send)
   }
-  return {
-    compare: async (worktree, base, options = {}) => {
-      const { result, bytes } = await run('compare', { worktree, base, options }).catch(rethrow)
-      const { diffBytes, ...comparison } = result
-      if (!objectName.test(comparison.snapshot)) throw new Error('The process of the worktree named no object.')
-      if (options.stores) await receivePack(worktree.commonDir, bytes.subarray(diffBytes)).catch(rethrow)
-      return { ...comparison, work: { ...comparison.work, diff: bytes.subarray(0, diffBytes).toString() } }
-    },
-    readChanged: async (worktree, base, file) =>
-      (await run('readChanged', { worktree, base, file }).catch(rethrow)).bytes,
-    close: processes.close,
-  }
+  return { run: run as Worktrees['run'], close: processes.close }
 }
 
-const rethrow = (error: unknown): never => {
-  throw compareProblem(error)
-}
+const ignore: Send = async () => {}
 
 /** What all processes have in common. */
 interface ProcessBase {
@@ -124,7 +106,7 @@ function createPool(sandbox: Sandbox) {
   }
   return {
     /** The process for a worktree. Undefined without bubblewrap. */
-    find: async (worktree: Repository): Promise<WorktreeProcess | undefined> => {
+    find: async (worktree: LinkedWorktree): Promise<WorktreeProcess | undefined> => {
       if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
       const [{ program, covered, env, home, programs }, { mounts, key }] = await Promise.all([
         base,

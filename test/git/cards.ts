@@ -12,7 +12,7 @@ import { insertCard, readCard, updateCard, type CardChange, type CardRow } from 
 import { insertColumn } from '../../src/store/columns.ts'
 import type { Database } from '../../src/store/database.ts'
 import { insertProject, readProject } from '../../src/store/projects.ts'
-import { createWorktrees } from '../../src/worktrees/worktrees.ts'
+import { createWorktrees, type Worktrees } from '../../src/worktrees/worktrees.ts'
 import { openStore } from '../support/processes/trees.ts'
 
 export const environment = {
@@ -63,6 +63,7 @@ export interface TestCard {
 /** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
 export async function openProjects(): Promise<{
   db: Database
+  worktrees: Worktrees
   folder: string
   home: string
   project(name: string, init?: string[]): Promise<TestProject>
@@ -144,6 +145,7 @@ export async function openProjects(): Promise<{
         set: more => db.transaction(tx => updateCard(tx, cardId, more)),
         start: async ({ worktreeRoot, fetchTimeoutMs = 60_000 } = {}) =>
           ensureWorktree(
+            worktrees,
             db,
             await cardRow(),
             await row(),
@@ -151,11 +153,11 @@ export async function openProjects(): Promise<{
             { processTrees, timeoutMs: fetchTimeoutMs },
           ),
         diff: async () => diffOf(worktrees, await cardRow(), await row()),
-        merge: async options => merge(await cardRow(), await row(), { squash: false, ...options }),
+        merge: async options => merge(worktrees, await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {
-          await requireNothingLost(await cardRow(), force, dataDir)
+          await requireNothingLost(worktrees, await cardRow(), force, dataDir)
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: '2026-01-01' }))
-          await removeDeleted(db, '2026-02-01', dataDir, async () => {})
+          await removeDeleted(worktrees, db, '2026-02-01', dataDir, async () => {})
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: null }))
         },
       }
@@ -167,7 +169,7 @@ export async function openProjects(): Promise<{
     worktrees.close()
     await store.close()
   }
-  return { db, folder, home, project, close }
+  return { db, worktrees, folder, home, project, close }
 }
 
 function setEnvironment(variables: Record<string, string | undefined>): void {

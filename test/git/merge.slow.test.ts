@@ -301,7 +301,7 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
 test('an agent at work keeps its work to itself', async () => {
   commit(worktree, 'work', 'work\n')
   await expect(
-    merge({ ...(await card.row()), status: 'running' }, { path: project.path }, { squash: false }),
+    merge(projects.worktrees, { ...(await card.row()), status: 'running' }, { path: project.path }, { squash: false }),
   ).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
 })
 

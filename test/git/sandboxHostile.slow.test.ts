@@ -30,7 +30,7 @@ beforeEach(async () => {
   branch = place.branch!
   victim = join(projects.folder, `victim-${count}`)
   mkdirSync(victim)
-  if (hasWalls) session = await openSession(worktree, branch)
+  if (hasWalls) session = await openSession(projects.worktrees, worktree, branch)
 })
 
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
@@ -87,7 +87,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     await session.view.sync()
     expect(tip()).toBe(theirs)
     expect((await card.diff()).diff).toContain('+theirs')
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     expect(session.run('git rev-parse HEAD')).toBe(theirs)
     expect(readdirSync(victim)).toEqual([])
     session.run('echo a > a; git add a; git commit -qm a')

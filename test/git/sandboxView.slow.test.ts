@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { syncBranch } from '../../src/git/syncBranch.ts'
+import { syncBranch } from '../../src/worktrees/syncBranch.ts'
 import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
 import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
 
@@ -24,7 +24,7 @@ const start = async () => {
   const place = await card.start()
   worktree = place.cwd
   branch = place.branch!
-  session = await openSession(worktree, branch)
+  session = await openSession(projects.worktrees, worktree, branch)
 }
 const gitDir = () => join(project.path, '.git')
 const otherRefs = () => git(project.path, 'for-each-ref').replace(new RegExp(`^.*refs/heads/${branch}\n?`, 'm'), '')
@@ -63,7 +63,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     )
     session.run('git update-ref refs/heads/other HEAD; git update-ref refs/heads/main HEAD')
     const later = commit(project.path, 'later', 'later\n')
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     expect(session.run('git rev-parse main')).toBe(later)
     expect(session.run('git branch --list mine loose --format="%(refname:short)"')).toBe('loose\nmine')
     expect(session.run('git stash pop -q; git diff --stat')).toContain('README')
@@ -74,7 +74,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     const remote = await projects.project(`remote-${count}`)
     const fetched = commit(remote.path, 'theirs', 'theirs\n')
     git(project.path, 'remote', 'add', 'origin', remote.path)
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     const before = otherRefs()
     expect(session.run('git fetch -q origin; git rev-parse origin/main')).toBe(fetched)
     session.run('git merge -q --no-edit origin/main')
@@ -86,7 +86,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
   test('a submodule can be added, worked in and committed', async () => {
     const library = await projects.project(`library-${count}`)
     write(worktree, '.gitmodules', '')
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     session.run(`git add .gitmodules; git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
     session.run('cd lib; echo x > x; git add x; git commit -qm x; cd ..; git add lib; git commit -qm "Add lib"')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
@@ -146,7 +146,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     git(project.path, 'gc', '-q')
     commit(project.path, 'loose', 'loose\n')
     const second = await (await project.card()).start()
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     const without = /^board(\/|$)|^objects\/pack\/|^worktrees\/[^/]+\/index$|^(worktrees\/[^/]+\/)?logs\//
     const look = () => [
       fingerprint(gitDir(), without),
@@ -223,7 +223,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     })
     expect(tip()).toBe(person)
     await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     expect(session.run('git rev-parse HEAD')).toBe(agent)
     session.run('git add -A; git stash -q; git merge -q --no-edit refs/board/outside; git stash drop -q')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
@@ -247,29 +247,32 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 
   test('a worktree that is on another branch, or on none, is followed', async () => {
     git(worktree, 'checkout', '-q', '--detach')
-    session = await openSession(worktree, null)
+    session = await openSession(projects.worktrees, worktree, null)
     const detached = change('detached')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
     expect(git(worktree, 'rev-parse', 'HEAD')).toBe(detached)
     expect(tip()).toBe(tip('main'))
     git(worktree, 'checkout', '-qb', 'mine/too')
-    session = await openSession(worktree, 'mine/too')
+    session = await openSession(projects.worktrees, worktree, 'mine/too')
     expect(session.run('git branch --show-current; git status --porcelain')).toBe('mine/too')
     const work = change('work')
-    expect(await syncBranch(worktree)).toEqual({ state: 'moved' })
+    expect(await syncBranch(projects.worktrees, worktree)).toEqual({ state: 'moved' })
     expect(tip('mine/too')).toBe(work)
   })
 
   test('what a server that was killed has begun is gone once a session opens', async () => {
     const shadows = join(gitDir(), 'board')
     const [own] = readdirSync(shadows)
-    const [unfinished, old, young] = ['gone.unfinished', `${own}/transfer-old`, `${own}/transfer-young`].map(name =>
-      join(shadows, name),
-    )
-    for (const folder of [unfinished!, old!, young!]) mkdirSync(folder)
+    const [old, young] = ['transfer-old', 'transfer-young'].map(name => join(shadows, own!, name))
+    for (const folder of [old!, young!]) mkdirSync(folder)
     utimesSync(old!, new Date(0), new Date(0))
-    await openSession(worktree, branch)
-    expect([unfinished!, old!, young!].map(folder => existsSync(folder))).toEqual([false, false, true])
+    await openSession(projects.worktrees, worktree, branch)
+    expect([old!, young!].map(folder => existsSync(folder))).toEqual([false, true])
+    // Without a state, the server was killed while it created the Git folder.
+    rmSync(join(shadows, own!, 'state.json'))
+    write(join(shadows, own!), 'common/half', 'half\n')
+    await openSession(projects.worktrees, worktree, branch)
+    expect(existsSync(join(shadows, own!, 'common/half'))).toBe(false)
   })
 
   test('a lock that was left behind an hour ago is no hindrance', async () => {
@@ -284,7 +287,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
       writeFileSync(join(common, lock), '')
       utimesSync(join(common, lock), hourAgo, hourAgo)
     }
-    session = await openSession(worktree, branch)
+    session = await openSession(projects.worktrees, worktree, branch)
     change('a')
     expect(locks.filter(lock => existsSync(join(common, lock)))).toEqual([])
   })
@@ -293,7 +296,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 describe.runIf(hasWalls)("Git in a project's own folder", () => {
   beforeEach(async () => {
     project = await projects.project(`project-${++count}`)
-    session = await openSession(project.path, 'main')
+    session = await openSession(projects.worktrees, project.path, 'main')
   })
 
   test('an agent commits there', () => {
@@ -312,7 +315,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     const place = join(projects.folder, `linked-${count}`)
     git(project.path, 'worktree', 'add', '-q', '-b', 'linked', place)
     mkdirSync(join(place, 'part'))
-    session = await openSession(join(place, 'part'), 'linked')
+    session = await openSession(projects.worktrees, join(place, 'part'), 'linked')
     const before = git(project.path, 'rev-parse', 'main')
     const made = session.run('echo x > x; git add x; git commit -qm x; git rev-parse HEAD')
     session.attempt('git update-ref refs/heads/main HEAD; echo x > ../outside')

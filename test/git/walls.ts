@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { openGitView, type GitView } from '../../src/git/sandboxView.ts'
+import { openGitView, type GitView } from '../../src/worktrees/gitView.ts'
 import type { Mount } from '../../src/sandbox/mount.ts'
 import { environment } from './cards.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
+import type { Worktrees } from '../../src/worktrees/worktrees.ts'
 
 const walls =
   '--unshare-user --unshare-pid --die-with-parent --cap-drop ALL --disable-userns --ro-bind / / --dev /dev --ro-bind-try /dev/shm /dev/shm'.split(
@@ -27,8 +28,8 @@ export interface Session {
   attempt(script: string): { status: number | null; output: string }
 }
 
-export async function openSession(folder: string, branch: string | null): Promise<Session> {
-  const view = await openGitView(folder, branch)
+export async function openSession(worktrees: Worktrees, folder: string, branch: string | null): Promise<Session> {
+  const view = await openGitView(worktrees, folder, branch)
   const attempt = (script: string) => {
     const { status, stdout, stderr } = spawnSync(
       'bwrap',

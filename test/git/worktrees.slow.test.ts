@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { slugOf } from '../../src/git/cardWorktrees.ts'
+import { slugOf } from '../../src/worktrees/cardWorktrees.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { listPurgeable, purgeCards } from '../../src/store/cardLeftovers.ts'
 import { listDeletedWithWorktree } from '../../src/store/cards.ts'
@@ -370,7 +370,9 @@ test('the worktree of a card that was deleted long ago goes with a patch, and th
   const path = (await listDeletedWithWorktree(db, '2026-02-01')).find(({ id }) => id === stuck.id)!.worktreePath!
   rmSync(path, { recursive: true })
   writeFileSync(path, 'no folder')
-  await expect(removeDeleted(db, '2026-02-01', project.dataDir, async () => {})).rejects.toThrow(AggregateError)
+  await expect(removeDeleted(projects.worktrees, db, '2026-02-01', project.dataDir, async () => {})).rejects.toThrow(
+    AggregateError,
+  )
   expect(existsSync(worktreePath!)).toBe(false)
   expect(readdirSync(join(project.dataDir, 'patches')).some(name => name.includes(`-${card.id}-`))).toBe(true)
   const purgeable = await listPurgeable(db, '2026-02-01', 100)

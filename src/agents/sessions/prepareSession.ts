@@ -142,7 +142,7 @@ async function raiseSessionWalls(
     sandboxOf(project),
     launch,
     {
-      ...foldersOf(config, project, place),
+      ...foldersOf(dependencies, project, place),
       state: await stateOf(provider, credential, launch),
       walled: provider?.walled,
       isReadOnly: session.purpose === 'pre',

@@ -4,7 +4,7 @@ import { portsOf, portVariables } from '../../domain/cardPorts.ts'
 import { ensureRepositories } from '../../domain/repositoryWorktrees.ts'
 import { ensureWorktree, requireSubfolder, type Workplace } from '../../domain/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from '../../domain/worktreeSettings.ts'
-import { setUpMark } from '../../git/cardWorktrees.ts'
+import { setUpMark } from '../../worktrees/cardWorktrees.ts'
 import type { RemoteReach } from '../../git/remoteGit.ts'
 import { gitCredentialOf } from '../../identity/forgeAccess.ts'
 import type { Database } from '../../store/database.ts'
@@ -17,6 +17,7 @@ import { repositoryVariables } from './repositoriesBeside.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
 
 /** Where a session works, and what its project prepares there. */
 export interface PreparedWorkplace {
@@ -38,7 +39,7 @@ const withoutWorktree =
  * @throws AgentFailure launch_failed, Problem of the store
  */
 export async function prepareWorkplace(
-  { db, config, processTrees, deviceGrants }: RunDependencies,
+  { db, config, worktrees, processTrees, deviceGrants }: RunDependencies,
   session: SessionRow,
   card: CardRow,
   project: ProjectRow,
@@ -48,11 +49,17 @@ export async function prepareWorkplace(
   // Without it the remote refuses, and that is remarked.
   const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)
   const reach = { processTrees, timeoutMs: config.fetchTimeoutMs, credential }
-  const { place, remarks: told } = await ensurePlaces(db, card, copied, effective.subfolder, config, reach).catch(
-    error => {
-      throw refusalAsLaunchFailure(error)
-    },
-  )
+  const { place, remarks: told } = await ensurePlaces(
+    worktrees,
+    db,
+    card,
+    copied,
+    effective.subfolder,
+    config,
+    reach,
+  ).catch(error => {
+    throw refusalAsLaunchFailure(error)
+  })
   const { cwd, worktreePath, branch, baseCommit } = place
   await db.transaction(tx => updateSession(tx, session.id, { cwd, branch, baseCommit }))
   const lacksWorktree = session.purpose === 'work' && card.useWorktree === 1 && worktreePath === null
@@ -74,6 +81,7 @@ export async function prepareWorkplace(
 
 /** The card's worktree, and those of the project's other repositories. */
 async function ensurePlaces(
+  worktrees: Worktrees,
   db: Database,
   card: CardRow,
   project: ProjectRow,
@@ -81,8 +89,8 @@ async function ensurePlaces(
   config: ServerConfig,
   reach: RemoteReach,
 ): Promise<{ place: Workplace; remarks: string[] }> {
-  const own = await ensureWorktree(db, card, project, config, reach)
-  const { repositories, remarks } = await ensureRepositories(db, card, project, own, config, reach)
+  const own = await ensureWorktree(worktrees, db, card, project, config, reach)
+  const { repositories, remarks } = await ensureRepositories(worktrees, db, card, project, own, config, reach)
   return { place: { ...own, cwd: await requireSubfolder(own.cwd, subfolder), repositories }, remarks }
 }
 

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../config/server.ts'
 import { Problem } from '../../contract/errors.ts'
 import { portVariables } from '../../domain/cardPorts.ts'
 import type { Workplace } from '../../domain/worktrees.ts'
-import { openGitView } from '../../git/sandboxView.ts'
+import { openGitView } from '../../worktrees/gitView.ts'
 import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
 import { sandboxOf, type ProjectRow } from '../../store/projects.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
@@ -11,9 +11,13 @@ import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts
 import type { RunDependencies } from './runDependencies.ts'
 import { repositoryVariables } from './repositoriesBeside.ts'
 import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
 
 /** What a command of a project needs of the board beside its place. */
-export type CommandDependencies = Pick<RunDependencies, 'sandbox' | 'connect' | 'acceptForBoard' | 'url'> & {
+export type CommandDependencies = Pick<
+  RunDependencies,
+  'sandbox' | 'worktrees' | 'connect' | 'acceptForBoard' | 'url'
+> & {
   config: Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>
 }
 /** Where a command runs, and for whom. */
@@ -53,7 +57,7 @@ export async function prepareCommand(
     sandboxOf(project),
     launch,
     {
-      ...foldersOf(config, project, place),
+      ...foldersOf(dependencies, project, place),
       state: [],
       walled: undefined,
       isReadOnly: false,
@@ -83,7 +87,7 @@ export async function commandLaunch(
 
 /** The folders that walls are built around. */
 export const foldersOf = (
-  config: CommandDependencies['config'],
+  { config, worktrees }: Pick<CommandDependencies, 'config' | 'worktrees'>,
   project: Pick<ProjectRow, 'path'>,
   place: Workplace,
 ) => ({
@@ -91,16 +95,17 @@ export const foldersOf = (
   worktreeRoots: foreignRoots(config),
   projectPath: project.path,
   worktreePath: place.worktreePath,
-  openGit: () => openGitAt(place.worktreePath ?? project.path, place.branch),
+  openGit: () => openGitAt(worktrees, place.worktreePath ?? project.path, place.branch),
   beside: (place.repositories ?? []).map(({ path, worktreePath, branch }) => ({
     path,
-    worktree: worktreePath === null ? null : { path: worktreePath, openGit: () => openGitAt(worktreePath, branch) },
+    worktree:
+      worktreePath === null ? null : { path: worktreePath, openGit: () => openGitAt(worktrees, worktreePath, branch) },
   })),
 })
 
 /** What the agent sees of Git. @throws AgentFailure launch_failed */
-const openGitAt = (folder: string, branch: string | null) =>
-  openGitView(folder, branch).catch(error => {
+const openGitAt = (worktrees: Worktrees, folder: string, branch: string | null) =>
+  openGitView(worktrees, folder, branch).catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new AgentFailure('launch_failed', 'The folder to work in does not exist.', error)
     throw refusalAsLaunchFailure(error)

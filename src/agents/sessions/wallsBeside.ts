@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { isWithin } from '../../config/folders.ts'
-import type { GitView } from '../../git/sandboxView.ts'
-import type { BranchSync } from '../../git/syncBranch.ts'
+import type { GitView } from '../../worktrees/gitView.ts'
+import type { BranchSync } from '../../worktrees/syncBranch.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 
 /** A repository beside the one that a session works in. */

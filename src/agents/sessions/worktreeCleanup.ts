@@ -13,7 +13,9 @@ export interface WorktreeCleanup {
   stop(): Promise<void>
 }
 
-type Dependencies = Pick<CommandDependencies, 'config' | 'sandbox' | 'connect'> & { processTrees: ProcessTrees }
+type Dependencies = Pick<CommandDependencies, 'config' | 'sandbox' | 'worktrees' | 'connect'> & {
+  processTrees: ProcessTrees
+}
 
 export function createWorktreeCleanup({ processTrees, ...dependencies }: Dependencies): WorktreeCleanup {
   const children = new Set<Child>()

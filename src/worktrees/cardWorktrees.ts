@@ -1,18 +1,21 @@
 import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { addWorktree } from './addWorktree.ts'
-import { kindOf } from './changes.ts'
-import { inCheckout } from './checkout.ts'
-import { copyIgnored } from './copiedFiles.ts'
-import { git, GitFailed, gitOutput } from './git.ts'
-import { hasRef, keepsFiles } from './refFiles.ts'
-import { withRepositoryLock } from './repositoryLock.ts'
-import { removeFolder } from './removeFolder.ts'
-import { currentBranch, findRepository, type Repository } from './repository.ts'
-import { dropShadows } from './sandboxView.ts'
-import { linkedWorktree, type LinkedWorktree } from './shadow.ts'
-import { listPlaces, worktreeOf } from './worktrees.ts'
+import { addWorktree } from '../git/addWorktree.ts'
+import { kindOf } from '../git/changes.ts'
+import { inCheckout } from '../git/checkout.ts'
+import { copyIgnored } from '../git/copiedFiles.ts'
+import { findIn, type CheckoutState } from '../git/checkoutState.ts'
+import { commitOf, resolveCommits } from '../git/commits.ts'
+import { git, GitFailed, gitOutput } from '../git/git.ts'
+import { hasRef, keepsFiles } from '../git/refFiles.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
+import { removeFolder } from '../git/removeFolder.ts'
+import type { Repository } from '../git/repository.ts'
+import { dropShadows } from './gitView.ts'
+import type { Worktrees } from './worktrees.ts'
+import { linkedWorktree, type LinkedWorktree } from '../git/shadow.ts'
+import { listPlaces, worktreeOf } from './findWorktree.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
 const maxBranchNames = 100
@@ -25,27 +28,8 @@ export interface WorktreePlan {
   baseCommit: string
 }
 
-/**
- * What a project's folder has checked out: its branch (null when detached), its commit (null before the first) and its
- * path below the working tree's top.
- */
-export interface CheckoutState {
-  branch: string | null
-  commit: string | null
-  subfolder: string
-  repository: Repository
-}
-
 /** The file beside a worktree that says that its project's setup has run in it. */
 export const setUpMark = (worktreePath: string): string => `${worktreePath}.set-up`
-
-/** What a project's folder has checked out; undefined outside of a Git repository. */
-export async function readCheckoutState(projectPath: string): Promise<CheckoutState | undefined> {
-  const repository = await findIn(projectPath)
-  if (!repository) return undefined
-  const [branch, real] = await Promise.all([repository.branch ?? currentBranch(projectPath), realpath(projectPath)])
-  return { branch, commit: repository.head ?? null, subfolder: relative(repository.topLevel, real), repository }
-}
 
 /**
  * Plans a card's worktree at `path` from the project folder's commit, with a branch name that is unused there and in the `others`.
@@ -119,6 +103,7 @@ async function freeBranch(
  * @throws Problem CONFLICT, DISK_FULL
  */
 export async function makeWorktree(
+  worktrees: Worktrees,
   projectPath: string,
   { repository }: CheckoutState,
   plan: WorktreePlan,
@@ -126,13 +111,14 @@ export async function makeWorktree(
   formerly: string | null = null,
 ): Promise<WorktreePlan> {
   return withRepositoryLock(repository.commonDir, () =>
-    makeOnce(projectPath, repository, plan, copied, formerly).catch(error => {
+    makeOnce(worktrees, projectPath, repository, plan, copied, formerly).catch(error => {
       throw toProblem(error)
     }),
   )
 }
 
 async function makeOnce(
+  worktrees: Worktrees,
   projectPath: string,
   repository: Repository,
   plan: WorktreePlan,
@@ -144,7 +130,7 @@ async function makeOnce(
     if (await stands(projectPath, repository, plan.path)) return plan
     await moveAside(plan.path)
   } else await removeFolder(plan.path)
-  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(projectPath, repository, path)
+  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, projectPath, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   await rm(setUpMark(plan.path), { force: true })
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
@@ -201,14 +187,19 @@ const fill = (place: LinkedWorktree, commit: string) =>
  * @returns whether the branch is still there
  * @throws Problem CONFLICT
  */
-export async function dropWorktree(projectPath: string, path: string, branch: string | null): Promise<boolean> {
+export async function dropWorktree(
+  worktrees: Worktrees,
+  projectPath: string,
+  path: string,
+  branch: string | null,
+): Promise<boolean> {
   const repository = await findIn(projectPath)
   if (!repository) return removeFolder(path).then(() => false)
   return withRepositoryLock(repository.commonDir, async () => {
     await removeFolder(path)
     await rm(`${path}.unfinished`, { force: true })
     await rm(setUpMark(path), { force: true })
-    await forget(projectPath, repository, path)
+    await forget(worktrees, projectPath, repository, path)
     return branch !== null && !(await dropBranch(projectPath, `refs/heads/${branch}`))
   }).catch(error => {
     throw toProblem(error)
@@ -238,41 +229,18 @@ async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
 }
 
 /** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */
-async function forget(projectPath: string, { commonDir }: Repository, path: string): Promise<void> {
+async function forget(
+  worktrees: Worktrees,
+  projectPath: string,
+  { commonDir }: Repository,
+  path: string,
+): Promise<void> {
   const real = join(await realpath(dirname(path)).catch(() => dirname(path)), path.slice(dirname(path).length))
   const listed = (await listPlaces(commonDir)).find(place => place === real || place === path)
   if ((await lstat(path).catch(() => undefined)) !== undefined) return
-  await dropShadows(commonDir, real)
+  await dropShadows(worktrees, commonDir, real)
   if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed])
 }
-
-/** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
-export async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
-  const answers = (
-    await gitOutput(path, ['cat-file', '--batch-check'], { input: names.map(name => `${name}^{commit}\n`).join('') })
-  )
-    .toString()
-    .split('\n')
-  return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
-}
-
-/** Resolves a full reference or an id to a commit, if the repository has it. */
-export const commitOf = async (path: string, name: string): Promise<string | undefined> =>
-  (await resolveCommits(path, [name]))[0]
-
-/** Whether a commit is the other or one before it. */
-export const isAncestor = async (path: string, one: string, other: string): Promise<boolean> =>
-  (await git(path, ['merge-base', '--is-ancestor', one, other])).exitCode === 0
-
-/** The merge base of two commits, if there is one. */
-export async function mergeBase(path: string, one: string, other: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(path, ['merge-base', one, other])
-  return exitCode === 0 ? stdout.toString().trim() : undefined
-}
-
-/** The repository of a folder that may be missing. */
-const findIn = async (path: string): Promise<Repository | undefined> =>
-  (await kindOf(await realpath(path).catch(() => path))) === 'folder' ? findRepository(path) : undefined
 
 function toProblem(error: unknown): unknown {
   if (error instanceof Problem) return error

@@ -1,15 +1,16 @@
 import { tmpdir } from 'node:os'
 import { Problem, invalid } from '../contract/errors.ts'
-import { isTrackedChanged, kindOf } from './changes.ts'
-import { inCheckout } from './checkout.ts'
+import { isTrackedChanged, kindOf } from '../git/changes.ts'
+import { inCheckout } from '../git/checkout.ts'
 import { commit, requireSynced, treeOf, withCommitted, withWriting, writeTimeoutMs } from './commitWork.ts'
-import { requireNoOwnFilters } from './filters.ts'
-import { git, GitFailed, nulSeparated } from './git.ts'
-import { withRepositoryLock } from './repositoryLock.ts'
-import { openQuarantine, type Quarantine } from './quarantine.ts'
-import { currentBranch, findRepository, type Repository } from './repository.ts'
+import { requireNoOwnFilters } from '../git/filters.ts'
+import { git, GitFailed, nulSeparated } from '../git/git.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
+import { openQuarantine, type Quarantine } from '../git/quarantine.ts'
+import { currentBranch, findRepository, type Repository } from '../git/repository.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
-import { listWorktrees } from './worktrees.ts'
+import { listWorktrees } from './findWorktree.ts'
+import type { Worktrees } from './worktrees.ts'
 
 const maxNamed = 50
 
@@ -45,7 +46,7 @@ export interface Merged {
  * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the
  *   files; WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
-export async function mergeWork(request: MergeRequest): Promise<Merged> {
+export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Promise<Merged> {
   const repository = (await findRepository(request.projectPath)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const into =
     request.into ??
@@ -53,16 +54,16 @@ export async function mergeWork(request: MergeRequest): Promise<Merged> {
     (await currentBranch(request.projectPath)) ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
   const { worktreePath } = request
-  await syncWorktreesOn(repository.commonDir, into)
-  if (worktreePath !== null) await requireSynced(worktreePath)
+  await syncWorktreesOn(worktrees, repository.commonDir, into)
+  if (worktreePath !== null) await requireSynced(worktrees, worktreePath)
   const merged = await withRepositoryLock(repository.commonDir, () =>
     mergeOnce(request, repository, into).catch(error => {
       throw mergeProblem(error)
     }),
   )
   // Agents with Git folders of their own see what the merge has moved.
-  await syncWorktreesOn(repository.commonDir, into)
-  if (worktreePath !== null) await syncBranch(worktreePath)
+  await syncWorktreesOn(worktrees, repository.commonDir, into)
+  if (worktreePath !== null) await syncBranch(worktrees, worktreePath)
   return merged
 }
 

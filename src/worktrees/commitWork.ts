@@ -1,15 +1,16 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { requireNoFilters } from './filters.ts'
-import { GitFailed } from './git.ts'
-import { identityOf } from './identity.ts'
-import { takeIndex } from './indexLock.ts'
-import { openQuarantine, type Quarantine } from './quarantine.ts'
-import { findRepository, type Repository } from './repository.ts'
-import { withRepositoryLock } from './repositoryLock.ts'
-import { snapshotOf } from './snapshot.ts'
+import { requireNoFilters } from '../git/filters.ts'
+import { GitFailed } from '../git/git.ts'
+import { identityOf } from '../git/identity.ts'
+import { takeIndex } from '../git/indexLock.ts'
+import { openQuarantine, type Quarantine } from '../git/quarantine.ts'
+import { findRepository, type Repository } from '../git/repository.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
+import { snapshotOf } from '../git/snapshot.ts'
 import { syncBranch } from './syncBranch.ts'
+import type { Worktrees } from './worktrees.ts'
 
 /** How long one Git command that writes may take. */
 export const writeTimeoutMs = 5 * 60_000
@@ -20,8 +21,13 @@ const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infin
  * @returns the branch's commit
  * @throws Problem CONFLICT (conflicts of its own, Git is at work there or failed)
  */
-export async function commitWorktree(projectPath: string, place: Repository, title: string): Promise<string> {
-  await requireSynced(place.topLevel)
+export async function commitWorktree(
+  worktrees: Worktrees,
+  projectPath: string,
+  place: Repository,
+  title: string,
+): Promise<string> {
+  await requireSynced(worktrees, place.topLevel)
   // What is synced may have moved the branch.
   const moved = (await findRepository(place.topLevel)) ?? place
   const work = await withRepositoryLock(moved.commonDir, () =>
@@ -35,13 +41,13 @@ export async function commitWorktree(projectPath: string, place: Repository, tit
     if (!(error instanceof GitFailed)) throw error
     throw new Problem('CONFLICT', "Git could not commit what the card's worktree holds.", { cause: error })
   })
-  await syncBranch(place.topLevel)
+  await syncBranch(worktrees, place.topLevel)
   return work
 }
 
 /** Takes over what an agent with a Git folder of its own has committed. @throws Problem CONFLICT */
-export async function requireSynced(worktreePath: string): Promise<void> {
-  const { state, reason } = await syncBranch(worktreePath)
+export async function requireSynced(worktrees: Worktrees, worktreePath: string): Promise<void> {
+  const { state, reason } = await syncBranch(worktrees, worktreePath)
   if (state === 'refused')
     throw new Problem('CONFLICT', `What the card's agent has committed cannot be taken over. ${reason}`)
 }

@@ -1,60 +1,34 @@
-import { lstat, readFile, readdir, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { gitOutput } from './git.ts'
-import { listRefFiles } from './refFiles.ts'
-import { refOf, type Shadow } from './shadow.ts'
-import { inFolder, readPlain, readUntrusted, writeUntrusted } from './untrustedFiles.ts'
+import { lstat, readFile, readdir, unlink } from 'node:fs/promises'
+import { gitOutput } from '../../git/git.ts'
+import { newRefsFile, refOf, shownRefsFile, type Shadow } from '../../git/shadow.ts'
+import { inFolder, readPlain, readUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 
 const maxRefsBytes = 256 * 1024 * 1024
 const maxRefBytes = 1024
 const maxFolders = 1000
 const isId = /^([0-9a-f]{40}|[0-9a-f]{64})$/
 const staleLockMs = 60_000
-/** What belongs to a person, to the board or to one worktree. */
-const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
-
-/** The repository's branches and tags, a line each, as a file of packed refs has them. */
-export async function listRefs(commonDir: string): Promise<string> {
-  const listed = (await listRefFiles(commonDir)) ?? (await askForRefs(commonDir))
-  return listed
-    .split('\n')
-    .filter(line => !ownRefs.test(line.slice(line.indexOf(' ') + 1)))
-    .join('\n')
-}
-
-const askForRefs = async (commonDir: string): Promise<string> =>
-  (
-    await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
-      env: { GIT_DIR: commonDir },
-      maxBytes: maxRefsBytes,
-    })
-  ).toString()
 
 /**
- * Shows a shadow the repository's branches and tags, as they were listed. Those that the agent has made under other names stay.
- * @param tip what its own branch is put on; undefined leaves it
+ * Shows a shadow the branches and tags of the repository, as the server has listed them in the shadow's folder. Those
+ * that the agent created under other names stay.
+ * @param tip the commit for the shadow's own branch; undefined leaves the branch unchanged
  */
-export async function refreshRefs(shadow: Shadow, listed: string, tip: string | undefined): Promise<void> {
-  const hiding = parse(listed)
+export async function refreshRefs(shadow: Shadow, tip: string | undefined): Promise<void> {
+  const [before, listed] = await Promise.all(
+    [shownRefsFile(shadow), newRefsFile(shadow)].map(file => readFile(file, 'utf8').catch(() => '')),
+  )
+  const hiding = parse(listed!)
   if (shadow.state.branch !== null) hiding.delete(refOf(shadow.state))
-  await Promise.all([putRefs(shadow, listed, tip), dropLoose(shadow.common, hiding)])
+  await Promise.all([pack(shadow, before!, listed!), putOwn(shadow, tip), dropLoose(shadow.common, hiding)])
 }
 
-/** The same for a shadow in which nobody has made one. */
-export async function putRefs(shadow: Shadow, listed: string, tip: string | undefined): Promise<void> {
-  await Promise.all([pack(shadow, listed), putOwn(shadow, tip)])
-}
-
-async function pack({ common, folder }: Shadow, listed: string): Promise<void> {
-  const [before, packed] = await Promise.all([
-    readFile(join(folder, 'refs'), 'utf8').catch(() => ''),
-    readUntrusted(common, 'packed-refs', maxRefsBytes),
-  ])
+async function pack({ common }: Shadow, before: string, listed: string): Promise<void> {
+  const packed = await readUntrusted(common, 'packed-refs', maxRefsBytes)
   if (listed === before && packed === before) return
   const known = new Set([...parse(listed).keys(), ...parse(before).keys()])
   const made = [...parse(packed ?? '')].filter(([name]) => !known.has(name))
   await writeUntrusted(common, 'packed-refs', listed + made.map(([name, id]) => `${id} ${name}\n`).join(''))
-  await writeFile(join(folder, 'refs'), listed, { mode: 0o600 })
 }
 
 async function putOwn({ common, state }: Shadow, tip: string | undefined): Promise<void> {
@@ -91,8 +65,8 @@ async function eachLoose(common: string, work: (name: string, file: string) => P
 
 /** Whether the agent has branches, tags or a stash of its own with commits that the repository has not. */
 export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
-  const { common, folder, commonDir } = shadow
-  const shown = parse(await readFile(join(folder, 'refs'), 'utf8').catch(() => ''))
+  const { common, commonDir } = shadow
+  const shown = parse(await readFile(shownRefsFile(shadow), 'utf8').catch(() => ''))
   const packed = parse((await readUntrusted(common, 'packed-refs', maxRefsBytes)) ?? '')
   const ids = new Set([...packed].filter(([name]) => !shown.has(name)).map(([, id]) => id))
   await eachLoose(common, async (name, file) => {

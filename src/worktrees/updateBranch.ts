@@ -1,9 +1,9 @@
 import { Problem } from '../contract/errors.ts'
 import { commit, treeOf, withCommitted, withWriting } from './commitWork.ts'
 import { advance, isBefore, mergeProblem, mergeTrees, refOf } from './merge.ts'
-import type { Quarantine } from './quarantine.ts'
-import type { Repository } from './repository.ts'
-import { withRepositoryLock } from './repositoryLock.ts'
+import type { Quarantine } from '../git/quarantine.ts'
+import type { Repository } from '../git/repository.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
 
 const maxReplayed = 1000
 

@@ -1,14 +1,14 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { isChanged, kindOf, losesCommits, survey } from './changes.ts'
-import { git, GitFailed } from './git.ts'
-import { openQuarantine } from './quarantine.ts'
-import { findRepository, recordedPlace, type Repository } from './repository.ts'
-import { findShadow } from './shadow.ts'
-import { hasOwnCommits } from './shadowRefs.ts'
+import { isChanged, kindOf, losesCommits, survey } from '../git/changes.ts'
+import { git, GitFailed } from '../git/git.ts'
+import { openQuarantine } from '../git/quarantine.ts'
+import { findRepository, recordedPlace, type Repository } from '../git/repository.ts'
+import { findShadow } from '../git/shadow.ts'
 import { syncBranch } from './syncBranch.ts'
-import { readPlain } from './untrustedFiles.ts'
+import type { Worktrees } from './worktrees.ts'
+import { readPlain } from '../git/untrustedFiles.ts'
 
 const maxRecordBytes = 8192
 const maxLevels = 16
@@ -29,9 +29,13 @@ export async function worktreeOf(repository: Repository, path: string): Promise<
 }
 
 /** The worktree at a path as `worktreeOf` finds it, with what an agent behind walls has committed taken over. */
-export async function syncedWorktree(repository: Repository, path: string | null): Promise<Repository | undefined> {
+export async function syncedWorktree(
+  worktrees: Worktrees,
+  repository: Repository,
+  path: string | null,
+): Promise<Repository | undefined> {
   if (path === null || (await kindOf(path)) !== 'folder') return undefined
-  await syncBranch(path)
+  await syncBranch(worktrees, path)
   return worktreeOf(repository, path)
 }
 
@@ -68,13 +72,18 @@ export async function listPlaces(commonDir: string): Promise<string[]> {
  * cannot judge (it hangs, it is broken) is not.
  * @throws Problem CONFLICT where this machine has no Git
  */
-export async function isClean(worktreePath: string, branch: string | null, landed?: string): Promise<boolean> {
+export async function isClean(
+  worktrees: Worktrees,
+  worktreePath: string,
+  branch: string | null,
+  landed?: string,
+): Promise<boolean> {
   const kind = await kindOf(worktreePath)
   if (kind !== 'folder') return kind === 'nothing'
-  if ((await syncBranch(worktreePath)).state === 'refused') return false
+  if ((await syncBranch(worktrees, worktreePath)).state === 'refused') return false
   try {
     const shadow = await findShadow(worktreePath)
-    if (shadow && (await hasOwnCommits(shadow))) return false
+    if (shadow && (await worktrees.run('hasOwnCommits', { worktree: shadow }))) return false
     return await isCleanAt(worktreePath, branch, 0, landed)
   } catch (error) {
     if (error instanceof GitFailed) return false

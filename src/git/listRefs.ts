@@ -1,0 +1,32 @@
+import { gitOutput } from './git.ts'
+import { listRefFiles } from './refFiles.ts'
+
+const maxRefsBytes = 256 * 1024 * 1024
+/** What belongs to a person, to the board or to one worktree. */
+const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
+
+/** The repository's branches and tags, a line each, as a file of packed refs has them. */
+export async function listRefs(commonDir: string): Promise<string> {
+  const listed = (await listRefFiles(commonDir)) ?? (await askForRefs(commonDir))
+  return listed
+    .split('\n')
+    .filter(line => !ownRefs.test(line.slice(line.indexOf(' ') + 1)))
+    .join('\n')
+}
+
+const askForRefs = async (commonDir: string): Promise<string> =>
+  (
+    await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
+      env: { GIT_DIR: commonDir },
+      maxBytes: maxRefsBytes,
+    })
+  ).toString()
+
+/** Excludes what branches and tags reach, as input of a walk over revisions: one line each. All of their objects exist. */
+export const excludeTips = async (commonDir: string): Promise<string> =>
+  (
+    await gitOutput(commonDir, ['for-each-ref', '--format=^%(objectname)', 'refs/heads', 'refs/remotes', 'refs/tags'], {
+      env: { GIT_DIR: commonDir },
+      maxBytes: maxRefsBytes,
+    })
+  ).toString()

@@ -1,0 +1,148 @@
+import { copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GitFailed, GitMissing, git, gitOutput } from '../git/git.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
+import {
+  findShadow,
+  readState,
+  refOf,
+  shadowsOf,
+  tipOutside,
+  writeState,
+  type Shadow,
+  type ShadowState,
+} from '../git/shadow.ts'
+import { outsideRef } from './inside/shadowOperations.ts'
+import { receiveCommits } from './receiveCommit.ts'
+import type { Worktrees } from './worktrees.ts'
+
+const retryMs = 30_000
+const maxReasonLength = 500
+
+/**
+ * none: the agent has no separate Git folder, or no new commit. moved: the branch is on the agent's commit now.
+ * refused: the branch could not be moved and is unchanged. The agent's commits stay in its Git folder.
+ */
+export interface BranchSync {
+  state: 'none' | 'moved' | 'refused'
+  reason?: string
+}
+
+/**
+ * Takes over the commits that an agent made in its sandbox: the objects, checked, and then the card's own branch, and nothing
+ * else. Commits that were made outside go the other way.
+ * Never call it with the repository's lock held.
+ * @throws Problem CONFLICT if there are new commits and this machine has no Git
+ */
+export async function syncBranch(worktrees: Worktrees, worktreePath: string): Promise<BranchSync> {
+  const shadow = await findShadow(worktreePath)
+  if (!shadow) return { state: 'none' }
+  try {
+    if (!(await hasMoved(worktrees, shadow))) return { state: 'none' }
+    return await withRepositoryLock(shadow.commonDir, () => syncLocked(worktrees, shadow))
+  } catch (error) {
+    if (error instanceof GitFailed) return { state: 'refused', reason: reasonIn(error) }
+    throw error
+  }
+}
+
+/** Does the same for the worktrees of a repository in which a branch is what comes out. */
+export async function syncWorktreesOn(worktrees: Worktrees, commonDir: string, branch: string): Promise<void> {
+  for (const name of await readdir(shadowsOf(commonDir)).catch(() => [])) {
+    const state = await readState(join(shadowsOf(commonDir), name))
+    if (state?.branch === branch) await syncBranch(worktrees, state.worktree)
+  }
+}
+
+async function hasMoved(worktrees: Worktrees, shadow: Shadow): Promise<boolean> {
+  const [inside, outside] = await Promise.all([worktrees.run('readTip', { worktree: shadow }), tipOutside(shadow)])
+  return inside !== (outside ?? null) || inside !== shadow.state.tip
+}
+
+/** Does what `syncBranch` does. Requires the repository's lock. Changes the shadow's state. */
+export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<BranchSync> {
+  const outside = await tipOutside(shadow)
+  if (outside === undefined) return { state: 'none' }
+  const refused = recentRefusal(shadow.state, outside)
+  const known = [outside, shadow.state.tip, refused?.tip].filter(id => id !== null && id !== undefined)
+  const commits = receiveCommits(shadow, outside)
+  let inside: string | null = null
+  try {
+    inside = (await worktrees.run('exportTip', { worktree: shadow, known }, commits.write)).tip
+    if (inside === outside) return await settle(shadow, outside, 'none')
+    if (inside === null || inside === shadow.state.tip) {
+      await worktrees.run('importTip', { worktree: shadow, tip: outside })
+      return await settle(shadow, outside, 'none')
+    }
+    if (refused && inside === refused.tip) return { state: 'refused', reason: refused.reason }
+    await commits.accept(inside)
+    await takeOver(worktrees, shadow, inside, outside)
+    await worktrees.run('dropTaken', { worktree: shadow })
+    return await settle(shadow, inside, 'moved')
+  } catch (error) {
+    if (error instanceof GitMissing) throw error
+    const reason = reasonIn(error)
+    shadow.state.refused = { tips: `${inside} ${outside}`, reason, until: Date.now() + retryMs }
+    await writeState(shadow.folder, shadow.state).catch(() => {})
+    return { state: 'refused', reason }
+  } finally {
+    await commits.close()
+  }
+}
+
+/** The commit that was refused a short time ago while the branch outside was where it is now. */
+function recentRefusal({ refused }: ShadowState, outside: string): { tip: string; reason: string } | undefined {
+  const [tip, before] = refused?.tips.split(' ') ?? []
+  return refused && before === outside && refused.until > Date.now() ? { tip: tip!, reason: refused.reason } : undefined
+}
+
+const reasonIn = (error: unknown): string => String((error as Error).message).slice(0, maxReasonLength)
+
+async function settle(shadow: Shadow, tip: string, state: 'none' | 'moved'): Promise<BranchSync> {
+  if (shadow.state.tip !== tip) {
+    shadow.state.tip = tip
+    delete shadow.state.refused
+    await writeState(shadow.folder, shadow.state)
+  }
+  return { state }
+}
+
+async function takeOver(worktrees: Worktrees, shadow: Shadow, inside: string, outside: string): Promise<void> {
+  const { commonDir, gitDir, state } = shadow
+  const env = { GIT_DIR: gitDir }
+  if (outside !== state.tip) {
+    const { exitCode } = await git(commonDir, ['merge-base', '--is-ancestor', outside, inside], { env })
+    if (exitCode !== 0) {
+      await worktrees.run('showOutside', { worktree: shadow, tip: outside })
+      throw new GitFailed(
+        'failed',
+        `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, then it can be taken over.`,
+      )
+    }
+  }
+  await gitOutput(
+    commonDir,
+    ['update-ref', '--no-deref', '-m', 'board: from the sandbox', refOf(state), inside, outside],
+    { env },
+  )
+  await followWithIndex(shadow, inside).catch(() => {
+    /* Git outside shows more as changed than is, until the next commit. */
+  })
+}
+
+/** Puts the worktree's index outside on the commit. Files that differ from the old index are read again by the next Git. */
+async function followWithIndex({ folder, gitDir, commonDir, state }: Shadow, tip: string): Promise<void> {
+  const head = (await readFile(join(gitDir, 'HEAD'), 'utf8')).trim()
+  if (state.branch !== null && head !== `ref: refs/heads/${state.branch}`) return
+  const [index, next, lock] = [join(gitDir, 'index'), join(folder, 'index.new'), join(gitDir, 'index.lock')]
+  await writeFile(lock, '', { flag: 'wx' })
+  try {
+    await copyFile(index, next)
+    await gitOutput(commonDir, ['-c', 'core.splitIndex=false', 'read-tree', '--reset', tip], {
+      env: { GIT_DIR: gitDir, GIT_INDEX_FILE: next },
+    })
+    await rename(next, index)
+  } finally {
+    await rm(lock, { force: true })
+  }
+}
