@@ -3,6 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
 import { createSemaphore } from '../async/semaphore.ts'
 import { Problem } from '../contract/errors.ts'
+import { requireSmallAlternates } from './alternates.ts'
 
 export interface GitOptions {
   /** Written to standard input. */
@@ -79,10 +80,11 @@ const harmless = [
 /**
  * Runs git in a folder, without a shell, a terminal, locks, hooks, monitors, transports or the server's secrets.
  * Resolves for every exit code.
- * @throws GitFailed, GitMissing
+ * @throws GitFailed, GitMissing; Problem CONFLICT as `requireSmallAlternates`
  */
 export const git = (cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> =>
   withSlot(async () => {
+    await requireSmallAlternates(cwd, options.env)
     const result = await run(cwd, args, options)
     const stderr = Buffer.from(result.stderr ?? [])
       .toString()

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createSemaphore } from '../async/semaphore.ts'
 import { tailOf } from '../process/output.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
+import { requireSmallAlternates } from './alternates.ts'
 import { environment, GitFailed, GitMissing, withoutPrograms } from './git.ts'
 import { withCredential, type GitCredential } from './gitCredential.ts'
 
@@ -30,7 +31,7 @@ const withSlot = createSemaphore(maxConcurrent)
 /**
  * Runs git so that it reaches other repositories by the account's own means, its SSH command and credential helpers among them. In a
  * session of its own nothing that it starts finds a terminal to ask on, and all of it ends with the time.
- * @throws GitFailed; what `ProcessTrees.spawn` throws of the store
+ * @throws GitFailed; Problem CONFLICT as `requireSmallAlternates`; what `ProcessTrees.spawn` throws of the store
  */
 export const remoteGit = (
   cwd: string,
@@ -38,6 +39,7 @@ export const remoteGit = (
   { processTrees, timeoutMs, credential, env }: RemoteReach & { env: Record<string, string> },
 ): Promise<RemoteResult> =>
   withSlot(async () => {
+    await requireSmallAlternates(cwd, env)
     const given = withCredential(credential)
     const child = await processTrees
       .spawn({

@@ -1,7 +1,8 @@
 import { lstat, mkdir, readFile, readdir, realpath, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import type { Mount } from '../sandbox/mount.ts'
+import { listAlternates } from './alternates.ts'
 import { kindOf } from './changes.ts'
 import { copyWorktreePart } from './gitFolder.ts'
 import { projectFolderMounts } from './projectFolderMounts.ts'
@@ -27,7 +28,6 @@ import { inFolder, replaceIn, writeUntrusted } from './untrustedFiles.ts'
 
 /** Where the repository's objects are for an agent: beside its own, so that relative names of further stores hold. */
 const storeName = 'board-objects'
-const maxStores = 16
 const staleLockMs = 60_000
 /** Longer than a transfer takes at most. */
 const staleTransferMs = 60 * 60_000
@@ -187,7 +187,7 @@ async function mountsOf({ topLevel, gitDir, commonDir, common, admin }: Shadow, 
     return [{ kind: 'rw', source: modules, target: modules }]
   }
   const [stores, ...further] = await Promise.all([
-    furtherStores(objects),
+    listAlternates(objects),
     ...['hooks', 'modules', 'lfs'].map(readable),
     submodules(),
     inFolder(common, storeName, async () => [], true),
@@ -204,22 +204,6 @@ async function mountsOf({ topLevel, gitDir, commonDir, common, admin }: Shadow, 
 }
 
 const isFolder = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true
-
-/** The stores that the repository itself borrows objects from. */
-async function furtherStores(objects: string): Promise<string[]> {
-  const found: string[] = []
-  for (const waiting = [objects]; waiting.length > 0 && found.length < maxStores;) {
-    const store = waiting.shift()!
-    const lines = await readFile(join(store, 'info/alternates'), 'utf8').catch(() => '')
-    for (const line of lines.split('\n').filter(each => each !== '' && !each.startsWith('#'))) {
-      const path = await realpath(resolve(store, line)).catch(() => undefined)
-      if (path === undefined || found.includes(path)) continue
-      found.push(path)
-      waiting.push(path)
-    }
-  }
-  return found
-}
 
 /**
  * Removes the shadow of a worktree that goes, and those whose worktree the repository no longer has; what was committed there
