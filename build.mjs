@@ -22,6 +22,7 @@ import v8 from 'node:v8'
 import loader from './bin/load.js'
 import { buildPage } from './daemon/web/build.mjs'
 import { buildClientPackage } from './src/client/buildPackage.mjs'
+import { licenseTexts } from './src/licenses/licenseTexts.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 const require = createRequire(import.meta.url)
@@ -235,21 +236,6 @@ async function writeManPages() {
     writeFileSync(path, text)
     return path
   })
-}
-
-/** The licenses of what is bundled, as they ask for. */
-function licenseTexts(inputs) {
-  const packages = new Set(inputs.flatMap(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []))
-  return [...packages]
-    .toSorted()
-    .map(licenseText)
-    .join(`\n${'-'.repeat(80)}\n\n`)
-}
-
-function licenseText(path) {
-  const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  const file = readdirSync(path).find(each => /^licen[cs]e(\.|-|$)/i.test(each))
-  return `${name} ${version} (${license})\n\n${file ? readFileSync(join(path, file), 'utf8') : ''}`
 }
 
 /** What an older build left is removed last, so that a program that runs meanwhile finds its parts. */

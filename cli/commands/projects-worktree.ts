@@ -117,7 +117,7 @@ async function show(context: Context, id: string): Promise<void> {
       ? `board.json is not used: ${boardFile.problem}.`
       : boardFile.agreed
         ? `board.json is used${boardFile.agreed.by === null ? '' : `: ${boardFile.agreed.by} has agreed to it`}.`
-        : `board.json is not used: nobody has agreed to this version of it. To see it and agree: board projects worktree ${id} --agree`,
+        : `board.json is not used: a member must agree to its current version. To see it and agree: board projects worktree ${id} --agree`,
   )
 }
 

@@ -222,7 +222,7 @@ export const projects = {
     at: 'machine',
     who: member('scripts.run', 'id'),
     fails: ['CONFLICT'],
-    summary: "Agree to what a project's board.json runs, in this version alone",
+    summary: "Agree to what a project's board.json runs, in this version and until it changes",
     input: v.strictObject({ version: text(1, 100) }),
     output: ProjectWorktree,
     emits: ['project.updated'],

@@ -93,8 +93,8 @@ export const noWorktreeSettings: EffectiveWorktree = {
 }
 
 /**
- * A project's `board.json`. `version` names its content, which a member has to agree to before anything of it is used; `problem` says
- * why it cannot be used at all.
+ * A project's `board.json`. `version` identifies its content. Nothing of it is used unless a member has agreed to this version since it
+ * last changed, or the base branch has exactly a version that a member agreed to earlier. `problem` is the reason if it cannot be used.
  */
 const FoundBoardFile = v.object({
   version: v.nullable(v.string()),

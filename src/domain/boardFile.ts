@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { issueText } from '../contract/issueText.ts'
 import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
+import { gitOutput } from '../git/git.ts'
 
 const boardFileName = 'board.json'
 const maxBytes = 64 * 1024
@@ -28,6 +29,22 @@ export async function readBoardFile(projectPath: string): Promise<ReadBoardFile 
     return unusable(code === 'ELOOP' ? 'it is a link' : code === undefined ? message : `it cannot be read (${code})`)
   }
   return parse(content)
+}
+
+/**
+ * Returns the version of board.json in the commit that the project's folder has checked out: the base of its cards. Returns undefined if
+ * there is none, or if it cannot be used.
+ */
+export async function readBaseVersion(projectPath: string): Promise<string | undefined> {
+  try {
+    const content = await gitOutput(projectPath, ['cat-file', 'blob', `HEAD:./${boardFileName}`], {
+      maxBytes,
+      env: { GIT_NO_REPLACE_OBJECTS: '1' },
+    })
+    return parse(utf8Of(content)).version ?? undefined
+  } catch {
+    return undefined
+  }
 }
 
 async function readPlainFile(path: string): Promise<string> {

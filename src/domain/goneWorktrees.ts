@@ -9,7 +9,7 @@ import { dropSnapshots } from '../git/snapshotRefs.ts'
 import { listWithLeftovers, type CardLeftovers } from '../store/cardLeftovers.ts'
 import { listPresentCards } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { listAgreedVersions } from '../store/boardFileAgreements.ts'
+import { listAgreements, type Agreement } from '../store/boardFileAgreements.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { cleanUp, type RunCleanup } from './cleanup.ts'
 import { effectiveBy } from './worktreeSettings.ts'
@@ -22,7 +22,9 @@ interface Note {
   projectId: number
   projectPath: string
   /** What the project's cleanup runs by; earlier versions did not note it. */
-  settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & { agreedVersions: string[] }
+  settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & {
+    agreements?: Pick<Agreement, 'version' | 'lapsed'>[]
+  }
   cards: Array<Pick<CardLeftovers, 'id' | 'branch'> & Partial<CardLeftovers>>
 }
 
@@ -47,7 +49,7 @@ export async function noteGone(
       worktree: project.worktree,
       copiedFiles: project.copiedFiles,
       sandbox: project.sandbox,
-      agreedVersions: await listAgreedVersions(tx, project.id),
+      agreements: await listAgreements(tx, project.id),
     },
     // Where it is not known yet, it may be in the making.
     cards: cards.map(card => ({ ...card, path: card.path ?? newWorktreePath(places, project.id, card.id) })),
@@ -98,7 +100,7 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   const { dataDir, isAtWork, runCleanup, worktrees } = parts
   const { projectId, projectPath, settings, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
   const project = settings && { ...settings, id: projectId, path: projectPath }
-  const effective = project && (await effectiveBy(project, settings.agreedVersions))
+  const effective = project && (await effectiveBy(project, settings.agreements ?? []))
   // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
     await db.transaction(tx =>

@@ -7,35 +7,59 @@ import {
   type WorktreeSettings,
 } from '../contract/worktree.ts'
 import { append } from '../events/outbox.ts'
-import { deleteAgreements, insertAgreement, readAgreement } from '../store/boardFileAgreements.ts'
-import type { Reader, Transaction } from '../store/database.ts'
+import {
+  deleteAgreements,
+  insertAgreement,
+  lapseAgreement,
+  listAgreements,
+  type Agreement,
+} from '../store/boardFileAgreements.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import { worktreeOf, type ProjectRow } from '../store/projects.ts'
 import { projectEvent } from '../views/projects.ts'
-import { readBoardFile, type ReadBoardFile } from './boardFile.ts'
+import { readBaseVersion, readBoardFile, type ReadBoardFile } from './boardFile.ts'
 import type { Caller } from './caller.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'worktree' | 'copiedFiles'>
 
 /**
- * How a project's worktrees are prepared: its own settings, then its board.json, once a member has agreed to this version of it. What
- * runs is in the sandbox of the project's agents.
+ * Returns how a project's worktrees are prepared: its own settings, then its board.json, if a member has agreed to its current version.
+ * An agreement lapses once this finds another version. Commands run in the sandbox of the project's agents.
  */
-export async function findWorktreeSettings(db: Reader, project: Project): Promise<ProjectWorktree> {
+export async function findWorktreeSettings(db: Database, project: Project): Promise<ProjectWorktree> {
   const settings = worktreeOf(project)
+  // Read before the file: what is agreed to afterwards must not lapse because of an earlier version.
+  const agreements = await listAgreements(db, project.id)
   const file = await readBoardFile(project.path)
-  const boardFile = file && (await withAgreement(db, project.id, file))
-  const usable = boardFile?.agreed ? boardFile.settings : null
-  return { settings, boardFile, effective: effectiveOf(settings, usable ?? noWorktreeSettings) }
+  const current = agreements.find(({ lapsed }) => lapsed === 0)
+  if (current && !file?.problem && file?.version !== current.version)
+    await db.transaction(tx => lapseAgreement(tx, project.id, current.version))
+  const agreement = file && (await findAgreement(project.path, file, agreements))
+  const boardFile = file && {
+    ...file,
+    agreed: agreement ? { by: agreement.agreedBy || null, at: agreement.createdAt } : null,
+  }
+  return { settings, boardFile, effective: effectiveOf(settings, (agreement && file.settings) || noWorktreeSettings) }
 }
 
-/** What holds for a project that may be gone, by the versions of its board.json that were agreed to. */
+/** Returns how the worktrees of a project that might be deleted are prepared, by the agreements that it had. */
 export async function effectiveBy(
   project: Pick<Project, 'path' | 'worktree' | 'copiedFiles'>,
-  versions: readonly string[],
+  agreements: readonly Pick<Agreement, 'version' | 'lapsed'>[],
 ): Promise<EffectiveWorktree> {
   const file = await readBoardFile(project.path)
-  const isAgreed = file?.problem === null && versions.includes(file.version)
-  return effectiveOf(worktreeOf(project), isAgreed ? file.settings : noWorktreeSettings)
+  const agreement = file && (await findAgreement(project.path, file, agreements))
+  return effectiveOf(worktreeOf(project), (agreement && file.settings) || noWorktreeSettings)
+}
+
+/** Returns the agreement to the version of a board.json. One that has lapsed counts while the base branch has exactly this version. */
+async function findAgreement<A extends Pick<Agreement, 'version' | 'lapsed'>>(
+  projectPath: string,
+  { version }: ReadBoardFile,
+  agreements: readonly A[],
+): Promise<A | undefined> {
+  const agreement = agreements.find(each => each.version === version)
+  return agreement?.lapsed && (await readBaseVersion(projectPath)) !== version ? undefined : agreement
 }
 
 /**
@@ -65,13 +89,8 @@ export async function withdraw(tx: Transaction, project: ProjectRow): Promise<vo
 export function whyUnused(projectId: number, boardFile: FoundBoardFile | null): string | undefined {
   if (!boardFile || boardFile.agreed) return undefined
   return boardFile.problem === null
-    ? `board.json is not used: nobody has agreed to this version of it. To see it and agree: board projects worktree ${projectId} --agree`
+    ? `board.json is not used: a member must agree to its current version. To see it and agree: board projects worktree ${projectId} --agree`
     : `board.json is not used: ${boardFile.problem}.`
-}
-
-async function withAgreement(db: Reader, projectId: number, file: ReadBoardFile): Promise<FoundBoardFile> {
-  const agreement = file.version === null ? undefined : await readAgreement(db, projectId, file.version)
-  return { ...file, agreed: agreement ? { by: agreement.agreedBy || null, at: agreement.createdAt } : null }
 }
 
 function effectiveOf({ copiedFiles, ...own }: WorktreeSettings, file: EffectiveWorktree): EffectiveWorktree {

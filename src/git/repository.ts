@@ -1,6 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Problem } from '../contract/errors.ts'
+import { listAlternates } from './alternates.ts'
 import { git, gitOutput, GitFailed, nulSeparated, type GitResult } from './git.ts'
 import { readPlainRepository } from './plainRepository.ts'
 import { readPlain } from './untrustedFiles.ts'
@@ -22,14 +23,17 @@ const maxRecordBytes = 8192
 
 /**
  * Returns the repository whose working tree contains the folder. Returns undefined if there is none.
- * @throws GitFailed, GitMissing
+ * @throws GitFailed, GitMissing; Problem CONFLICT if its list of further object stores is not acceptable
  */
 export async function findRepository(path: string): Promise<Repository | undefined> {
   const real = await realpath(path).catch(() => undefined)
   // Without a `.git` in a parent folder there is no repository: saves a process.
   if (real !== undefined && !(await isMarked(real))) return undefined
   const plain = real !== undefined && (await readPlainRepository(real).catch(() => undefined))
-  if (plain) return plain
+  if (plain) {
+    await listAlternates(join(plain.commonDir, 'objects'))
+    return plain
+  }
   const { exitCode, stdout } = await git(path, [
     'rev-parse',
     '--path-format=absolute',
@@ -53,6 +57,7 @@ export async function findRepository(path: string): Promise<Repository | undefin
   )
     return undefined
   const [topLevel, gitDir, commonDir] = await Promise.all(lines.slice(0, 3).map(line => realpath(line)))
+  await listAlternates(join(commonDir!, 'objects'))
   // With a branch of this name, "HEAD" is ambiguous.
   const branch =
     ref?.startsWith('refs/heads/') && ref !== 'refs/heads/HEAD' ? ref.slice('refs/heads/'.length) : undefined

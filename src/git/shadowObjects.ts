@@ -1,6 +1,7 @@
 import { chmod, copyFile, link, lstat, mkdir, mkdtemp, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { listAlternates } from './alternates.ts'
 import { GitFailed, gitOutput, type GitOptions } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
 import type { Shadow } from './shadow.ts'
@@ -35,6 +36,7 @@ export async function bringObjects(
   access: StoreAccess,
 ): Promise<Pack> {
   const isLinked = access === 'linked'
+  if (!isLinked) await listAlternates(join(shadow.common, 'objects'))
   const folder = await mkdtemp(join(isLinked ? shadow.folder : tmpdir(), transferPrefix))
   try {
     const stores = [join(shadow.commonDir, 'objects'), ...(isLinked ? [] : [join(shadow.common, 'objects')])]

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { kindOf } from '../git/changes.ts'
 import { listRefs } from '../git/listRefs.ts'
-import { furtherStores } from '../git/objectStores.ts'
+import { listAlternates } from '../git/alternates.ts'
 import { projectFolderMounts } from '../git/projectFolderMounts.ts'
 import { findRepository } from '../git/repository.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
@@ -151,7 +151,7 @@ async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string)
   const objects = join(commonDir, 'objects')
   const modules = join(gitDir, 'modules')
   if (hasSubmodules) await mkdir(modules, { recursive: true })
-  const [stores, readable] = await Promise.all([furtherStores(objects), foldersOf(commonDir)])
+  const [stores, readable] = await Promise.all([listAlternates(objects), foldersOf(commonDir)])
   const fixed = [join(gitDir, 'commondir'), join(gitDir, 'gitdir'), join(topLevel, '.git')]
   const readOnly = [...stores, ...readable.map(name => join(commonDir, name))]
   return [

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { furtherStores } from '../git/objectStores.ts'
+import { listAlternates } from '../git/alternates.ts'
 import { shadowsOf, type LinkedWorktree } from '../git/shadow.ts'
 import type { Mount } from '../sandbox/mount.ts'
 
@@ -20,7 +20,7 @@ export async function worktreeMounts({ topLevel, gitDir, commonDir }: LinkedWork
   const shadows = shadowsOf(commonDir)
   const own = join(shadows, basename(gitDir))
   const [stores, hasShadows, hasOwn] = await Promise.all([
-    furtherStores(join(commonDir, 'objects')),
+    listAlternates(join(commonDir, 'objects')),
     isFolder(shadows),
     dirname(gitDir) === join(commonDir, 'worktrees') ? isFolder(own) : false,
   ])

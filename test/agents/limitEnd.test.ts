@@ -93,3 +93,31 @@ test('a time of day is one of its zone on that day, also where the clocks change
   const december = new Date('2026-12-30T12:00:00Z')
   expect(limitEndIn('resets Jan 2 at 9am (UTC)', december)).toBe('2027-01-02T09:00:00.000Z')
 })
+
+const starts = [
+  'limit reached#limit reached|#resets at:#reset_time="#retry-after#retry after:#retry-after-ms=#again#wait#retryDelay":"',
+  'again in 1#again in 1.#again 2026-11-23#try again at#resets#resets 1#resets 10:20#resets 10pm#resets 10pm (',
+  'resets 10pm (a/#resetsjan#resets jan#resets jan 1#resets jan 1, 2026#resets at 2026-11-23#resets at 2026-11-23T06:00:00',
+].flatMap(line => line.split('#'))
+const fillers = '# #\n# \n#\t# at# in #1#1.#.1#1s#1 s,#a#,#:#"#(#a/# and'.split('#')
+/** Texts of 20,000 characters that search patterns match in part in as many ways as possible. */
+const hostileTexts = starts.flatMap(start =>
+  fillers.flatMap(filler =>
+    [start + filler.repeat(20_000), (start + filler).repeat(20_000)].map(text => text.slice(0, 20_000)),
+  ),
+)
+
+test('searching a long text costs as much processor time as searching its beginning as often as fits', () => {
+  const pieces = 16
+  const costOf = (text: string, times: number): number => {
+    const began = process.cpuUsage()
+    for (let at = 0; at < times; at++) limitEndIn(text, now, zone)
+    return process.cpuUsage(began).user
+  }
+  const slow = hostileTexts.filter(text => {
+    const beginning = text.slice(0, text.length / pieces)
+    // Quadratic work costs 16 times as much. One of 20 measurements without a disturbance is enough.
+    return !Array.from({ length: 20 }).some(() => costOf(text, 1) < 4 * costOf(beginning, pieces) + 1000)
+  })
+  expect(slow.map(text => text.slice(0, 40))).toEqual([])
+})

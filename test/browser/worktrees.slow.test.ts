@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== undefined)('the worktrees of a project', () => {
     const { path } = await board.client.projects.get({ id: projectId })
     writeFileSync(join(path, 'board.json'), JSON.stringify({ setup: 'npm ci', preview: 'npm run dev' }))
     const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}/settings/worktrees` })
-    await page.getByText('nothing of it is used before a member agrees').waitFor()
+    await page.getByText('Nothing of it is used before a member agrees').waitFor()
     await page.getByText('npm run dev', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Agree to this version' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Agree', exact: true }).click()

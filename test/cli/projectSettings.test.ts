@@ -82,7 +82,7 @@ test('board.json is shown before anybody agrees to it, and agreed to by --yes al
   expect((await cli.board(['projects', 'worktree', 'web', '--agree', '--yes'])).code).toBe(3)
   writeFileSync(join(folder, 'board.json'), '{ "setup": "npm ci", "copiedFiles": [".env"] }')
   const shown = await cli.board(['projects', 'worktree', 'web'])
-  expect(shown.stderr).toContain('nobody has agreed to this version')
+  expect(shown.stderr).toContain('a member must agree to its current version')
   const unasked = await cli.board(['projects', 'worktree', 'web', '--agree'])
   expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringMatching(/setup: npm ci\ncopies: \.env\n[^]*--yes/)])
   await cli.ok(['projects', 'worktree', 'web', '--agree', '--yes'])

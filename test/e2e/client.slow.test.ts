@@ -78,6 +78,7 @@ test('the package holds what runs, and is no larger than is written down', async
       'package.json',
     ].toSorted(),
   )
+  expect(files.map(({ path }) => path)).toContain('dist/third-party-licenses.txt')
   expect(size).toBeLessThan(4 * 1024 * 1024)
   expect(unpackedSize).toBeLessThan(11 * 1024 * 1024)
 })

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -47,4 +48,61 @@ test('board.json may begin with a byte order mark, and have exactly 64 KiB', asy
   expect((await found('\ufeff{"setup":"npm ci"}')).settings!.setup).toBe('npm ci')
   expect((await found('{}'.padEnd(65_536))).problem).toBe(null)
   expect((await found('{}'.padEnd(65_537))).problem).toBe('it is larger than 64 KiB')
+})
+
+const isAgreed = async (content: string) => (await found(content)).agreed !== null
+const agree = async (content: string) =>
+  board.client.projects.agreeToBoardFile({ id: projectId, version: (await found(content)).version! })
+const [first, second] = ['{ "setup": "npm ci" }', '{ "setup": "npm install" }']
+
+test.each([
+  ['agreed to as well', () => agree(second)],
+  ['read without an agreement', () => found(second)],
+  ['deleted', () => (rmSync(file), board.client.projects.getWorktree({ id: projectId }))],
+])('a return to an agreed board.json requires an agreement again if the file was %s in between', async (_, change) => {
+  expect((await agree(first)).boardFile!.agreed).not.toBe(null)
+  await change()
+  expect(await isAgreed(first)).toBe(false)
+  const { effective } = await board.client.projects.getWorktree({ id: projectId })
+  expect(effective.setup).toBe('')
+  expect((await agree(first)).effective.setup).toBe('npm ci')
+  expect(await isAgreed(second)).toBe(false)
+})
+
+test('an agreed board.json stays agreed if it is written otherwise, or cannot be used for a while', async () => {
+  await agree(first)
+  expect(await isAgreed('{"setup":"npm ci"}')).toBe(true)
+  expect((await found('{ "setup": ')).problem).not.toBe(null)
+  expect(await isAgreed(first)).toBe(true)
+})
+
+test('a return to an earlier agreed board.json requires no agreement while the base branch has exactly this version', async () => {
+  const folder = dirname(file)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+      cwd: folder,
+      stdio: 'pipe',
+    })
+  const commit = async (content: string) => {
+    const { agreed } = await found(content)
+    git('add', 'board.json')
+    git('commit', '-qm', 'Change board.json')
+    return agreed
+  }
+  git('init', '-q')
+  expect(await commit(first)).toBe(null)
+  // A version in the base branch that no member has agreed to requires an agreement as well.
+  expect(await isAgreed(first)).toBe(false)
+  const { agreed } = (await agree(first)).boardFile!
+  expect(await isAgreed(second)).toBe(false)
+  expect((await found(first)).agreed).toEqual(agreed)
+
+  await agree(second)
+  expect(await isAgreed(first)).toBe(true)
+  await commit('{ "setup": "npm ci", "ports": 1 }')
+  expect(await isAgreed(first)).toBe(false)
+  await commit(first)
+  expect((await found('{"setup":"npm ci"}')).agreed).toEqual(agreed)
+  await board.client.projects.withdrawAgreement({ id: projectId })
+  expect(await isAgreed(first)).toBe(false)
 })

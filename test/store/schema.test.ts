@@ -155,3 +155,19 @@ test('what sessions of earlier versions reported counts as used, and what they d
     { ...row, day: '2026-03-02', tokens: 0, tokensUnknown: 1, costUsd: 0, costUnknown: 1 },
   ])
 })
+
+test('of the agreements to versions of a board.json, the newest one of each project has not lapsed', async () => {
+  const other = project.split(';')[0]!.replace("(1, 'p', '/'", "(2, 'q', '/'")
+  const agreements = [
+    [1, 'a', '2026-01-02'],
+    [1, 'b', '2026-01-03'],
+    [1, 'c', '2026-01-03'],
+    [1, 'd', '2026-01-01'],
+    [2, 'a', '2026-01-01'],
+  ].map(([id, version, day]) => `INSERT INTO board_file_agreements VALUES (${id}, '${version}', 'Anna', '${day}')`)
+  const current = 'SELECT project_id AS id, version FROM board_file_agreements WHERE lapsed = 0 ORDER BY project_id'
+  expect(await migrated(41, [project, other, ...agreements], current)).toEqual([
+    { id: 1, version: 'c' },
+    { id: 2, version: 'a' },
+  ])
+})

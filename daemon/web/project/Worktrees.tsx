@@ -87,7 +87,7 @@ function BoardFilePanel({ file, projectId: id, mayWork, onChange }: FileProps) {
         <p className="hint">
           {agreed
             ? `It is used${agreed.by === null ? '' : `: ${agreed.by} has agreed to this version`}.`
-            : 'It lies in the project’s folder, and nothing of it is used before a member agrees to this version.'}
+            : 'It is in the project’s folder. Nothing of it is used before a member agrees to its current version.'}
         </p>
       )}
       {settings && <SettingsList settings={settings} />}

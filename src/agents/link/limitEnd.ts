@@ -8,7 +8,8 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 
 const unit = '(?:milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)'
 const duration = `(?:\\d+(?:\\.\\d+)?\\s*${unit}(?![a-z])[\\s,]*(?:and\\s+)?)+`
-const month = `(${months.join('|')})[a-z]*\\.?`
+// A run of letters without a limit would be searched again from each start within it.
+const month = `(${months.join('|')})[a-z]{0,6}\\.?`
 const dayOfMonth = '(\\d{1,2})(?:st|nd|rd|th)?'
 const time = '(?:noon|midnight|(\\d{1,2})(?::(\\d{2}))?(?::\\d{2})?\\s*(am|pm)?)'
 const before = '(?:resets?|reset at|resetting|renews?|try again|retry|available again|available|unlocks?|continue)'
@@ -34,11 +35,14 @@ const zoneAfter = /^[^\n(]{0,12}\(([A-Za-z_]+(?:\/[A-Za-z_+-]+[0-9]*){0,2})\)|^\
  * more than 8 days ahead. A time of day without a zone is one of `timeZone`, by default the server's.
  */
 export function limitEndIn(text: string, now: Date, timeZone?: string): string | undefined {
-  const plain = text.slice(0, maxTextLength).replaceAll('\\"', '"').replaceAll('’', "'")
+  const plain = joinSpaces(text.slice(0, maxTextLength)).replaceAll('\\"', '"').replaceAll('’', "'")
   const at = instantIn(plain, now, timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone)
   if (at === undefined || !(at > now.getTime()) || at - now.getTime() > maxAheadMs) return undefined
   return new Date(at).toISOString()
 }
+
+/** Shortens each run of white space, which several parts of a pattern could otherwise share in any number of ways, to one character. */
+const joinSpaces = (text: string) => text.replaceAll(/\s+/g, run => (run.includes('\n') ? '\n' : ' '))
 
 function instantIn(text: string, now: Date, timeZone: string): number | undefined {
   const since = epoch.exec(text)?.[1]

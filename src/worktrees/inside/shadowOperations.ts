@@ -1,6 +1,7 @@
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { listAlternates } from '../../git/alternates.ts'
 import { kindOf } from '../../git/changes.ts'
 import { git, gitOutput, GitFailed } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
@@ -27,6 +28,7 @@ const staleLockMs = 60_000
 export async function exportTip(shadow: Shadow, known: readonly string[], send: Send): Promise<{ tip: string | null }> {
   const tip = await tipInside(shadow)
   if (tip === undefined || known.includes(tip)) return { tip: tip ?? null }
+  await listAlternates(join(shadow.common, 'objects'))
   const folder = await mkdtemp(join(tmpdir(), 'board-transfer-'))
   try {
     const stores = [shadow.commonDir, shadow.common].map(each => join(each, 'objects'))
