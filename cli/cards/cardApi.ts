@@ -127,11 +127,12 @@ export async function archiveCard({ client, external }: Context, { projectId, ca
   await (external ? client.external.archive({ projectId, cardId }) : client.cards.archive({ projectId, cardId }))
 }
 
-/** Counts a project's cards. */
+/** Counts a project's cards. An API key does not learn of the questions of monitors. */
 export async function countCards({ client, external }: Context, projectId: string): Promise<Stats> {
   if (!external) return client.projects.stats({ id: projectId })
   const stats = await client.external.stats({ projectId })
-  return { ...stats, byColumn: stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) })) }
+  const byColumn = stats.byColumn.map(column => ({ ...column, columnId: String(column.columnId) }))
+  return { ...stats, byColumn, monitorQuestions: 0 }
 }
 
 /** Cancels a card's agent. */

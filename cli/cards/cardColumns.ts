@@ -93,6 +93,7 @@ export const cardFields: Column<Card>[] = [
   },
   { name: 'attachmentCount', header: 'Attachments', value: card => card.attachmentCount },
   { name: 'commentCount', header: 'Comments', value: card => card.commentCount },
+  { name: 'monitorQuestions', header: 'Monitor questions', value: card => card.monitorQuestions || undefined },
   { name: 'creatorName', header: 'Creator', value: card => card.creatorName },
   { name: 'createdAt', header: 'Created', style: 'time', value: card => card.createdAt },
   { name: 'updatedAt', header: 'Updated', style: 'time', value: card => card.updatedAt },

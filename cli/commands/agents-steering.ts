@@ -161,7 +161,7 @@ function registerApprove(agents: Command): void {
       .command('approve <card>')
       .summary('Answer what an agent asks')
       .description(
-        "Allow once what a card's agent asks for: its plan, or its permission request. With --reject, refuse it; with --option, give one of the agent's own answers, which agents view shows. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
+        "Allow once what a card's agent asks for: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, refuse it; with --option, give one of the agent's own answers, which agents view shows. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
       ),
     'feedback',
   )

@@ -176,13 +176,12 @@ async function viewed(context: Context, id: string): Promise<void> {
       `It waits for its usage limit to end, until ${new Date(session.notBefore).toLocaleString('sv')}. At once: board agents retry ${id}`,
     )
   if (session.silentSince !== null) sayWhatSilenceMeans(context, session, id)
-  if (session.status === 'waiting')
-    for (const question of session.questions) {
-      const [title, ...lines] = questionLines(question)
-      for (const line of [`It asks: ${title}`, ...lines]) context.out.done(line)
-      if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
-      context.out.done(`Answer with: board agents approve ${id} --request ${question.requestId}`)
-    }
+  for (const question of session.questions) {
+    const [title, ...lines] = questionLines(question)
+    for (const line of [`It asks: ${title}`, ...lines]) context.out.done(line)
+    if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
+    context.out.done(`Answer with: board agents approve ${id} --request ${question.requestId}`)
+  }
 }
 
 function sayWhatSilenceMeans({ out }: Context, { statusReason, silentSince }: Session, id: string): void {

@@ -26,6 +26,7 @@ const columns: Column<Monitor>[] = [
   { name: 'command', style: 'text', value: monitor => monitor.command },
   { name: 'description', style: 'text', value: monitor => monitor.description },
   { name: 'error', style: 'text', value: monitor => monitor.error },
+  { name: 'requestId', header: 'REQUEST', value: monitor => monitor.requestId },
 ]
 
 export function register(monitors: Command): void {
@@ -33,7 +34,7 @@ export function register(monitors: Command): void {
     .command('list [card]')
     .summary('List monitors')
     .description(
-      "List a card's monitors with how their latest runs ended, or without a card those of the whole project.",
+      "List a card's monitors with how their latest runs ended, or without a card those of the whole project. One with a request waits for a person's permission: board agents approve CARD --request REQUEST.",
     )
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
     .action(async (cardId: string | undefined, { watch }: { watch?: boolean }) =>
@@ -80,7 +81,7 @@ function registerAdd(monitors: Command): void {
     .command('add <card> <command>')
     .summary('Run a command on a schedule')
     .description(
-      "Run a shell command again and again while the card is active: on the server's machine, with the server's account, in the card's folder. The card's agent is told when it begins to fail, and when it is well again.",
+      "Run a shell command again and again while the card is active: on the server's machine, with the server's account, in the card's folder. The card's agent gets a message when the command starts to fail and when it recovers. Your monitors run at once; a monitor of an agent in a sandbox waits for a person's permission, unless the project allows monitors (board projects sandbox --monitors).",
     )
     .addOption(
       new Option('--every <time>', 'how often, from 10s to 1d, for example 60, 5m or 1h')

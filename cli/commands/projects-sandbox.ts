@@ -19,6 +19,7 @@ interface Options {
   allow?: string[]
   disallow?: string[]
   cache?: string[]
+  monitors?: Sandbox['monitors']
   maxMemory?: Bound
   maxProcesses?: Bound
   maxFile?: Bound
@@ -30,6 +31,7 @@ const fields: Column<Sandbox>[] = [
   { name: 'network', value: sandbox => sandbox.network },
   { name: 'hosts', header: 'Hosts', value: sandbox => sandbox.hosts },
   { name: 'caches', value: sandbox => sandbox.caches },
+  { name: 'monitors', value: sandbox => sandbox.monitors },
   { name: 'memoryMb', header: 'Memory (MB)', value: sandbox => sandbox.memoryMb },
   { name: 'processes', value: sandbox => sandbox.processes },
   { name: 'fileMb', header: 'File (MB)', value: sandbox => sandbox.fileMb },
@@ -37,11 +39,10 @@ const fields: Column<Sandbox>[] = [
 ]
 
 export function registerSandbox(projects: Command): void {
-  const sandbox = projects
-    .command('sandbox [project]')
+  const sandbox = addBoundOptions(projects.command('sandbox [project]'))
     .summary("Show or change what a project's agents are kept apart by")
     .description(
-      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it. Sessions that run keep what they started with.',
+      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it. Sessions that run keep what they started with.',
     )
     .addOption(
       new Option(
@@ -66,14 +67,12 @@ export function registerSandbox(projects: Command): void {
       'a folder of the home folder that agents may change, such as ~/.npm (repeat it; none for none)',
       collect,
     )
-    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', orWord('none', megabytesOf))
-    .option('--max-processes <number>', 'the processes of a session; none for no bound', orWord('none', countOf))
-    .option(
-      '--max-file <size>',
-      'the size of each file that it writes: 2G; none for no bound',
-      orWord('none', megabytesOf),
+    .addOption(
+      new Option(
+        '--monitors <which>',
+        'monitors of agents in the sandbox, which run outside of it. ask: once a person who can run scripts allows them; allow: at once',
+      ).choices(['ask', 'allow']),
     )
-    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', orWord('none', minutesOf))
     .action(async (wanted: string | undefined, options: Options) => {
       const context = await openUserContext(sandbox)
       const { id } = await (wanted === undefined ? context.project() : resolveProject(context, wanted))
@@ -95,6 +94,18 @@ export function registerSandbox(projects: Command): void {
     'board projects sandbox --json network,hosts',
   )
 }
+
+/** Adds the options for the bounds of a session. */
+const addBoundOptions = (command: Command): Command =>
+  command
+    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', orWord('none', megabytesOf))
+    .option('--max-processes <number>', 'the processes of a session; none for no bound', orWord('none', countOf))
+    .option(
+      '--max-file <size>',
+      'the size of each file that it writes: 2G; none for no bound',
+      orWord('none', megabytesOf),
+    )
+    .option('--max-time <time>', 'how long a session may take: 2h; none for no bound', orWord('none', minutesOf))
 
 async function show(context: Context, id: string): Promise<void> {
   const [{ sandbox }, status] = await Promise.all([

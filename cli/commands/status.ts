@@ -19,6 +19,7 @@ interface Stats {
   total: number
   byStatus: Record<string, number | undefined>
   byColumn: Count[]
+  monitorQuestions?: number
 }
 /** How many agents are in each status in which they are active. */
 type Agents = Record<(typeof active)[number], number>
@@ -33,6 +34,8 @@ interface Status {
   total: number | null
   byStatus: Record<string, number | undefined> | null
   byColumn: Count[] | null
+  /** How many monitors wait for a person's permission. */
+  monitorQuestions: number | null
 }
 
 const fields: Column<Status>[] = [
@@ -59,6 +62,11 @@ const fields: Column<Status>[] = [
     header: 'Cards',
     value: ({ total, byStatus }) => (total === null ? null : `${total}${countsOf(byStatus)}`),
   },
+  {
+    name: 'monitorQuestions',
+    header: 'Monitor questions',
+    value: ({ monitorQuestions }) => monitorQuestions || undefined,
+  },
 ]
 const columns: Column<Count>[] = [
   { name: 'columnId', header: 'ID', style: 'id', align: 'right', value: count => count.columnId },
@@ -71,7 +79,10 @@ const troubles = ['failed', 'interrupted', 'waiting'] as const
 
 export function register(command: Command): void {
   example(
-    command.option('--exit-status', 'exit 1 when a card failed, was interrupted, or waits for you'),
+    command.option(
+      '--exit-status',
+      'exit 1 when a card failed, was interrupted, or waits for you, or a monitor waits for your permission',
+    ),
     'board status',
     'board status -P api --exit-status -q || mail -s board ada@example.com',
   ).action((options: { exitStatus?: boolean }) => status(command, options))
@@ -92,12 +103,17 @@ async function status(command: Command, { exitStatus }: { exitStatus?: boolean }
     total: stats?.total ?? null,
     byStatus: stats?.byStatus ?? null,
     byColumn: stats?.byColumn ?? null,
+    monitorQuestions: stats?.monitorQuestions ?? null,
   }
   await print(context, row)
   const troubled = troubles.filter(name => (stats?.byStatus[name] ?? 0) > 0)
   if (exitStatus && troubled.length > 0)
     throw new Failure('failure', `cards need you:${countsOf(stats!.byStatus, troubled).replace(/^: /, ' ')}`, {
       see: `board cards list --status ${troubled[0]}`,
+    })
+  if (exitStatus && stats?.monitorQuestions)
+    throw new Failure('failure', `monitors wait for your permission: ${stats.monitorQuestions}`, {
+      see: 'board monitors list',
     })
 }
 

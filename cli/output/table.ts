@@ -174,6 +174,7 @@ const statusColours: Record<string, Colour> = {
   paused: 'yellow',
   interrupted: 'red',
   cancelled: 'magenta',
+  rejected: 'magenta',
 }
 
 function colourOf(style: Style | undefined, text: string): Colour | undefined {

@@ -33,7 +33,7 @@ export function cardLines(card: Card, how: CardStyling): Line[] {
   if (isDense) return [denseLine(card, how)]
   const row = (spans: readonly Span[], right: readonly Span[], isFirst: boolean) =>
     oneColour(card, how, between([markOf(card, how, isFirst), span(' '), ...spans], right, inside, '', glyphs.ellipsis))
-  const status = card.status === 'idle' ? [] : [span('  '), badge(card, theme, nowMs)]
+  const status = hasBadge(card) ? [span('  '), badge(card, theme, nowMs)] : []
   const starts = startsLater(card, nowMs)
     ? [span('  '), span(`starts ${relativeTime(card.startAt!, nowMs)}`, palette.dim)]
     : []
@@ -88,7 +88,7 @@ function denseLine(card: Card, how: CardStyling): Line {
   const { palette, glyphs } = theme
   const { text, style } = badge(card, theme, nowMs)
   const shown = inside < minNamedStatus ? text.split(' ')[0]! : text
-  const right = card.status === 'idle' ? [] : [span(`${shown} `, style)]
+  const right = hasBadge(card) ? [span(`${shown} `, style)] : []
   const title = span(card.title, card.unread ? palette.strong : palette.title)
   const left = [markOf(card, how, true), span(`#${card.id} `, palette.dim), title]
   return oneColour(card, how, between(left, right, inside, '', glyphs.ellipsis))
@@ -125,12 +125,18 @@ function markOf(
 const ageOf = ({ updatedAt }: Card, nowMs: number): string =>
   nowMs - Date.parse(updatedAt) < 60_000 ? 'now' : relativeTime(updatedAt, nowMs).replace(' ago', '')
 
-/** How a card's agent is doing. The sign of a running one turns once a second. */
+type Badged = Pick<Card, 'status' | 'statusReason' | 'monitorQuestions'>
+
+/** Whether a card has a badge: its agent has worked, or a monitor waits for a person's permission. */
+export const hasBadge = ({ status, monitorQuestions }: Badged): boolean => status !== 'idle' || monitorQuestions > 0
+
+/** How a card's agent is doing, and whether a monitor waits for a person. The sign of a running one turns once a second. */
 export function badge(
-  { status, statusReason }: Pick<Card, 'status' | 'statusReason'>,
+  { status, statusReason, monitorQuestions }: Badged,
   { palette, glyphs }: Theme,
   nowMs: number,
 ): Span {
+  if (monitorQuestions > 0) return span(`${glyphs.status.waiting} ${status}, asks`, statusStyle(palette, 'waiting'))
   const sign =
     status === 'running' ? glyphs.busy[Math.floor(nowMs / 1000) % glyphs.busy.length]! : glyphs.status[status]
   const tells = status === 'queued' || status === 'waiting'

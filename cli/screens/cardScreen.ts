@@ -13,7 +13,7 @@ import { tabs, type Opened } from '../ui/state/opened.ts'
 import { latestSession } from '../../src/boardModel/openedCard.ts'
 import type { Line, Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
-import { badge } from './cardLines.ts'
+import { badge, hasBadge } from './cardLines.ts'
 import { lineStyle, type Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
@@ -43,7 +43,7 @@ function titleLine({ size, cache, live, nowMs }: Model, { card, cardId }: Opened
   const { palette, glyphs } = theme
   const shown = card ?? cache.cards.get(cardId)
   const state = live === 'open' ? [] : [span(` ${glyphs.broken} connecting again ... `, palette.error)]
-  const status = shown && shown.status !== 'idle' ? [badge(shown, theme, nowMs), span(' ')] : []
+  const status = shown && hasBadge(shown) ? [badge(shown, theme, nowMs), span(' ')] : []
   return between(
     [span(` #${cardId} `), span(shown?.title ?? '', palette.strong)],
     [...status, ...state],

@@ -54,8 +54,9 @@ function countOf(cards: Model['cache']['cards']): Counts {
   const known = counted.get(cards)
   if (known) return known
   const count = { running: 0, waiting: 0, queued: 0, unread: 0 }
-  for (const { status, unread } of cards.values()) {
-    if (status === 'running' || status === 'waiting' || status === 'queued') count[status]++
+  for (const { status, unread, monitorQuestions } of cards.values()) {
+    if (monitorQuestions > 0) count.waiting++
+    else if (status === 'running' || status === 'waiting' || status === 'queued') count[status]++
     if (unread) count.unread++
   }
   counted.set(cards, count)

@@ -18,7 +18,7 @@ const addMonitor = defineTool({
   audited: { action: 'monitors.create', target: 'monitor', params: [] },
   card: 'own',
   at: 'machine',
-  description: `Run a shell command again and again while the card is active, to watch something beside your work. You get a message when it begins to fail (an exit code other than 0), and when it is well again. A card has at most ${limits.maxPerCard} monitors.`,
+  description: `Run a shell command on a schedule while the card is active, to watch something during your work. You get a message when it starts to fail (an exit code other than 0) and when it recovers. A card has at most ${limits.maxPerCard} monitors. If you run in a sandbox, the monitor is pending until a person allows it: do not wait for that, continue your work.`,
   entries: {
     command: text(1, limits.maxCommandLength),
     intervalSecs: v.pipe(

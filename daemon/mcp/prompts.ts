@@ -54,7 +54,7 @@ const prompts: readonly Written[] = [
     tools: ['list_cards', 'get_agent', 'list_active_agents'],
     reads: ({ projectId }) => [cardsUri(projectId!)],
     say: ({ projectId }) =>
-      `Tell me in a few lines what waits for me in the board's project ${projectId}: questions of agents (list_active_agents, get_agent), cards that wait for a review or have failed (list_cards), cards that are blocked and by what. The most urgent first, each with its number and what I should decide. Change nothing.\n\n${asData}`,
+      `Tell me in a few lines what waits for me in the board's project ${projectId}: questions of agents (list_active_agents, get_agent) and of monitors (cards with monitorQuestions, get_agent), cards that wait for a review or have failed (list_cards), cards that are blocked and by what. The most urgent first, each with its number and what I should decide. Change nothing.\n\n${asData}`,
   },
 ]
 

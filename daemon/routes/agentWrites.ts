@@ -34,8 +34,8 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
     relaunch: ({ force, ...ref }, call) =>
       startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force), nothing),
     relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
-    approvePlan: async ({ projectId, cardId, ...answer }, { audit }) => {
-      audit?.note(await sessionCommands.approvePlan(db, supervisor, { projectId, cardId }, answer))
+    approvePlan: async ({ projectId, cardId, ...answer }, { audit, caller }) => {
+      audit?.note(await sessionCommands.approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
     approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call)), nothing),

@@ -12,6 +12,7 @@ import { workIn } from '../../src/domain/repositoryWork.ts'
 import { startOf } from '../../src/domain/reviews.ts'
 import { mintForPerson } from '../../src/identity/agentTokens.ts'
 import { listOffers, type OffersRow } from '../../src/store/agentOffers.ts'
+import { listAskedMonitors } from '../../src/store/monitors.ts'
 import {
   listActiveAgents,
   listAnnouncedCommands,
@@ -25,8 +26,10 @@ import {
   agentState,
   announcedCommands,
   noSession,
+  question,
   sessionSummary,
 } from '../../src/views/agents.ts'
+import { monitorRequest } from '../../src/views/monitors.ts'
 import { provider } from '../../src/views/agentCatalogue.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Handlers } from '../http/handlers.ts'
@@ -88,10 +91,12 @@ export const agentReads = ({
   },
 })
 
-/** A card's latest session, and what its agent asks. */
+/** A card's latest session, and what its agent and its monitors ask. */
 async function stateOf(db: Reader, cardId: number) {
-  const session = await readLatestSession(db, cardId)
-  return session ? agentState(session) : { ...noSession(cardId), questions: [] }
+  const [session, monitors] = [await readLatestSession(db, cardId), await listAskedMonitors(db, cardId)]
+  const state = session ? agentState(session) : { ...noSession(cardId), questions: [] }
+  const questions = [...state.questions, ...monitors.map(monitorRequest).map(question)]
+  return { ...state, waitingFor: state.waitingFor ?? questions[0]?.title ?? null, questions }
 }
 
 const offersOf = (offers: readonly OffersRow[], { provider: { id } }: { provider: { id: string } }) =>

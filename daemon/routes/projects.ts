@@ -11,6 +11,7 @@ import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src
 import { Problem } from '../../src/contract/errors.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cardCounts.ts'
+import { countAskedMonitors } from '../../src/store/monitors.ts'
 import { noteProjectOpened, repositoriesOf, type VisibleProject } from '../../src/store/projects.ts'
 import { readProjectTokens } from '../../src/store/sessions.ts'
 import { purgeTranscripts } from '../../src/store/transcripts.ts'
@@ -62,7 +63,8 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
       /* the next batch */
     }
   },
-  stats: async ({ id }) => stats(await countCards(app.db, id), await readProjectTokens(app.db, id)),
+  stats: async ({ id }) =>
+    stats(await countCards(app.db, id), await readProjectTokens(app.db, id), await countAskedMonitors(app.db, id)),
   history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
   usage: ({ id, since }) => projects.usageByDay(app.db, id, app.config.clock(), since),
   getWorktree: async ({ id }) => findWorktreeSettings(app.db, await projects.find(app.db, id)),

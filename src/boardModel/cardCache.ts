@@ -261,6 +261,7 @@ const itemFields: Readonly<Record<keyof Card, true>> = {
   creatorName: true,
   attachmentCount: true,
   commentCount: true,
+  monitorQuestions: true,
   blocked: true,
   startAt: true,
   ready: true,

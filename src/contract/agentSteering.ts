@@ -83,7 +83,8 @@ export const agentSteering = {
       openWorld: true,
       note: 'get_agent shows what it asks: the questions with their options.',
     },
-    summary: 'Answer an open plan or permission request of the agent: that of requestId, else the only one',
+    summary:
+      'Answer an open plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
     input: v.strictObject({
       approved: v.boolean(),
       feedback: v.optional(Prompt),

@@ -93,7 +93,10 @@ const questionEntries = {
   options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
 }
 export const Question = v.object(questionEntries)
-/** A card's latest session with what its agent asks, oldest first; `waitingFor` is the first of it. */
+/**
+ * A card's latest session with the questions of its agent, and then of its monitors, which stay open after the session; `waitingFor`
+ * is the first of them.
+ */
 export const AgentState = v.object({ ...AgentSession.entries, questions: v.array(Question) })
 /** What came of waiting for a card: its agent has ended, asks somebody, never began, or the time was over. */
 const WaitOutcome = v.picklist(['ended', 'waiting', 'idle', 'timeout'])

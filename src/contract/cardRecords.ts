@@ -52,6 +52,8 @@ export const CardItem = v.object({
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
   commentCount: Count,
+  /** How many of its monitors wait for a person's permission. */
+  monitorQuestions: Count,
   /** Whether a card that it waits for is not done. */
   blocked: v.boolean(),
   /** When it starts, if in an active column then by itself; it does not before. */

@@ -14,7 +14,17 @@ export const monitorLimits = {
   maxOutputBytes: 4096,
 } as const
 
-export const MonitorStatus = v.picklist(['pending', 'running', 'ok', 'failing', 'error', 'timeout', 'paused'])
+/** rejected: a person did not allow it, and it never runs. */
+export const MonitorStatus = v.picklist([
+  'pending',
+  'running',
+  'ok',
+  'failing',
+  'error',
+  'timeout',
+  'paused',
+  'rejected',
+])
 export type MonitorStatus = v.InferOutput<typeof MonitorStatus>
 /** `output` is the last 4 KiB of the latest run; `error` says why a run could not be started or was ended. */
 export const Monitor = v.object({
@@ -26,6 +36,8 @@ export const Monitor = v.object({
   cwd: v.string(),
   allowUnsandboxed: v.boolean(),
   status: MonitorStatus,
+  /** The id of the open question whether it can run, for plan-approve. Until the answer it stays pending. Null if none is open. */
+  requestId: v.nullable(v.string()),
   exitCode: v.nullable(v.number()),
   error: v.nullable(v.string()),
   output: v.string(),
@@ -36,6 +48,12 @@ export const Monitor = v.object({
   createdAt: Time,
   updatedAt: Time,
 })
+const requestPrefix = 'monitor-'
+/** The id of the question whether a monitor can run. */
+export const monitorRequestId = (id: number): string => `${requestPrefix}${id}`
+/** Whether a question is about a monitor. Its agent does not wait for the answer, and it stays open after the end of the session. */
+export const isMonitorRequest = (requestId: string): boolean => requestId.startsWith(requestPrefix)
+
 /** What a monitor is made of. Each field that breaks its rule has an error code of its own, found after the card's state: so the rules check it, not the edge. */
 const CreateMonitor = v.strictObject({
   command: v.pipe(v.string(), v.minLength(1), v.maxLength(monitorLimits.maxCommandLength)),
@@ -67,7 +85,8 @@ export const monitors = {
     audited: { target: 'monitor', id: 'id' },
     at: 'machine',
     who: agentOf('cardId'),
-    summary: 'Run a command on a schedule while the card is active',
+    summary:
+      "Run a command on a schedule while the card is active; of an agent in a sandbox, once a person allows it or if the project's sandbox allows monitors",
     input: CreateMonitor,
     checkedBy: 'rules',
     output: Monitor,

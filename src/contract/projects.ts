@@ -44,6 +44,8 @@ export const Stats = v.object({
   byStatus: v.record(v.string(), Count),
   byColumn: v.array(v.object({ columnId: Id, name: v.string(), columnType: ColumnType, count: Count })),
   tokens: v.object({ total: Count, sessions: Count }),
+  /** How many monitors wait for a person's permission. */
+  monitorQuestions: Count,
 })
 /**
  * How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. `byStatus` counts

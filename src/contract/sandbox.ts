@@ -25,6 +25,13 @@ const Walls = v.picklist(['server', 'require', 'off'], 'must be server, require 
 const Network = v.picklist(['full', 'listed', 'none'], 'must be full, listed or none')
 export type NetworkAccess = v.InferOutput<typeof Network>
 
+/**
+ * Whether a monitor that an agent in the sandbox creates can run outside of it.
+ * - ask: once a person who can run scripts allows it.
+ * - allow: at once.
+ */
+const Monitors = v.picklist(['ask', 'allow'], 'must be ask or allow')
+
 const bound = (min: number, max: number) => v.nullable(integer(min, max))
 /**
  * Bounds of one session; null for none. The memory, processes and time are of all its processes together, `fileMb` is of each file.
@@ -58,6 +65,7 @@ export const SandboxSettings = v.object({
   network: Network,
   hosts: v.array(v.string()),
   caches: v.array(v.string()),
+  monitors: Monitors,
   ...limits,
 })
 export type SandboxSettings = v.InferOutput<typeof SandboxSettings>
@@ -66,6 +74,7 @@ export const defaultSandbox: SandboxSettings = {
   network: 'full',
   hosts: [],
   caches: [],
+  monitors: 'ask',
   memoryMb: null,
   processes: null,
   fileMb: null,
@@ -84,6 +93,7 @@ export const ChangedSandbox = v.strictObject({
   hosts: v.optional(Hosts),
   addHosts: v.optional(Hosts),
   caches: v.optional(v.pipe(v.array(Cache), v.maxLength(20, 'must have at most 20 entries'))),
+  monitors: v.optional(Monitors),
   memoryMb: v.optional(limits.memoryMb),
   processes: v.optional(limits.processes),
   fileMb: v.optional(limits.fileMb),

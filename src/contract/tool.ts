@@ -46,6 +46,7 @@ const briefCard = [
   'statusReason',
   'ready',
   'blocked',
+  'monitorQuestions',
   'deferred',
   'parentId',
   'reviewState',

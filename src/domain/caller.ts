@@ -25,8 +25,8 @@ export interface Caller {
   }
   /** The account's grant in the request's project, read with the token. */
   grant?: { projectId: number; held: Grant | undefined }
-  /** The scope of an agent token: it has the rights of its card only. */
-  agent?: { projectId: number; cardId: number; sessionId: number | null }
+  /** The scope of an agent token: it has the rights of its card only. It is a session's, or acts for the person who minted it. */
+  agent?: { projectId: number; cardId: number; sessionId: number | null; userId: number | null }
 }
 
 /** The account of a caller without one: it has no projects. */

@@ -11,10 +11,10 @@ export interface RunResult {
   output: string
 }
 
-/** Marks a monitor as running. Undefined when it is gone, runs already or its card is not active. */
+/** Marks a monitor as running. Undefined when it is gone, is not allowed to run, runs already or its card is not active. */
 export async function begin(tx: Transaction, id: number): Promise<MonitorRow | undefined> {
   const row = await readMonitor(tx, id)
-  if (!row || row.isActive === 0 || row.status === 'running') return undefined
+  if (row?.permission !== 'allowed' || row.isActive === 0 || row.status === 'running') return undefined
   await updateMonitor(tx, id, { status: 'running', lastStartedAt: tx.now, nextRunAt: null })
   return row
 }

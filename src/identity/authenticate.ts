@@ -179,7 +179,7 @@ async function agent(
     email: '',
     displayName: row.agent === null ? 'Agent' : await catalogue.nameOf(row.agent),
     tokenHash,
-    agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId },
+    agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId, userId: row.userId },
   }
   if (row.userId === null || row.userId === localOperator) return caller
   const role =

@@ -34,6 +34,7 @@ export interface NotificationDraft {
 /** The event types that can lead to a notification. */
 export const notifyingEventTypes = [
   'agent.status',
+  'monitor.created',
   'monitor.updated',
   'comment.created',
   'comment.updated',
@@ -64,6 +65,7 @@ export async function createDrafts(tx: Transaction, event: StoredEvent): Promise
 async function contentsOf(tx: Transaction, type: StoredEvent['type'], data: unknown): Promise<Content[]> {
   if (type === 'comment.created' || type === 'comment.updated') return commentContents(type, data as Comment)
   if (type.startsWith('budget.')) return [budgetContent(data as Budget)]
+  if (type === 'monitor.created') return monitorQuestion(data as Monitor)
   const content = type === 'agent.status' ? await sessionContent(tx, data as Session) : monitorContent(data as Monitor)
   return content ? [content] : []
 }
@@ -120,6 +122,12 @@ function monitorContent({ status, description, command, exitCode, error }: Monit
     ? { kind: 'monitorFailing', message: `${name} cannot run: ${error ?? 'its record tells why.'}` }
     : undefined
 }
+
+/** A new monitor that waits for a person's permission. */
+const monitorQuestion = ({ requestId, command }: Monitor): Content[] =>
+  requestId === null
+    ? []
+    : [{ kind: 'agentWaiting', message: `The agent asks to run a monitor: $ ${command.replace(/\s+/g, ' ')}` }]
 
 /** Whom it mentions, and of a new comment those who watch the card; never its author. */
 function commentContents(type: 'comment.created' | 'comment.updated', { author, mentioned, body }: Comment): Content[] {

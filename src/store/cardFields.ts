@@ -93,6 +93,7 @@ export const cardFields = {
   /** Kept by triggers: counting as cards are listed takes a fifth of a list's time. */
   attachmentCount: number().computed('c.attachment_count'),
   commentCount: number().computed('c.comment_count'),
+  monitorQuestions: number().computed('c.monitor_questions'),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
   startedAt: text().orNull(),

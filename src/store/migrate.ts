@@ -42,6 +42,7 @@ import issues from './migrations/0038-issues.ts'
 import connectedApps from './migrations/0039-connected-apps.ts'
 import sessionStarts from './migrations/0040-session-starts.ts'
 import agentDays from './migrations/0041-agent-days.ts'
+import monitorPermissions from './migrations/0042-monitor-permissions.ts'
 import lapsedAgreements from './migrations/0043-lapsed-agreements.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
@@ -87,6 +88,7 @@ const migrations = [
   connectedApps,
   sessionStarts,
   agentDays,
+  monitorPermissions,
   lapsedAgreements,
 ]
 

@@ -4,6 +4,8 @@ import { defineRecord, flag, id, number, text, type Change, type Row } from './r
 
 /** The outcome of a run that was not cut short. */
 export type Outcome = Extract<MonitorStatus, 'ok' | 'failing' | 'error' | 'timeout'>
+/** asked: a person must allow it before it runs. */
+export type MonitorPermission = 'allowed' | 'asked' | 'rejected'
 /**
  * `outcome` is the latest run's, null before the first one and after a pause. `byAgent`: made by an agent. `isActive`:
  * its card is in active execution; a monitor made by an agent also rests while that agent is cancelled.
@@ -17,6 +19,7 @@ export const monitorFields = {
   description: text().orNull(),
   cwd: text(),
   byAgent: flag(),
+  permission: text<MonitorPermission>().initially('allowed'),
   status: text<MonitorStatus>().initially('pending'),
   outcome: text<Outcome>().orNull(),
   exitCode: number().orNull(),
@@ -37,7 +40,7 @@ export type MonitorRow = Row<typeof monitorFields>
 export type NewMonitor = Pick<
   MonitorRow,
   'projectId' | 'cardId' | 'command' | 'intervalSecs' | 'description' | 'cwd'
-> & { byAgent: boolean }
+> & { byAgent: boolean; permission?: MonitorPermission }
 const record = defineRecord('monitors', 'm', monitorFields)
 const fields = record.columns
 const scheduled = ['id', 'projectId', 'cardId', 'intervalSecs', 'status', 'nextRunAt', 'isActive'] as const
@@ -65,9 +68,18 @@ export const countMonitors = async (db: Reader, cardId: number): Promise<number>
 /** How many monitors there are, by status. */
 export const countMonitorsByStatus = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM monitors GROUP BY status')
-/** Every monitor of the server. */
+/** Every monitor of the server that is allowed to run. */
 export const listSchedules = (db: Reader): Promise<ScheduleRow[]> =>
-  db.all(`SELECT ${record.columnsOf(scheduled)} ${from} ${ofThisMachine}`, [db.host])
+  db.all(`SELECT ${record.columnsOf(scheduled)} ${from} ${ofThisMachine} WHERE m.permission = 'allowed'`, [db.host])
+/** A card's monitors that wait for a person's permission, oldest first. */
+export const listAskedMonitors = (db: Reader, cardId: number): Promise<MonitorRow[]> =>
+  db.all(`SELECT ${fields} ${from} WHERE m.card_id = ? AND m.permission = 'asked' ORDER BY m.id`, [cardId])
+/** How many monitors of a project wait for a person's permission. */
+export const countAskedMonitors = async (db: Reader, projectId: number): Promise<number> =>
+  (await db.get<{ total: number }>(
+    'SELECT coalesce(sum(monitor_questions), 0) AS total FROM cards WHERE project_id = ? AND monitor_questions > 0 AND deleted_at IS NULL',
+    [projectId],
+  ))!.total
 
 export const insertMonitor = (tx: Transaction, monitor: NewMonitor): Promise<number> => record.insert(tx, monitor)
 
@@ -77,6 +89,7 @@ export const deleteMonitor = async (tx: Transaction, id: number): Promise<void> 
 
 export type MonitorChange = Pick<
   Change<typeof monitorFields>,
+  | 'permission'
   | 'status'
   | 'outcome'
   | 'exitCode'

@@ -107,7 +107,8 @@ export const permission = (
   cardId: String(row.cardId),
 })
 
-type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'paths' | 'options'> & {
+/** A question before it is shown. */
+export type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'paths' | 'options'> & {
   id: string
   paths: readonly string[]
   options: readonly InferOutput<typeof Question>['options'][number][]

@@ -75,7 +75,9 @@ export function externalStats(
 export const stats = (
   counts: readonly Counts[],
   tokens: { total: number; sessions: number },
+  monitorQuestions: number,
 ): InferOutput<typeof Stats> => {
   const external = externalStats(counts, tokens)
-  return { ...external, byColumn: external.byColumn.map(each => ({ ...each, columnId: String(each.columnId) })) }
+  const byColumn = external.byColumn.map(each => ({ ...each, columnId: String(each.columnId) }))
+  return { ...external, byColumn, monitorQuestions }
 }

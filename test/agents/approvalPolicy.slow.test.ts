@@ -95,20 +95,6 @@ test.each([
   expect(await expectAsked(await ask({ call }))).toMatchObject({ command: 'git status' })
 })
 
-test('a monitor is asked about, unless the policy allows its command', async () => {
-  const call = {
-    toolCallId: 'c1',
-    kind: 'other',
-    title: 'mcp__board__add_monitor',
-    name: 'mcp__board__add_monitor',
-    rawInput: { command: 'git status', intervalSecs: 60 },
-  }
-  await setPolicy({ default: 'allow_in_worktree' })
-  expect(await expectAsked(await askInWorktree({ call }))).toMatchObject({ command: 'git status' })
-  await setPolicy({ allow: ['git status'] })
-  await expectDecided(await askInWorktree({ call }), 'Allowed: yes.', "Allowed by the project's policy: git status")
-})
-
 test('what can be allowed for good only is asked about', async () => {
   await setPolicy({ allow: ['git'] })
   const id = await ask({

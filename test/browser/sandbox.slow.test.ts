@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { holdRequests, noBrowser, visitors } from '../support/browsers/browser.ts'
@@ -9,7 +11,12 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
   const visit = visitors()
   let board: AgentBoard
   beforeEach(async () => {
-    board = await startFolderBoard({ asks: { protocol: 'command', command: ['sh', '-c', asks] } }, { sandbox: 'auto' })
+    const monitor = { command: 'touch watched', intervalSecs: 3600, allowUnsandboxed: true }
+    const env = { FIXTURE_CALLS: JSON.stringify([['add_monitor', monitor]]) }
+    board = await startFolderBoard(
+      { asks: { protocol: 'command', command: ['sh', '-c', asks] }, watches: { fixture: 'mcp-user', env } },
+      { sandbox: 'auto' },
+    )
   })
   afterEach(() => board.close())
 
@@ -66,5 +73,35 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await page.keyboard.press('Enter')
     await offered.waitFor({ state: 'detached' })
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA')
+  })
+
+  test('leaves a monitor to a person, at home and on its card, also after the session has ended', async () => {
+    const { id } = await board.start('watches', { title: 'Watches' })
+    await board.untilStatus(id, 'completed')
+    const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
+    await card.getByText('waits for permission').waitFor()
+    await card.getByRole('tab', { name: 'Transcript' }).click()
+    await card.getByText('touch watched', { exact: true }).first().waitFor()
+    const { page, axeViolations } = await visit(board)
+    await page.getByRole('heading', { name: 'Waits for you (1)' }).waitFor()
+    const item = page.getByRole('list', { name: 'To answer' }).getByRole('listitem')
+    await item.getByText('Run a command outside the sandbox every 3600 s').waitFor()
+    await item.getByText('touch watched').waitFor()
+    expect(await axeViolations()).toEqual([])
+    await item.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.getByText('Nothing waits for you.').waitFor()
+    await card.getByRole('button', { name: 'Allow', exact: true }).waitFor({ state: 'detached' })
+    await expect.poll(() => existsSync(join(board.path, 'watched'))).toBe(true)
+  })
+
+  test('lets monitors run at once if its admin allows that', async () => {
+    const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
+    await page.getByLabel('Monitors of agents run outside the sandbox').selectOption('At once')
+    await page.getByRole('button', { name: 'Save the sandbox' }).click()
+    await page.getByText('Saved. It holds from the next start').waitFor()
+    const { id } = await board.start('watches')
+    await board.untilStatus(id, 'completed')
+    await expect.poll(() => existsSync(join(board.path, 'watched'))).toBe(true)
+    expect((await board.card(id)).monitorQuestions).toBe(0)
   })
 })

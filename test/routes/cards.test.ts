@@ -102,6 +102,7 @@ describe('creating', () => {
       commentCount: 0,
       agent: null,
       profile: null,
+      monitorQuestions: 0,
       model: null,
       mode: null,
       effort: null,

@@ -48,6 +48,7 @@ describe('a monitor', () => {
       cwd: board.path,
       allowUnsandboxed: true,
       status: 'pending',
+      requestId: null,
       exitCode: null,
       error: null,
       output: '',

@@ -152,10 +152,11 @@ function cancel(model: Model, cards: readonly Card[]): Update {
   })
 }
 
-/** Opens the question of a waiting card; moves completed cards to their next step. */
+/** Opens the question of a waiting card, or of its monitor; moves completed cards to their next step. */
 function approve(model: Model, cards: readonly Card[]): Update {
   const waiting = cards.find(
-    ({ status, statusReason }) => status === 'waiting' && statusReason !== 'silent' && statusReason !== 'budget',
+    ({ status, statusReason, monitorQuestions }) =>
+      monitorQuestions > 0 || (status === 'waiting' && statusReason !== 'silent' && statusReason !== 'budget'),
   )
   if (waiting) return asked(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')

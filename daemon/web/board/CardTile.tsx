@@ -105,6 +105,7 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
       {isSelected && <span className="mark">selected</span>}
       {unread && <span className="mark">new</span>}
       {status !== 'idle' && <Status status={status} reason={statusReason} />}
+      {card.monitorQuestions > 0 && <Status status="waiting" reason="monitor" />}
       <TilePlan card={card} columnType={columnType} />
       {kind === 'terminal' && <span className="dim">terminal</span>}
       {autoMode && <span className="dim">auto</span>}

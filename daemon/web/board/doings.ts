@@ -1,5 +1,6 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { EventData } from '../../../src/contract/events.ts'
+import { isMonitorRequest } from '../../../src/contract/monitors.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 
@@ -46,8 +47,10 @@ export class Doings {
         if (type === 'agent.status' || type === 'agent.usage') this.#onSession(map, data as Session)
         else if (type === 'agent.message' || type === 'agent.tool') this.#onMessage(map, data as Message)
         else if (type === 'agent.permission') {
-          const { cardId, title } = data as EventData<'agent.permission'>
-          map.set(cardId, { agent: map.get(cardId)?.agent ?? null, text: `asks: ${title}` })
+          const { cardId, title, requestId } = data as EventData<'agent.permission'>
+          // The agent does not wait for an answer about a monitor.
+          if (!isMonitorRequest(requestId))
+            map.set(cardId, { agent: map.get(cardId)?.agent ?? null, text: `asks: ${title}` })
         }
       }
     })

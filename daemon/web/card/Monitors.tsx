@@ -44,14 +44,14 @@ export function Monitors() {
 }
 
 function MonitorFacts({ monitor }: { monitor: Monitor }) {
-  const { command, description, status, intervalSecs, error, output, lastFinishedAt } = monitor
+  const { command, description, status, requestId, intervalSecs, error, output, lastFinishedAt } = monitor
   return (
     <div>
       <p>
         {description !== null && plainText(description)} <code>{plainText(command)}</code>
       </p>
       <p className="dim">
-        {status}, every {intervalSecs} s{lastFinishedAt && <>, last </>}
+        {requestId === null ? status : 'waits for permission'}, every {intervalSecs} s{lastFinishedAt && <>, last </>}
         {lastFinishedAt && <Time at={lastFinishedAt} />}
         {error !== null && `: ${plainText(error)}`}
       </p>

@@ -143,8 +143,7 @@ export class OpenedCardStore {
     const mine = events.filter(event => this.#isMine(event))
     if (mine.length === 0) return
     this.state.update(now => withOthers(this.#trimmed(withLiveEvents(now, mine)), mine))
-    if (mine.some(({ type }) => type === 'agent.status' || type === 'agent.permission'))
-      void this.readQuestions().catch(() => undefined)
+    if (mine.some(({ type }) => changesQuestions.has(type))) void this.readQuestions().catch(() => undefined)
     this.#view()
   }
 
@@ -160,6 +159,13 @@ export class OpenedCardStore {
     return { ...now, messages: now.messages.slice(-messagesAtOnce), older: 'maybe' }
   }
 }
+
+const changesQuestions: ReadonlySet<string> = new Set([
+  'agent.status',
+  'agent.permission',
+  'monitor.updated',
+  'monitor.deleted',
+])
 
 /** A page that does not reach what was known begins anew, so that nothing is missing in between. */
 const joined = (known: OpenedState['messages'], page: OpenedState['messages']): OpenedState['messages'] =>

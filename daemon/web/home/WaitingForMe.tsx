@@ -32,8 +32,8 @@ function collect<T>(
 }
 
 const longestFirst = (a: Asking, b: Asking): number => (a.startedAt ?? '').localeCompare(b.startedAt ?? '')
-const isPaused = ({ statusReason }: Asking): boolean => statusReason === 'budget'
-const isSilent = ({ statusReason }: Asking): boolean => statusReason === 'silent'
+const isPaused = ({ statusReason, questions }: Asking): boolean => statusReason === 'budget' && questions.length === 0
+const isSilent = ({ statusReason, questions }: Asking): boolean => statusReason === 'silent' && questions.length === 0
 const newestFirst = (a: Card, b: Card): number => b.updatedAt.localeCompare(a.updatedAt)
 
 /** Questions and plans first, the one that has waited longest at the top; then who says nothing, what failed, then what nobody has looked at. */
@@ -121,9 +121,9 @@ function Item({ project, cardId, title, status, reason, at, children }: ItemProp
 const mayWork = ({ role }: Project): boolean => role !== 'viewer'
 
 function AskingItem({ project, asking }: { project: Project; asking: Asking }) {
-  const { cardId, title, questions, agent, startedAt, waitingFor } = asking
+  const { cardId, title, status, questions, agent, startedAt, waitingFor } = asking
   return (
-    <Item project={project} cardId={cardId} title={title} status="waiting" at={startedAt}>
+    <Item project={project} cardId={cardId} title={title} status={status} at={startedAt}>
       {questions.length === 0 && <p>{waitingFor ?? `${agent ?? 'The agent'} waits.`}</p>}
       <Questions
         projectId={project.id}

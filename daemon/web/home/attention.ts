@@ -47,19 +47,38 @@ export async function readProject(projectId: string): Promise<void> {
     cards({ status: 'failed' }),
     cards({ status: 'interrupted' }),
     cards({ status: 'completed', unread: true }),
-    Promise.all(active.filter(({ status }) => status === 'waiting').map(each => readAsking(projectId, each))),
+    readAllAsking(projectId, active, stats),
   ])
+  const isOther = ({ id }: Card) => !asking.some(({ cardId }) => cardId === id)
   const running = active.filter(({ status }) => status !== 'waiting')
   for (const { cardId, status } of running)
     if (status === 'running') void request(() => readDoing(projectId, cardId)).catch(() => undefined)
-  const known = { projectId, stats, asking, failed: [...failed, ...interrupted], finished, running }
+  const known = {
+    projectId,
+    stats,
+    asking,
+    failed: [...failed, ...interrupted].filter(isOther),
+    finished: finished.filter(isOther),
+    running,
+  }
   attention.update(all => new Map(all).set(projectId, known))
 }
 
-const readAsking = async (projectId: string, { cardId, cardTitle }: Running): Promise<Asking> => ({
-  ...(await request(() => client.agents.get({ projectId, cardId }))),
-  title: cardTitle,
-})
+/** The cards whose agents or monitors wait for an answer. Those of monitors wait also after the session. */
+async function readAllAsking(projectId: string, active: readonly Running[], stats: Stats): Promise<Asking[]> {
+  const monitors = stats.monitorQuestions > 0 ? await request(() => client.monitors.listProject({ projectId })) : []
+  const waiting = active.filter(({ status }) => status === 'waiting').map(({ cardId }) => cardId)
+  const ofMonitors = monitors.filter(({ requestId }) => requestId !== null).map(({ cardId }) => cardId)
+  return Promise.all([...new Set([...waiting, ...ofMonitors])].map(cardId => readAsking({ projectId, cardId })))
+}
+
+async function readAsking(place: { projectId: string; cardId: string }): Promise<Asking> {
+  const [state, { title }] = await Promise.all([
+    request(() => client.agents.get(place)),
+    request(() => client.cards.get(place)),
+  ])
+  return { ...state, title }
+}
 
 /** Reads a project soon, and again where something happened meanwhile. */
 function readSoon(projectId: string): void {

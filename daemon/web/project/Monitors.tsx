@@ -29,6 +29,7 @@ const statusClass: Record<Monitor['status'], string> = {
   error: 'failed',
   timeout: 'failed',
   paused: 'idle',
+  rejected: 'cancelled',
 }
 
 /** Commands that run again and again beside the agents of cards that are at work. */
@@ -105,7 +106,12 @@ function MonitorRow({
   return (
     <>
       <div className="what">
-        <span className={`status ${statusClass[status]}`}>{status}</span> <code>{command}</code>
+        {monitor.requestId === null ? (
+          <span className={`status ${statusClass[status]}`}>{status}</span>
+        ) : (
+          <span className="status waiting">waits for permission</span>
+        )}{' '}
+        <code>{command}</code>
         {description && <div>{description}</div>}
         <div className="dim">
           every {intervalSecs} s in <code>{monitor.cwd}</code> ·{' '}

@@ -16,6 +16,10 @@ const networks = [
   ['listed', 'Listed hosts alone'],
   ['none', 'The board alone'],
 ] as const
+const monitorChoices = [
+  ['ask', 'Once a person who can run scripts allows them'],
+  ['allow', 'At once'],
+] as const
 const bounds = [
   ['memoryMb', 'Memory of a session, in MB'],
   ['processes', 'Processes of a session'],
@@ -24,23 +28,26 @@ const bounds = [
 ] as const
 
 type Settings = SectionProps['project']['sandbox']
-type Values = Record<'hosts' | 'caches' | (typeof bounds)[number][0], string> & Pick<Settings, 'walls' | 'network'>
+type Values = Record<'hosts' | 'caches' | (typeof bounds)[number][0], string> &
+  Pick<Settings, 'walls' | 'network' | 'monitors'>
 
 /** A project's settings as a form has them. */
-const fieldsOf = ({ walls: kind, network, hosts, caches, ...limits }: Settings) =>
+const fieldsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }: Settings) =>
   ({
     walls: kind,
     network,
     hosts: hosts.join('\n'),
     caches: caches.join('\n'),
+    monitors,
     ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === null ? '' : String(limits[name])])),
   }) as Values
 
-const settingsOf = ({ walls: kind, network, hosts, caches, ...limits }: Values) => ({
+const settingsOf = ({ walls: kind, network, hosts, caches, monitors, ...limits }: Values) => ({
   walls: kind,
   network,
   hosts: linesOf(hosts),
   caches: linesOf(caches),
+  monitors,
   ...Object.fromEntries(bounds.map(([name]) => [name, limits[name] === '' ? null : Number(limits[name])])),
 })
 
@@ -74,6 +81,12 @@ export function Sandbox({ project, onChange }: SectionProps) {
           {...bind('caches')}
           field="sandbox.caches"
         />
+        <Choice
+          label="Monitors of agents run outside the sandbox"
+          options={monitorChoices}
+          {...bind('monitors')}
+          field="sandbox.monitors"
+        />
         {bounds.map(([name, label]) => (
           <TextInput
             key={name}
@@ -102,7 +115,7 @@ function ServerSandbox() {
           <p className="hint">
             {kind === 'none'
               ? inOneLine('This server has no sandbox:', reason, advice)
-              : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors and scripts run outside of it.`}
+              : `In the sandbox (${kind}) an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it.`}
           </p>
           {kind !== 'none' && (
             <p className="hint">

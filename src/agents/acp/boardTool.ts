@@ -1,7 +1,7 @@
 import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/boardTools.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 import type { KnownCall } from './knownCalls.ts'
-import { boardServer } from './toolCalls.ts'
+import { boardServer, toolNames } from './toolCalls.ts'
 
 type Asked = { toolCallId: string; title?: string | null; kind?: string | null }
 
@@ -39,3 +39,26 @@ const isNamedById = ({ toolCallId, title, kind }: Asked, tool: BoardToolName): b
 /** A call of another kind has the description as its title that a model wrote. */
 const isNamedByTitle = ({ title, kind }: Asked, call: KnownCall, tool: BoardToolName): boolean =>
   kind === 'other' && call.kind === 'other' && call.title === `${boardServer}-${tool}` && title === traitsOf(tool).title
+
+const commandTools = boardToolNames.filter(name => traitsOf(name).runsCommands)
+/** `mcp__board__add_monitor`, `board-add_monitor` or `add_monitor (board MCP Server)`; `grep add_monitor` is a command. */
+const namesCommandTool = new RegExp(`^\\S*(${commandTools.join('|')})(__\\S*| \\([^)]*\\))?$`)
+
+/**
+ * Whether a piece of a call might be of a board tool that runs a command outside the sandbox. Unlike `boardToolOf`, it also accepts
+ * words that a model can write: a false positive only asks a person.
+ */
+export function mayRunUnsandboxed(update: Readonly<Record<string, unknown>>): boolean {
+  const { toolCallId, title, rawInput } = update
+  const input = fieldsOf(rawInput)
+  const words = [toolCallId, title, input.tool, ...toolNames(update)]
+  return (
+    words.some(each => typeof each === 'string' && (namesCommandTool.test(each) || isCommandToolTitle(each))) ||
+    'allowUnsandboxed' in input ||
+    'allowUnsandboxed' in fieldsOf(input.arguments)
+  )
+}
+
+const isCommandToolTitle = (title: string): boolean => commandTools.some(name => traitsOf(name).title === title)
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -1,3 +1,4 @@
+import { visibleText } from '../../config/visibleText.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 
 /** What a tool call would run, and which files it is about. */
@@ -72,7 +73,7 @@ function pathsOf({ locations, content }: Json, input: Json): string[] {
   const diffs = list(content).flatMap(({ type, path }) => (type === 'diff' ? [path] : []))
   const found = [...list(locations).map(({ path }) => path), ...diffs, ...named]
   return [...new Set(found.filter(each => typeof each === 'string' && each !== ''))]
-    .map(path => visible(path as string, maxPathLength))
+    .map(path => visibleText(path as string, maxPathLength))
     .slice(0, maxPaths + 1)
 }
 
@@ -87,16 +88,7 @@ function planOf({ content }: Json, { plan }: Json): string | null {
           .map(block => record(block.content).text)
           .filter(each => typeof each === 'string')
           .join('\n\n')
-  return text.trim() === '' ? null : visible(text, maxPlanLength)
+  return text.trim() === '' ? null : visibleText(text, maxPlanLength)
 }
 
-const shown = (command: string): string => visible(command.trim(), maxCommandLength)
-
-/** Text in which nothing is hidden: control and format characters are spelled out, but for line breaks and tabs. */
-const visible = (text: string, length: number): string =>
-  (text.length > length ? `${text.slice(0, length)}\n[${text.length - length} more characters]` : text)
-    .toWellFormed()
-    .replace(
-      /[^\P{Cc}\n\t]|\p{Cf}|[\u2028\u2029]/gu,
-      character => `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,
-    )
+const shown = (command: string): string => visibleText(command.trim(), maxCommandLength)

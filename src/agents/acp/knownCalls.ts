@@ -1,5 +1,6 @@
 import type { RawUpdate, ToolNaming } from '../link/agentLink.ts'
 import { joinSubjects, noSubject, subjectOf, type CallSubject } from './callSubject.ts'
+import { mayRunUnsandboxed } from './boardTool.ts'
 import { toolNames } from './toolCalls.ts'
 
 const maxCalls = 500
@@ -15,6 +16,8 @@ export interface KnownCall {
   kind: string | null
   /** Its tool is one of a server of tools. */
   isServerTool: boolean
+  /** It might be of a tool of the board's that runs a command outside the sandbox. */
+  isUnsandboxed: boolean
   /** The call has ended. A model may reuse its id, so its data does not apply to a later question. */
   isOver: boolean
   subject: CallSubject
@@ -33,6 +36,7 @@ const unknownCall: KnownCall = {
   title: null,
   kind: null,
   isServerTool: false,
+  isUnsandboxed: false,
   isOver: false,
   subject: noSubject,
 }
@@ -77,6 +81,7 @@ function withPiece(known: KnownCall, update: RawUpdate, naming: ToolNaming | und
     title: begins && typeof title === 'string' ? title : call.title,
     kind: begins && typeof kind === 'string' ? kind : call.kind,
     isServerTool: call.isServerTool || isServerTool,
+    isUnsandboxed: call.isUnsandboxed || mayRunUnsandboxed(update),
     isOver: call.isOver || status === 'completed' || status === 'failed',
     subject: joinSubjects(call.subject, subjectOf({ kind: call.kind, ...update }, naming)),
   }

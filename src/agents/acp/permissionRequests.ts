@@ -135,10 +135,11 @@ function titleFor(
  */
 function aboutOf(
   { kind }: ToolCall,
-  { names, isServerTool, isOver, subject }: KnownCall,
+  { names, isServerTool, isOver, isUnsandboxed, subject }: KnownCall,
   isBoardTool: boolean,
 ): PermissionRequest['about'] {
-  if (isBoardTool) return subject.command === null ? 'other' : 'command'
+  if (isUnsandboxed) return 'unsandboxed'
+  if (isBoardTool) return 'other'
   if (kind === 'switch_mode') return 'plan'
   if (isOver || isServerTool || names.some(name => name.startsWith('mcp'))) return 'other'
   if (kind === 'execute') return subject.command === null ? 'other' : 'command'

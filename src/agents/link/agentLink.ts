@@ -113,8 +113,11 @@ export interface PermissionRequest {
   paths: readonly string[]
   /** The plan to approve, as Markdown. */
   plan: string | null
-  /** What a rule may decide it by: a shell command, changes to files, reading files, a plan; other: a person must see. */
-  about: 'command' | 'edit' | 'read' | 'plan' | 'other'
+  /**
+   * The subject, for rules: a shell command, changes to files, reading files, a plan. unsandboxed: a command that would run outside
+   * the sandbox. other: a person must see it.
+   */
+  about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'other'
 }
 
 /** Receives an agent's output, one item at a time and in order. */

@@ -8,11 +8,6 @@ export interface OpenQuestions {
   add(request: PermissionRequest, decide: () => Promise<boolean>): Promise<void>
   remove(id: string): void
   open(): PermissionRequest[]
-  /**
-   * The request of this id; without an id, the only one.
-   * @throws Problem NOTHING_TO_APPROVE when it is not open, CONFLICT when several are and none is named
-   */
-  find(id: string | undefined): PermissionRequest
   /** Answers a request by one of its options. False when it is not open any more. */
   answer(link: Pick<AgentLink, 'answerPermission'>, id: string, optionId: string | null): boolean
 }
@@ -34,22 +29,29 @@ export function createOpenQuestions(): OpenQuestions {
       open.delete(id)
     },
     open: () => [...open.values()],
-    find(id) {
-      if (open.size > 1 && id === undefined) throw ambiguous([...open.values()])
-      const found = id === undefined ? open.values().next().value : open.get(id)
-      if (found) return found
-      throw open.size === 0
-        ? new Problem('NOTHING_TO_APPROVE')
-        : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named([...open.values()])}.`)
-    },
     answer: (link, id, optionId) => open.delete(id) && link.answerPermission(id, optionId),
   }
 }
 
-const named = (requests: readonly PermissionRequest[]): string =>
-  requests.map(({ id, title }) => `${id} (${title})`).join(', ')
+/** The fields that questions of agents and of monitors share. */
+type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options'>
 
-const ambiguous = (requests: readonly PermissionRequest[]): Problem =>
+/**
+ * The open question of this id; without an id, the only one.
+ * @throws Problem NOTHING_TO_APPROVE if it is not open, CONFLICT if several are open and none is named
+ */
+export function findQuestion<T extends Asked>(open: readonly T[], id: string | undefined): T {
+  if (open.length > 1 && id === undefined) throw ambiguous(open)
+  const found = id === undefined ? open[0] : open.find(each => each.id === id)
+  if (found) return found
+  throw open.length === 0
+    ? new Problem('NOTHING_TO_APPROVE')
+    : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named(open)}.`)
+}
+
+const named = (requests: readonly Asked[]): string => requests.map(({ id, title }) => `${id} (${title})`).join(', ')
+
+const ambiguous = (requests: readonly Asked[]): Problem =>
   new Problem('CONFLICT', `Several questions are open; say which by requestId: ${named(requests)}.`, {
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
@@ -58,7 +60,7 @@ const ambiguous = (requests: readonly PermissionRequest[]): Problem =>
  * The option to choose: the one that is named, else one that counts once. null refuses where the agent offers no option for that.
  * @throws Problem VALIDATION_FAILED with what is offered
  */
-export function optionFor(request: PermissionRequest, approved: boolean, optionId: string | undefined): string | null {
+export function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
   const { options } = request
   const found =
     optionId === undefined
@@ -76,7 +78,7 @@ export function optionFor(request: PermissionRequest, approved: boolean, optionI
   return found?.id ?? null
 }
 
-const notOffered = (problem: string, { options }: PermissionRequest): Problem =>
+const notOffered = (problem: string, { options }: Asked): Problem =>
   invalid(
     'optionId',
     `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`,

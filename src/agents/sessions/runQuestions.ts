@@ -21,9 +21,9 @@ export class RunQuestions {
     this.#state = state
   }
 
-  /** The open request of this id; without an id, the only one. @throws Problem NOTHING_TO_APPROVE, CONFLICT */
-  find(id: string | undefined): PermissionRequest {
-    return this.#open.find(id)
+  /** The open requests, oldest first. */
+  open(): PermissionRequest[] {
+    return this.#open.open()
   }
 
   /** Answers a request, and resolves once that is written. False when it is not open any more. */

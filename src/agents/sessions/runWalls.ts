@@ -15,7 +15,7 @@ export class RunWalls {
     this.#log = log
   }
 
-  /** The walls of the run: null for none. */
+  /** Sets what keeps the run apart, null for nothing. Await it before the agent starts: its monitors depend on it. */
   async use(walls: Walls | null): Promise<void> {
     this.#walls = walls
     await this.note()

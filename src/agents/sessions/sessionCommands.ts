@@ -1,22 +1,27 @@
 import type { MessageInput } from '../../contract/agentMessages.ts'
 import { Problem } from '../../contract/errors.ts'
+import { monitorRequestId } from '../../contract/monitors.ts'
+import { actorOf } from '../../domain/activity.ts'
 import { hasBegun, isPaused } from '../../domain/budgetPauses.ts'
 import { requireBudget } from '../../domain/budgetState.ts'
 import type { Caller } from '../../domain/caller.ts'
 import * as cards from '../../domain/cards.ts'
 import { requireUnblocked } from '../../domain/dependencies.ts'
+import { answerQuestion } from '../../domain/monitorQuestions.ts'
 import { begin, cancelled, end, findOpen, reopen, requireStartable, start } from '../../domain/sessions.ts'
 import { startNow } from '../../domain/sessionWaits.ts'
 import { requireMayStart } from '../../domain/starting.ts'
 import { firstPrompt } from '../../domain/steps.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { Database, Transaction } from '../../store/database.ts'
+import { listAskedMonitors, type MonitorRow } from '../../store/monitors.ts'
 import { readLatestSession, type SessionRow } from '../../store/sessions.ts'
 import type { MessageView } from '../../views/agents.ts'
+import { monitorRequest } from '../../views/monitors.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage, withResumePrompt } from '../transcript/resumePrompt.ts'
 import type { Supervisor } from './agentSupervisor.ts'
-import { optionFor } from './openQuestions.ts'
+import { findQuestion, optionFor } from './openQuestions.ts'
 import { findGiven } from './promptFiles.ts'
 import { handOver, queueMessage } from './queuedMessages.ts'
 import type { SessionRun } from './sessionRun.ts'
@@ -90,26 +95,46 @@ export async function requestHandoff(db: Database, supervisor: Supervisor, ref: 
 }
 
 /**
- * Answers an open plan or permission request of a card's agent: the one that `requestId` names, else the only one, by the option
- * that `optionId` names, else once. Returns what was asked, and the option. Feedback becomes the agent's next message.
+ * Answers an open plan or permission request of a card's agent, or the question of one of its monitors: the one that `requestId`
+ * names, else the only one, by the option that `optionId` names, else once. Returns what was asked, and the option. Feedback becomes
+ * the agent's next message.
  * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named,
- * VALIDATION_FAILED for an option that is not offered
+ * VALIDATION_FAILED for an option that is not offered, INSUFFICIENT_PERMISSIONS to allow a monitor without the permission to run scripts
  */
 export async function approvePlan(
   db: Database,
   supervisor: Supervisor,
-  ref: cards.CardRef,
-  { approved, feedback, requestId, optionId }: Answer,
+  { caller, ...ref }: cards.CardRef & { caller: Caller },
+  { approved, feedback = '', requestId, optionId }: Answer,
 ): Promise<{ waitingFor: string; command: string | null; option: string | null }> {
   const card = await cards.find(db, ref)
-  const open = await findOpen(db, card.id)
-  const run = open && supervisor.runOf(open.id)
-  if (!run || open.waitingFor === null) throw new Problem('NOTHING_TO_APPROVE')
-  const question = run.question(requestId)
+  const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
+  const run = open && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
+  const question = findQuestion([...(run?.questions() ?? []), ...monitors.map(monitorRequest)], requestId)
   const option = optionFor(question, approved, optionId)
-  if (feedback?.trim()) await db.transaction(tx => queueMessage(tx, open, feedback))
-  if (!(await run.answer(question.id, option))) throw new Problem('NOTHING_TO_APPROVE')
+  const monitor = monitors.find(({ id }) => monitorRequestId(id) === question.id)
+  if (monitor)
+    await db.transaction(
+      tx => answerMonitor(tx, monitor, { approved, feedback: feedback.trim(), caller }),
+      actorOf(caller),
+    )
+  else {
+    if (feedback.trim()) await db.transaction(tx => queueMessage(tx, open!, feedback))
+    if (!(await run!.answer(question.id, option))) throw new Problem('NOTHING_TO_APPROVE')
+  }
   return { waitingFor: question.title, command: question.command, option }
+}
+
+/** Allows or rejects a monitor. A working agent gets the feedback, and always learns of a rejection. */
+async function answerMonitor(
+  tx: Transaction,
+  { id, cardId, command }: MonitorRow,
+  answer: { approved: boolean; feedback: string; caller: Caller },
+): Promise<void> {
+  const { error } = await answerQuestion(tx, id, answer)
+  const session = await findOpen(tx, cardId)
+  const message = answer.approved ? answer.feedback : `Monitor ${id} does not run: ${command}\n\n${error}`
+  if (session && message) await queueMessage(tx, session, message)
 }
 
 interface Answer {

@@ -78,9 +78,9 @@ export class SessionRun {
     return (this.#stopping ??= this.#stop())
   }
 
-  /** The open permission request of this id; without an id, the only one. @throws Problem NOTHING_TO_APPROVE, CONFLICT */
-  question(id: string | undefined): PermissionRequest {
-    return this.#questions.find(id)
+  /** The open permission requests, oldest first. */
+  questions(): PermissionRequest[] {
+    return this.#questions.open()
   }
 
   /** Answers a permission request. False when it is not open any more. */
@@ -124,7 +124,7 @@ export class SessionRun {
       session,
       asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
     )
-    const noted = this.#walls.use(walls)
+    await this.#walls.use(walls)
     this.#limits = watchLimits(limits, this.#processes, { cgroup: walls?.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
     this.#requireNotStopped()
@@ -135,7 +135,7 @@ export class SessionRun {
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
     const link = await openAgent(launch, this.#listener(transcript), spawn)
     this.#enter({ phase: 'opening', transcript, link })
-    const [started] = await Promise.all([link.start(session.resumable === 1 ? session.agentSessionId : null), noted])
+    const started = await link.start(session.resumable === 1 ? session.agentSessionId : null)
     const canResume = link.capabilities.resume
     const prompt = await this.#record.open(session, started, {
       canResume,
