@@ -210,7 +210,15 @@ async function createRunners(parts: Parts, machineDb: Database) {
     webhooks,
     notifier: createNotifier({ db: boardDb, outbox, webhooks }),
   }
-  return { catalogue, watchdog, processTrees, sandbox, worktrees, agentChecks: createAgentChecks(running), runners }
+  return {
+    catalogue,
+    watchdog,
+    processTrees,
+    sandbox,
+    worktrees,
+    agentChecks: createAgentChecks({ ...running, prices, agents: supervisor }),
+    runners,
+  }
 }
 
 /** What keeps agents on their requests, with what the rest of the work gives it. */

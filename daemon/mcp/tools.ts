@@ -23,7 +23,7 @@ import { schedule } from '../../src/views/schedules.ts'
 import { budgetTools } from './budgetTools.ts'
 import { commentTools } from './commentTools.ts'
 import { monitorTools } from './monitorTools.ts'
-import { defineTool, json, type Content, type Place, type Tool } from './tool.ts'
+import { defineTool, json, type Content, type Tool } from './tool.ts'
 
 /** The largest file in a message, which has at most 1 MiB. */
 const maxFileBytes = 512 * 1024
@@ -147,7 +147,8 @@ const attachFile = defineTool({
   description:
     'Attach a file of at most 512 KiB to the card, for people to see: either text, or base64 for anything else.',
   entries: { filename: text(1, 255), text: v.optional(v.string()), base64: v.optional(v.string()) },
-  run: async (app, ref, { filename, ...content }) => json(await attach(app, ref, filename, bytesOf(content))),
+  run: async (app, ref, { filename, ...content }, caller) =>
+    json(await attach(app, { ...ref, caller }, filename, bytesOf(content))),
 })
 
 const readAttachment = defineTool({
@@ -203,7 +204,7 @@ const brief = (card: CardRow) => ({
 })
 const lastAction = (card: CardRow): unknown => JSON.parse(card.lastAgentAction!)
 
-async function attach(app: App, ref: Place, filename: string, bytes: Buffer) {
+async function attach(app: App, ref: cards.StartRef, filename: string, bytes: Buffer) {
   await attachments.requireRoom(app.db, ref)
   const file = await saveFile(app.attachmentFiles.folder, one(bytes), filename)
   try {

@@ -20,13 +20,13 @@ export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> =
     page(await listProjectAttachments(app.db, projectId, { before: cursor, limit }), attachment),
   list: async ref => (await attachments.list(app.db, ref)).map(attachment),
   create: async (ref, call) => {
-    await attachments.requireRoom(app.db, ref)
+    await attachments.requireRoom(app.db, { ...ref, caller: call.caller })
     return attach(app, ref, await receive(app, call), call)
   },
   download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
-  delete: ({ attachmentId }, call) =>
+  delete: ({ attachmentId: id }, call) =>
     call.write(
-      tx => attachments.remove(tx, attachmentId, app.attachmentFiles),
+      tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles),
       () => undefined,
     ),
 })
@@ -53,7 +53,9 @@ async function attach(app: App, ref: CardRef, file: SavedFile, call: Call) {
             filename: file.filename,
             sha256: file.sha256,
           })
-    const answer = claim?.replay ?? (await (claim ?? call).write(tx => attachments.add(tx, ref, file), attachment))
+    const answer =
+      claim?.replay ??
+      (await (claim ?? call).write(tx => attachments.add(tx, { ...ref, caller: call.caller }, file), attachment))
     isKept = !(answer instanceof Json)
     return answer
   } finally {

@@ -26,7 +26,7 @@ export function boardsRoutes(app: App): Handlers<Contract['boards']> {
         await boards.findRemovable(app.db, ref)
         await purgeTranscripts(app.db, { boardId: ref.boardId })
         return call.write(
-          tx => boards.remove(tx, app.supervisor, ref, app.config),
+          tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }, app.config),
           () => undefined,
         )
       }),

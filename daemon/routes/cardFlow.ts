@@ -16,7 +16,8 @@ export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
       tx => cardMoves.move(tx, app.supervisor, { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }, to),
       cardFor(call.caller),
     ),
-  archive: (ref, call) => call.write(tx => cardMoves.archive(tx, app.supervisor, ref), cardFor(call.caller)),
+  archive: (ref, call) =>
+    call.write(tx => cardMoves.archive(tx, app.supervisor, { ...ref, caller: call.caller }), cardFor(call.caller)),
   unarchive: ({ force, ...ref }, call) =>
     startingWrite(
       app,
@@ -24,7 +25,8 @@ export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
       tx => cardMoves.unarchive(tx, app.supervisor, { ...ref, caller: call.caller }, force),
       cardFor(call.caller),
     ),
-  complete: ({ force, ...ref }, call) => call.write(tx => cardMoves.complete(tx, app.supervisor, ref, force), nothing),
+  complete: ({ force, ...ref }, call) =>
+    call.write(tx => cardMoves.complete(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing),
   activate: ({ force, ...ref }, call) =>
     startingWrite(
       app,

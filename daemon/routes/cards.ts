@@ -32,7 +32,7 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     const card = await cards.find(app.db, ref)
     await worktrees.requireNothingLost(app.worktrees, card, force, app.config.dataDir)
     await requireNothingLostBeside(app.worktrees, app.db, card, force, app.config.dataDir)
-    return call.write(tx => cardRemoval.remove(tx, app.supervisor, ref, force), nothing)
+    return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing)
   },
   restore: ({ force, ...ref }, call) =>
     startingWrite(

@@ -20,12 +20,12 @@ export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
     call.write(tx => columns.update(tx, call.caller, projectId, columnId, change), column),
   delete: ({ projectId, columnId }, call) =>
     call.write(
-      tx => columns.remove(tx, projectId, columnId),
+      tx => columns.remove(tx, call.caller, projectId, columnId),
       () => undefined,
     ),
   clear: async ({ projectId, columnId }, { caller }) => {
     const actor = actorOf(caller)
-    const clearSome = (tx: Transaction) => cardRemoval.removeSome(tx, app.supervisor, projectId, columnId)
+    const clearSome = (tx: Transaction) => cardRemoval.removeSome(tx, app.supervisor, { projectId, caller }, columnId)
     while (await app.db.transaction(clearSome, actor)) {
       /* the next batch */
     }

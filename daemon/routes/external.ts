@@ -40,7 +40,7 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
     ),
   archive: (ref, call) =>
     call.write(
-      tx => cardMoves.archive(tx, app.supervisor, { ...ref, kind: 'kanban' }),
+      tx => cardMoves.archive(tx, app.supervisor, { ...ref, kind: 'kanban', caller: call.caller }),
       () => ({ ok: true as const }),
     ),
   cancelAgent: (ref, call) =>

@@ -24,7 +24,8 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
       tx => preSessions.send(tx, supervisor, { ...ref, caller: call.caller }, { content, attachmentIds }),
       message => message,
     ),
-  accept: (ref, call) => call.write(tx => preSessions.accept(tx, supervisor, ref), cardFor(call.caller)),
+  accept: (ref, call) =>
+    call.write(tx => preSessions.accept(tx, supervisor, { ...ref, caller: call.caller }), cardFor(call.caller)),
   cancel: (ref, call) =>
     call.write(
       tx => preSessions.cancel(tx, supervisor, ref),

@@ -7,6 +7,8 @@ import { invalid, Problem } from '../contract/errors.ts'
 import { defaultSandbox } from '../contract/sandbox.ts'
 import type { Caller } from '../domain/caller.ts'
 import { find as findCredential } from '../domain/credentials.ts'
+import type { Agents } from '../domain/sessions.ts'
+import { requireMayCheckAgents } from '../domain/startPermission.ts'
 import { environmentOf } from '../identity/agentProfiles.ts'
 import type { Child } from '../process/spawn.ts'
 import { writeOffers, type OffersRow } from '../store/agentOffers.ts'
@@ -24,6 +26,8 @@ import { openCredential, stateOf } from './sessions/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
 import { raiseWalls, type Walls } from './sessions/walls.ts'
+import type { Supervisor } from './sessions/agentSupervisor.ts'
+import { beginCheckUsage, type CheckUsage } from './checkUsage.ts'
 
 const maxChecks = 4
 const greetTimeoutMs = 120_000
@@ -44,7 +48,8 @@ export interface AgentChecks {
   /**
    * Starts a check in the background. Its result is stored with the agent.
    * @throws Problem AGENT_NOT_FOUND, VALIDATION_FAILED for a profile or credential that does not fit, CREDENTIAL_NOT_FOUND,
-   *   CONFLICT while one of the agent or four others run; InvalidConfig
+   *   CONFLICT while one of the agent or four others run, or if no slot is free, BUDGET_EXHAUSTED of the credential,
+   *   FORBIDDEN for a caller who cannot start agents in any project; InvalidConfig
    */
   start(caller: Caller, request: CheckRequest): Promise<AgentCheck>
   isRunning(agent: string, profile: string | null): boolean
@@ -54,8 +59,8 @@ export interface AgentChecks {
 
 type Dependencies = Pick<
   RunDependencies,
-  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'deviceGrants' | 'seal'
->
+  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'deviceGrants' | 'seal' | 'prices'
+> & { agents: Pick<Supervisor, 'holdSlot'> & Agents }
 
 export function createAgentChecks(dependencies: Dependencies): AgentChecks {
   const running = new Map<string, { over: Promise<void>; abort: AbortController }>()
@@ -63,10 +68,22 @@ export function createAgentChecks(dependencies: Dependencies): AgentChecks {
   return {
     isRunning: (agent, profile) => running.has(keyOf(agent, profile)),
     async start(caller, request) {
+      await requireMayCheckAgents(dependencies.db, caller, request)
       const chosen = await readRequest(dependencies, caller, request)
       const key = keyOf(request.agent, request.profile)
       if (running.has(key)) throw new Problem('CONFLICT', 'A check of this agent is under way.')
       if (running.size >= maxChecks) throw new Problem('CONFLICT', `${maxChecks} checks are under way; wait for one.`)
+      const release = await dependencies.agents.holdSlot({
+        projectId: 0,
+        projectSlots: null,
+        agent: request.agent,
+        credentialId: request.credentialId,
+        credentialSlots: chosen.credential?.agentSlots ?? null,
+      })
+      const usage = await beginCheckUsage(dependencies, caller, request).catch((error: unknown) => {
+        release()
+        throw error
+      })
       const begun: AgentCheck = {
         status: 'running',
         greeted: request.greet,
@@ -77,11 +94,14 @@ export function createAgentChecks(dependencies: Dependencies): AgentChecks {
         outputTokens: null,
       }
       const abort = new AbortController()
-      const over = keepCheck(dependencies, request, begun, () => runCheck(dependencies, chosen, abort.signal))
+      const over = keepCheck(dependencies, request, begun, usage, () => runCheck(dependencies, chosen, abort.signal))
         .catch(() => {
           /* The server stops: the check counts as failed. */
         })
-        .finally(() => running.delete(key))
+        .finally(() => {
+          running.delete(key)
+          release()
+        })
       running.set(key, { over, abort })
       return begun
     },
@@ -97,6 +117,7 @@ async function keepCheck(
   { config, db }: Dependencies,
   { agent, profile, credentialId, greet }: CheckRequest,
   begun: AgentCheck,
+  usage: CheckUsage,
   run: () => ReturnType<typeof runCheck>,
 ): Promise<void> {
   const write = (change: Partial<OffersRow>) =>
@@ -104,7 +125,8 @@ async function keepCheck(
       db.transaction(tx => writeOffers(tx, { host: tx.host ?? '', agent, profile: profile ?? '', ...change })),
     )
   await write({ checkState: JSON.stringify(begun) })
-  const { ending, offers } = await run()
+  const { ending, offers, model } = await run()
+  await usage.end(ending, model)
   const endedAt = config.clock().toISOString()
   // A personal credential's offers are not shared with other users.
   const learned = credentialId === null && {
@@ -138,20 +160,21 @@ async function readRequest(
   return { provider: entry.provider, profile, credential, greet }
 }
 
+type Offers = Pick<OffersRow, 'version' | 'models' | 'modes' | 'efforts'>
 type Ending = Pick<AgentCheck, 'status' | 'detail' | 'inputTokens' | 'outputTokens'>
 
 async function runCheck(
   dependencies: Dependencies,
   chosen: Chosen,
   aborted: AbortSignal,
-): Promise<{ ending: Ending; offers?: Pick<OffersRow, 'version' | 'models' | 'modes' | 'efforts'> }> {
+): Promise<{ ending: Ending; offers?: Offers; model?: string | null }> {
   const children: Child[] = []
+  const learned: { offers?: Offers; model?: string | null } = {}
   const folder = join(dependencies.config.dataDir, 'agents', 'checks')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const cwd = await mkdtemp(join(folder, 'check-'))
   let link: AgentLink | undefined
   let walls: Walls | null = null
-  let offers: Awaited<ReturnType<typeof runCheck>>['offers']
   try {
     const opened = await openChosen(dependencies, chosen)
     const prepared = await prepareLaunch({
@@ -163,17 +186,8 @@ async function runCheck(
       author: null,
       mode: 'plan',
     })
-    const place = {
-      dataDir: dependencies.config.dataDir,
-      worktreeRoots: foreignRoots(dependencies.config),
-      projectPath: null,
-      worktreePath: null,
-      openGit: null,
-      state: await stateOf(chosen.provider, opened.credential, prepared),
-      walled: chosen.provider.walled,
-      isReadOnly: false,
-      models: { hosts: [], endpoints: [] },
-    }
+    const state = await stateOf(chosen.provider, opened.credential, prepared)
+    const place = { ...placeOf(dependencies), state, walled: chosen.provider.walled }
     walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
     const launch = walls?.inside(prepared) ?? prepared
     const said = createListener(() => link)
@@ -189,17 +203,28 @@ async function runCheck(
       return child
     })
     const started = await link.start()
-    offers = offersOf(started, link.info.version)
+    Object.assign(learned, { offers: offersOf(started, link.info.version), model: started.model })
     const usage = chosen.greet ? await greet(link, aborted) : null
-    return { offers, ending: { status: 'ok', detail: chosen.greet ? said.text() : null, ...tokens(usage) } }
+    return { ...learned, ending: { status: 'ok', detail: chosen.greet ? said.text() : null, ...tokens(usage) } }
   } catch (error) {
     const { detail = null } = endingOf(error)
-    return { offers, ending: { status: 'failed', detail, ...tokens(null) } }
+    return { ...learned, ending: { status: 'failed', detail, ...tokens(null) } }
   } finally {
     link?.close()
     await endAll(children, walls, cwd)
   }
 }
+
+/** A check works in no project. */
+const placeOf = ({ config }: Dependencies) => ({
+  dataDir: config.dataDir,
+  worktreeRoots: foreignRoots(config),
+  projectPath: null,
+  worktreePath: null,
+  openGit: null,
+  isReadOnly: false,
+  models: { hosts: [], endpoints: [] },
+})
 
 async function endAll(children: readonly Child[], walls: Walls | null, cwd: string): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))

@@ -3,19 +3,12 @@ import type { Log } from '../config/log.ts'
 import { find } from '../domain/cards.ts'
 import { changeCard } from '../domain/cardChanges.ts'
 import { pull, startReady } from '../domain/cardMoves.ts'
-import { hasRoom } from '../domain/columnLimits.ts'
+import { findTurn } from '../domain/cardTurns.ts'
 import type { Agents } from '../domain/sessions.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler } from '../process/reconciler.ts'
-import type { ColumnRow } from '../store/columns.ts'
-import {
-  listColumnsWithTurns,
-  listProjectsWithTurns,
-  readFirstPullable,
-  readFirstWaiting,
-  type Turn,
-} from '../store/columnTurns.ts'
-import type { Database, Reader, Transaction } from '../store/database.ts'
+import { listProjectsWithTurns } from '../store/columnTurns.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import { readLastSeq } from '../store/events.ts'
 import { goOn } from './sessions/advancePipeline.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
@@ -73,25 +66,6 @@ export function createColumnFiller({
     },
   }
 }
-
-/** The next card that goes on in a project, and into which column; undefined when none does. */
-async function findTurn(db: Reader, projectId: number): Promise<{ column: ColumnRow; turn: Turn } | undefined> {
-  for (const column of await listColumnsWithTurns(db, projectId)) {
-    const turn = (await hasRoom(db, column)) ? await firstOf(db, column) : undefined
-    if (turn) return { column, turn }
-  }
-  return undefined
-}
-
-async function firstOf(db: Reader, column: ColumnRow): Promise<(Turn & { isWaiting: boolean }) | undefined> {
-  const waiting = await readFirstWaiting(db, column.id)
-  const pulled = column.pull === 1 ? await readFirstPullable(db, column) : undefined
-  if (!pulled || (waiting && isBefore(waiting, pulled))) return waiting && { ...waiting, isWaiting: true }
-  return { ...pulled, isWaiting: false }
-}
-
-const isBefore = (a: Turn, b: Turn): boolean =>
-  a.columnPosition > b.columnPosition || (a.columnPosition === b.columnPosition && a.position < b.position)
 
 async function takeTurns(tx: Transaction, agents: Agents, projectId: number): Promise<void> {
   for (let taken = 0; taken < maxTurnsPerCommit; taken++) {

@@ -59,14 +59,19 @@ export async function send(
 }
 
 /** Makes the refined prompt the card's prompt. @throws Problem PRE_SESSION_NOT_FOUND, AGENT_ALREADY_RUNNING during a turn, CONFLICT when there is none, or it is over */
-export async function accept(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<CardRow> {
+export async function accept(
+  tx: Transaction,
+  agents: Agents,
+  ref: PreSessionRef & { caller: Caller },
+): Promise<CardRow> {
   const session = await findUnfinished(tx, ref)
   if (session.endedAt === null)
     throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is at work; wait for its answer.')
   if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has given no prompt yet.')
   await closePreSession(tx, session, 'idle')
   agents.reconcile(tx)
-  return cards.update(tx, { projectId: session.projectId, cardId: session.cardId }, { prompt: session.summary })
+  const { projectId, cardId, summary: prompt } = session
+  return cards.update(tx, { projectId, cardId, caller: ref.caller }, { prompt })
 }
 
 /** Ends a pre-session; the card stays as it is. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { AgentId, Count, refTo, Time } from './fields.ts'
-import { get, post, user } from './route.ts'
+import { get, post, user, userOr } from './route.ts'
 import { SandboxStatus } from './sandbox.ts'
 
 const Offered = v.array(v.object({ id: v.string(), name: v.string() }))
@@ -59,10 +59,10 @@ export const agentCatalogue = {
     output: SandboxStatus,
   }),
   check: post('/api/agents/{agent}/check', {
-    fails: ['AGENT_UNAVAILABLE', 'CONFLICT', 'CREDENTIAL_NOT_FOUND'],
+    fails: ['AGENT_UNAVAILABLE', 'BUDGET_EXHAUSTED', 'CONFLICT', 'CREDENTIAL_NOT_FOUND', 'FORBIDDEN'],
     notFound: { agent: 'AGENT_NOT_FOUND' },
     audited: { target: 'agent', detail: ['profile', 'greet'] },
-    who: user,
+    who: userOr('agents.run'),
     summary: 'Start an agent on trial and end it again; with greet it is asked for one sentence, which costs tokens',
     input: v.strictObject({
       profile: v.optional(v.nullable(AgentId), null),

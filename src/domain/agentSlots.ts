@@ -25,23 +25,26 @@ export async function changeAgentSlots(
   return after
 }
 
+/** A session of a card, or the check of an agent, each of which takes a slot. */
+export type SlotHolder = Pick<SlotSession, 'projectId' | 'agent' | 'credentialId' | 'projectSlots' | 'credentialSlots'>
+
 /** The slots that are taken, of everything that has a bound. */
 export interface SlotCount {
   /** Takes a slot for a session of everything that bounds it. @returns undefined, or, where none was taken, what has none */
-  take(session: SlotSession): string | undefined
+  take(holder: SlotHolder): string | undefined
 }
 
 /** Counts the slots of sessions that have them. */
-export function countSlots({ server, agents }: AgentSlots, taken: readonly SlotSession[]): SlotCount {
+export function countSlots({ server, agents }: AgentSlots, taken: readonly SlotHolder[]): SlotCount {
   const counts = new Map<string, number>()
-  const boundsOf = ({ projectId, agent, credentialId, projectSlots, credentialSlots }: SlotSession) =>
+  const boundsOf = ({ projectId, agent, credentialId, projectSlots, credentialSlots }: SlotHolder) =>
     [
       { key: 'server', name: 'the server', slots: server },
       { key: `project ${projectId}`, name: 'the project', slots: projectSlots },
       { key: `agent ${agent}`, name: `the agent ${agent}`, slots: agents[agent] ?? null },
       { key: `credential ${credentialId}`, name: 'the credential', slots: credentialSlots },
     ].filter((bound): bound is typeof bound & { slots: number } => bound.slots !== null)
-  const count = (session: SlotSession) => {
+  const count = (session: SlotHolder) => {
     for (const { key } of boundsOf(session)) counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   for (const session of taken) count(session)

@@ -13,7 +13,9 @@ import { attachment as view } from '../views/attachments.ts'
 import { recordActivity } from './activity.ts'
 import type { AttachmentFiles, SavedFile } from './attachmentFiles.ts'
 import * as cards from './cards.ts'
-import type { CardRef } from './cards.ts'
+import type { CardRef, StartRef } from './cards.ts'
+import type { Caller } from './caller.ts'
+import { refusal, requireMayChangeStart } from './startPermission.ts'
 
 const maxPerCard = 1000
 
@@ -29,15 +31,20 @@ export async function list(db: Reader, ref: CardRef): Promise<AttachmentRow[]> {
   return listAttachments(db, (await cards.find(db, ref)).id)
 }
 
-/** @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments */
-export async function requireRoom(db: Reader, ref: CardRef): Promise<void> {
+/**
+ * Requires that a caller can attach files to a card. The card's agent receives them, so a card that can start automatically requires the
+ * permission to start it, except from an agent. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has 1,000 attachments,
+ * INSUFFICIENT_PERMISSIONS
+ */
+export async function requireRoom(db: Reader, ref: StartRef): Promise<void> {
   const card = await cards.find(db, ref)
+  if (ref.caller.kind !== 'agent') await requireMayChangeStart(db, ref.caller, card)
   if ((await countAttachments(db, card.id)) >= maxPerCard)
     throw new Problem('CONFLICT', `A card may have at most ${maxPerCard} attachments.`)
 }
 
-/** Attaches a file that is on disk. @throws Problem CARD_NOT_FOUND, CONFLICT */
-export async function add(tx: Transaction, ref: CardRef, file: SavedFile): Promise<AttachmentRow> {
+/** Attaches a file that is on disk. @throws Problem as `requireRoom` */
+export async function add(tx: Transaction, ref: StartRef, file: SavedFile): Promise<AttachmentRow> {
   await requireRoom(tx, ref)
   const id = await insertAttachment(tx, { ...file, cardId: ref.cardId })
   recordActivity(tx, ref.cardId, 'attachment.created', [{ field: 'filename', from: null, to: file.filename }])
@@ -52,9 +59,16 @@ export async function announce(tx: Transaction, id: number): Promise<AttachmentR
   return attachment
 }
 
-/** Deletes an attachment, and its file after the commit. @throws Problem ATTACHMENT_NOT_FOUND */
-export async function remove(tx: Transaction, id: number, files: AttachmentFiles): Promise<void> {
+/**
+ * Deletes an attachment, and its file after the commit. @throws Problem ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `requireRoom`
+ */
+export async function remove(
+  tx: Transaction,
+  { id, caller }: { id: number; caller: Caller },
+  files: AttachmentFiles,
+): Promise<void> {
   const attachment = await find(tx, id)
+  if (refusal(caller, 'kanban')) await requireMayChangeStart(tx, caller, await cards.find(tx, attachment))
   await deleteAttachment(tx, id)
   const { cardId, projectId } = attachment
   const attachmentCount = await countAttachments(tx, cardId)

@@ -17,7 +17,7 @@ import type { Caller } from './caller.ts'
 import { noteGone } from './goneWorktrees.ts'
 import { requireWholeOrder } from './order.ts'
 import type { Agents } from './sessions.ts'
-import { requireMayStart } from './starting.ts'
+import { requireMayStart, requireNoNewTurn } from './startPermission.ts'
 import { templateForBoard } from './templates.ts'
 
 /** @throws Problem BOARD_NOT_FOUND */
@@ -57,16 +57,20 @@ export async function update(
   return announce(tx, 'board.updated', projectId, boardId)
 }
 
-/** Deletes a board with its columns and cards, and ends their agents; their worktrees are removed later. @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL */
+/**
+ * Deletes a board with its columns and cards, and ends their agents; their worktrees are removed later.
+ * @throws Problem BOARD_NOT_FOUND, LAST_BOARD, DISK_FULL, INSUFFICIENT_PERMISSIONS if a card of another board starts with that, which the
+ *   caller cannot start
+ */
 export async function remove(
   tx: Transaction,
   agents: Agents,
-  { projectId, boardId }: { projectId: number; boardId: number },
+  { projectId, boardId, caller }: { projectId: number; boardId: number; caller: Caller },
   places: WorktreePlaces,
 ): Promise<void> {
   const board = await findRemovable(tx, { projectId, boardId })
   await noteGone(tx, places, { projectId, boardId })
-  await deleteBoard(tx, board)
+  await requireNoNewTurn(tx, caller, projectId, () => deleteBoard(tx, board))
   agents.reconcile(tx)
   await append(tx, 'board.deleted', projectId, { id: String(boardId) })
 }

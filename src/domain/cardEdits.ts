@@ -1,7 +1,8 @@
 import type { CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { announceReady } from './cardMoves.ts'
-import { find, update, type CardEdit, type CardRef } from './cards.ts'
+import type { CardEdit } from './cardEditFields.ts'
+import { find, update, type CardRef } from './cards.ts'
 import type { Agents } from './sessions.ts'
 
 /**
@@ -12,5 +13,5 @@ export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change
   const before = await find(tx, ref)
   const card = await update(tx, ref, change)
   const isFree = (before.blocked === 1 && card.blocked === 0) || (before.startHeld === 1 && card.startHeld === 0)
-  return isFree ? announceReady(tx, agents, card.projectId, card.id) : card
+  return isFree ? announceReady(tx, agents, card, ref.caller) : card
 }

@@ -14,7 +14,7 @@ import { findBlockade, requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
 import { readAheadOfMove } from './readAhead.ts'
 import { cancelled, endCard, notStarted, findStartProblem, type Agents, type Ending } from './sessions.ts'
-import { mayStart, requireMayStart } from './starting.ts'
+import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
  * Moves a card to a zero-based place of a column of its project; without a place, to the end.
@@ -24,17 +24,38 @@ import { mayStart, requireMayStart } from './starting.ts'
  *   move that starts nothing is refused.
  * - A card that waits for others or for a time moves and does not start, unless `force` starts it. Nor does one whose budget is used up.
  * - A full column takes it with `force` only.
+ * Without a caller the board itself moves the card.
  * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, VERSION_CONFLICT,
- *   INSUFFICIENT_PERMISSIONS for a terminal card of a caller who may not run its command; with `mustStart` also
- *   CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
+ *   INSUFFICIENT_PERMISSIONS for a terminal card of a caller who cannot run its command, and for a move after which the board would
+ *   start an agent that the caller cannot start; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
-export async function move(
+export const move = (
   tx: Transaction,
   agents: Agents,
   ref: CardRef,
-  to: { columnId: number; position?: number; mustStart?: boolean; force?: boolean },
+  to: Target,
   automation = false,
   ending: Ending = cancelled,
+): Promise<CardRow> =>
+  requireNoNewTurn(tx, byOf(ref), ref.projectId, () => moveCard(tx, agents, ref, to, automation, ending))
+
+/** The author of a change: its caller, or the board. */
+const byOf = ({ caller }: CardRef): Starter => caller ?? 'board'
+
+interface Target {
+  columnId: number
+  position?: number
+  mustStart?: boolean
+  force?: boolean
+}
+
+async function moveCard(
+  tx: Transaction,
+  agents: Agents,
+  ref: CardRef,
+  to: Target,
+  automation: boolean,
+  ending: Ending,
 ): Promise<CardRow> {
   readAheadOfMove(tx, ref, to)
   const card = await findVersion(tx, ref)
@@ -61,11 +82,11 @@ export async function move(
     ...(problem && { lastAgentAction: notStarted(tx, problem) }),
   }
   const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
-  await announceProgress(tx, agents, card, moved)
+  await announceProgress(tx, agents, card, moved, byOf(ref))
   return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
 }
 
-/** A card that somebody moves or brings back who may not start it is not pulled on from there. */
+/** A card that a caller without the permission to start it moves or restores is not pulled from its new column. */
 export const pullableAfter = ({ caller }: CardRef, card: CardRow): CardChange =>
   caller === undefined || card.pullable === Number(mayStart(caller, card.kind))
     ? {}
@@ -73,7 +94,8 @@ export const pullableAfter = ({ caller }: CardRef, card: CardRow): CardChange =>
 
 /**
  * Moves a card to its board's first done column, out of the archive too, and ends its session.
- * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND when the board has none
+ * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND when the board has none, INSUFFICIENT_PERMISSIONS as
+ *   for a move
  */
 export async function complete(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
@@ -137,19 +159,21 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef, f
 
 /**
  * Archives a card: removes it from its column's order, lists and counts, and ends its agent. No effect on an archived
- * card. @throws Problem CARD_NOT_FOUND
+ * card. @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS as for a move
  */
 export async function archive(tx: Transaction, agents: Agents, ref: CardRef): Promise<CardRow> {
   const card = await find(tx, ref)
   if (card.archivedAt !== null) return card
-  await endCard(tx, agents, card.id, cancelled, { all: true })
-  await order.removeCard(tx, card)
-  return changeCard(tx, card, { archivedAt: tx.now }, 'card.archived')
+  return requireNoNewTurn(tx, byOf(ref), ref.projectId, async () => {
+    await endCard(tx, agents, card.id, cancelled, { all: true })
+    await order.removeCard(tx, card)
+    return changeCard(tx, card, { archivedAt: tx.now }, 'card.archived')
+  })
 }
 
 /**
  * Unarchives a card to the end of its column, or of the board's first column that is no archive. @throws Problem
- * CARD_NOT_FOUND, COLUMN_FULL without `force`
+ * CARD_NOT_FOUND, COLUMN_FULL without `force`, INSUFFICIENT_PERMISSIONS for a card whose agent starts with that
  */
 export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
   const card = await find(tx, ref)
@@ -161,8 +185,8 @@ export async function unarchive(tx: Transaction, agents: Agents, ref: CardRef, f
   if (isOrdered(card) && !force) await requireRoom(tx, column)
   const change = { ...(await placing(tx, card, column)), ...pullableAfter(ref, card) }
   const unarchived = await changeCard(tx, card, change, 'card.unarchived')
-  await announceProgress(tx, agents, card, unarchived)
-  return resume(tx, agents, unarchived)
+  await announceProgress(tx, agents, card, unarchived, byOf(ref))
+  return resume(tx, agents, unarchived, byOf(ref))
 }
 
 /**
@@ -186,26 +210,50 @@ async function placing(tx: Transaction, card: CardRow, column: ColumnRow, positi
   )
 }
 
-/** Announces what follows from a card's coming into a column of done cards, or leaving it. */
-async function announceProgress(tx: Transaction, agents: Agents, before: CardRow, after: CardRow): Promise<void> {
+/** Announces the effects of a card that is done, or no longer done, on its parent and its dependents. */
+async function announceProgress(
+  tx: Transaction,
+  agents: Agents,
+  before: CardRow,
+  after: CardRow,
+  by: Starter,
+): Promise<void> {
   if ((before.doneAt === null) === (after.doneAt === null)) return
   await announceParent(tx, after)
-  for (const { id, projectId } of await listDependents(tx, [after.id]))
-    if (after.doneAt !== null) await announceReady(tx, agents, projectId, id)
-    else await announceCard(tx, 'card.updated', { id, projectId })
+  for (const dependent of await listDependents(tx, [after.id]))
+    if (after.doneAt !== null) await announceReady(tx, agents, dependent, by)
+    else await announceCard(tx, 'card.updated', dependent)
 }
 
-/** Announces that nothing blocks a card any more, if that is so, and starts it in auto mode. One that is done or at work is not ready. */
-export async function announceReady(tx: Transaction, agents: Agents, projectId: number, id: number): Promise<CardRow> {
+/**
+ * Announces that nothing blocks a card any longer, and starts the card in auto mode. A card that is done or at work is not ready.
+ * @throws Problem INSUFFICIENT_PERMISSIONS for a card that can start automatically, if the caller cannot start it
+ */
+export async function announceReady(
+  tx: Transaction,
+  agents: Agents,
+  { projectId, id }: Pick<CardRow, 'projectId' | 'id'>,
+  by: Starter | undefined,
+): Promise<CardRow> {
   const card = await find(tx, { projectId, cardId: id })
   if (card.openBlockers > 0) return card
+  if (card.status === 'idle' && card.doneAt === null) await requireMayChangeStart(tx, by, card)
   await announceCard(tx, card.ready === 1 ? 'card.ready' : 'card.updated', card)
   return startReady(tx, agents, card)
 }
 
-/** Starts a card in auto mode that was in the trash or in the archive when the last card that it waited for was done. */
-export const resume = async (tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> =>
-  card.blockedBy === undefined || card.blockedBy === '[]' ? card : startReady(tx, agents, card)
+/**
+ * Starts a card in auto mode that was in the trash or in the archive when its last blocker was done.
+ * @throws Problem INSUFFICIENT_PERMISSIONS if the caller cannot start it
+ */
+export async function resume(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
+  if (card.blockedBy === undefined || card.blockedBy === '[]' || !isStartedWhenReady(card)) return card
+  requireMayStart(by, card.kind)
+  return startReady(tx, agents, card)
+}
+
+const isStartedWhenReady = ({ ready, autoMode, status }: CardRow): boolean =>
+  ready === 1 && autoMode === 1 && status === 'idle'
 
 /**
  * Starts a ready card in auto mode: where it stands, or from the backlog in the first column of its pipeline. Whoever
@@ -213,7 +261,7 @@ export const resume = async (tx: Transaction, agents: Agents, card: CardRow): Pr
  * a blocker that is done a second time must not cost a second run.
  */
 export async function startReady(tx: Transaction, agents: Agents, card: CardRow): Promise<CardRow> {
-  if (card.ready === 0 || card.autoMode === 0 || card.status !== 'idle') return card
+  if (!isStartedWhenReady(card)) return card
   const ref = { projectId: card.projectId, cardId: card.id }
   const [step] = await readPipeline(tx, card)
   if (card.columnType === 'active') return startByBoard(tx, agents, card, 'nothing blocks it any more')

@@ -6,10 +6,11 @@ import { listDependents } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { announceParent, changeCard, trashCard } from './cardChanges.ts'
 import { announceReady, pullableAfter, resume } from './cardMoves.ts'
-import { columnOfProject, find, type CardRef } from './cards.ts'
+import { columnOfProject, find, type StartRef } from './cards.ts'
 import { isOrdered, requireRoom } from './columnLimits.ts'
 import { requireBlocksNone } from './dependencies.ts'
 import { cancelled, endCard, type Agents } from './sessions.ts'
+import { requireNoNewTurn } from './startPermission.ts'
 
 const restorableMs = 30 * 86_400_000
 /** How long removing many cards may block other writers. */
@@ -20,19 +21,27 @@ const maxPurgedAtOnce = 5
 /**
  * Moves a card to the trash and ends its agent; `restore` undoes it within 30 days. The caller has checked its
  * worktree. With `force` also one that others wait for, which go on waiting.
- * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS
+ * @throws Problem CARD_NOT_FOUND, CARD_BLOCKS_OTHERS, INSUFFICIENT_PERMISSIONS if the card frees a place for another one whose agent the
+ *   caller cannot start
  */
-export async function remove(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<void> {
+export async function remove(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<void> {
   const card = await find(tx, ref)
   if (!force) await requireBlocksNone(tx, card)
+  await requireNoNewTurn(tx, ref.caller, ref.projectId, () => trash(tx, agents, card))
+}
+
+async function trash(tx: Transaction, agents: Agents, card: CardRow): Promise<void> {
   await endCard(tx, agents, card.id, cancelled, { all: true })
   await order.removeCard(tx, card)
   await trashCard(tx, card)
   await announceParent(tx, card)
 }
 
-/** Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force` */
-export async function restore(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
+/**
+ * Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`,
+ * INSUFFICIENT_PERMISSIONS for a card whose agent starts with that
+ */
+export async function restore(tx: Transaction, agents: Agents, ref: StartRef, force = false): Promise<CardRow> {
   const card = await readDeletedCard(tx, ref.projectId, ref.cardId)
   if (!card) throw new Problem('CARD_NOT_FOUND')
   if (isOrdered(card) && (card.archivedAt === null || card.columnType === 'archive')) {
@@ -41,28 +50,30 @@ export async function restore(tx: Transaction, agents: Agents, ref: CardRef, for
   }
   const restored = await changeCard(tx, card, { deletedAt: null, ...pullableAfter(ref, card) }, 'card.restored')
   await announceParent(tx, restored)
-  return resume(tx, agents, restored)
+  return resume(tx, agents, restored, ref.caller)
 }
 
 /**
  * Deletes at most 200 cards of a column, then those archived from it, as many as a short transaction has time for.
- * @returns whether there may be more. @throws Problem COLUMN_NOT_FOUND
+ * @returns whether there can be more. @throws Problem COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS as `remove`
  */
 export async function removeSome(
   tx: Transaction,
   agents: Agents,
-  projectId: number,
+  { projectId, caller }: Pick<StartRef, 'projectId' | 'caller'>,
   columnId: number,
 ): Promise<boolean> {
   await columnOfProject(tx, { projectId }, columnId)
   const ordered = await order.orderedIds(tx, columnId, 0, 200)
   const ids = ordered.length > 0 ? ordered : await archivedCardIds(tx, projectId, columnId, 200)
   const endMs = performance.now() + maxRemovalMs
-  for (const [at, cardId] of ids.entries()) {
-    await remove(tx, agents, { projectId, cardId }, true)
-    if (performance.now() > endMs && at + 1 < ids.length) return true
-  }
-  return ordered.length > 0 || ids.length === 200
+  return requireNoNewTurn(tx, caller, projectId, async () => {
+    for (const [at, cardId] of ids.entries()) {
+      await trash(tx, agents, await find(tx, { projectId, cardId }))
+      if (performance.now() > endMs && at + 1 < ids.length) return true
+    }
+    return ordered.length > 0 || ids.length === 200
+  })
 }
 
 /** Purges some of the cards that were deleted over 30 days ago; nothing waits for them any more. @returns how many */
@@ -70,6 +81,6 @@ export async function purge(tx: Transaction, agents: Agents): Promise<number> {
   const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), maxPurgedAtOnce)
   const dependents = await listDependents(tx, ids)
   await purgeCards(tx, ids)
-  for (const { id, projectId } of dependents) await announceReady(tx, agents, projectId, id)
+  for (const dependent of dependents) await announceReady(tx, agents, dependent, 'board')
   return ids.length
 }

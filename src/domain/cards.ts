@@ -24,12 +24,13 @@ import { noAccount, type Caller } from './caller.ts'
 import { projectRole } from './access.ts'
 import { changedBase, type CardBase } from './cardBase.ts'
 import { isOrdered, requireRoom } from './columnLimits.ts'
+import { namesAny, startFields, taskFields, type CardEdit } from './cardEditFields.ts'
 import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { announceCard, announceNew, announceParent, changeCard } from './cardChanges.ts'
 import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
 import { findBlockade, requireOrder, type CardOrder } from './dependencies.ts'
 import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
-import { mayStart, refusal, requireMayStart, type Starter } from './starting.ts'
+import { mayStart, refusal, requireMayChangeStart, requireMayStart, type Starter } from './startPermission.ts'
 import { readAheadOfCard } from './readAhead.ts'
 import { startFor } from './startTimes.ts'
 import { activeColumnsOf, initialSteps } from './steps.ts'
@@ -186,26 +187,15 @@ export async function wouldStart(
   return column?.columnType === 'active'
 }
 
-/** The fields of a card that are changed by hand. */
-export interface CardEdit extends CardOrder, CardPlan, CardBase, Partial<AgentChoice> {
-  title?: string
-  prompt?: string
-  labels?: readonly string[]
-  groupId?: string | null
-  useWorktree?: boolean
-  autoMode?: boolean
-  /** Of the caller. */
-  watching?: boolean
-}
-
 /**
  * Changes a card's fields.
- * @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, DEPENDENCY_CYCLE, INSUFFICIENT_PERMISSIONS for auto mode of a caller
- *   who may not start agents
+ * @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, DEPENDENCY_CYCLE, and, for a caller who cannot start agents,
+ *   INSUFFICIENT_PERMISSIONS for auto mode, and for the task or the start of a card that can start automatically
  */
 export async function update(tx: Transaction, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   if (change.autoMode) requireMayStart(ref.caller, card.kind)
+  if (namesAny(change, startFields)) await requireMayChangeStart(tx, ref.caller, card)
   const { labels, blockedBy, watching, assigneeIds: _ids, assigneeNames: _names, ...plain } = change
   await requireOrder(tx, card, change)
   const given: { -readonly [Field in keyof CardChange]: CardChange[Field] } = Object.fromEntries(
@@ -218,7 +208,7 @@ export async function update(tx: Transaction, ref: CardRef, change: CardEdit): P
   if (labels) given.labels = JSON.stringify(labels)
   Object.assign(given, await assigneesFor(tx, card, change))
   if (watching !== undefined) watch(tx, card, ref.caller, watching)
-  if (isRewritten(change) && !mayStart(ref.caller, card.kind)) given.pullable = false
+  if (namesAny(change, taskFields) && !mayStart(ref.caller, card.kind)) given.pullable = false
   if (change.autoMode === false) given.nextColumnId = null
   if (blockedBy) await replaceBlockers(tx, card.id, blockedBy)
   if (Object.keys(given).length === 0 && !blockedBy)
@@ -236,10 +226,6 @@ export async function setWatching(tx: Transaction, ref: CardRef, watching: boole
   watch(tx, card, ref.caller, watching)
   return announceCard(tx, 'card.updated', card)
 }
-
-/** Whether a change is to what its agent does. */
-const isRewritten = ({ title, prompt, agent, profile }: CardEdit): boolean =>
-  [title, prompt, agent, profile].some(value => value !== undefined)
 
 /** Marks a card as read. @throws Problem CARD_NOT_FOUND */
 export async function view(tx: Transaction, ref: CardRef): Promise<void> {

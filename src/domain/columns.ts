@@ -14,6 +14,7 @@ import {
   updateColumn,
   type CountedColumn,
 } from '../store/columns.ts'
+import { isPulledFrom } from '../store/columnTurns.ts'
 import { readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { changedChoice, noChoice, projectLevels } from './agentChoice.ts'
@@ -23,7 +24,7 @@ import type { Caller } from './caller.ts'
 import { columnOfProject } from './cards.ts'
 import { requireSoundLimit } from './columnLimits.ts'
 import { requireWholeOrder } from './order.ts'
-import { requireMayStart } from './starting.ts'
+import { mayStart, requireMayStart, requireNoNewTurn } from './startPermission.ts'
 
 /** @throws Problem COLUMN_NOT_FOUND */
 async function find(db: Reader, projectId: number, columnId: number): Promise<CountedColumn> {
@@ -69,7 +70,8 @@ async function requireReachable(
 
 /**
  * Creates a column at the end of a board. @throws Problem BOARD_NOT_FOUND, VALIDATION_FAILED for a column that pulls
- * without a limit, INSUFFICIENT_PERMISSIONS for one that pulls of a caller who may not start agents
+ * without a limit, INSUFFICIENT_PERMISSIONS for a column that pulls, or an active one with a prompt or a choice of agent, if the
+ * caller cannot start agents
  */
 export async function create(
   tx: Transaction,
@@ -82,7 +84,7 @@ export async function create(
   const board = await boards.find(tx, projectId, column.boardId)
   const { name, columnType, prompt, wipLimit, pull, mergedColumnId, closedColumnId, boardId: _, ...choice } = column
   requireSoundLimit(column)
-  if (pull) requireMayStart(caller, 'kanban')
+  if (pull || (columnType === 'active' && (prompt !== '' || namesAny(choice)))) requireMayStart(caller, 'kanban')
   await requireReachable(tx, { projectId, caller }, { boardId: board.id }, { mergedColumnId, closedColumnId })
   const chosen = await changedInProject(tx, projectId, choice, noChoice)
   const id = await insertColumn(tx, {
@@ -100,9 +102,12 @@ export async function create(
   return announce(tx, 'column.created', projectId, id)
 }
 
+const namesAny = (fields: object): boolean => Object.values(fields).some(value => value !== undefined && value !== null)
+
 /**
- * Changes a column's name, prompt, limit or choice of agent. What pulls starts agents: who switches it on, or changes
- * the limit of what does, needs the permission to. @throws Problem COLUMN_NOT_FOUND and as `create`
+ * Changes a column's name, prompt, limit or choice of agent. These require the permission to start agents: the prompt and the agent of
+ * an active column or one that pulls, pulling, the limit of a column that pulls, and a limit that gives a waiting card its place.
+ * @throws Problem COLUMN_NOT_FOUND and as `create`
  */
 export async function update(
   tx: Transaction,
@@ -121,18 +126,24 @@ export async function update(
   const limit = { wipLimit: wipLimit === undefined ? column.wipLimit : wipLimit, pull: pull ?? column.pull === 1 }
   const isLimitChanged = limit.wipLimit !== column.wipLimit || Number(limit.pull) !== column.pull
   if (isLimitChanged) requireSoundLimit({ ...limit, columnType: column.columnType })
-  if (isLimitChanged && limit.pull) requireMayStart(caller, 'kanban')
+  const { name: _, ...task } = change
+  const isTaskChanged = Object.values(task).some(value => value !== undefined)
+  if ((isLimitChanged && limit.pull) || (isTaskChanged && (column.columnType === 'active' || limit.pull)))
+    requireMayStart(caller, 'kanban')
   const ways = { mergedColumnId, closedColumnId }
   await requireReachable(tx, { projectId, caller }, column, ways)
   if (!isLimitChanged && Object.values({ ...change, ...ways }).every(value => value === undefined)) return column
-  await updateColumn(tx, columnId, {
+  const changed = {
     name: change.name ?? column.name,
     prompt: change.prompt ?? column.prompt,
     ...limit,
     mergedColumnId: mergedColumnId === undefined ? column.mergedColumnId : mergedColumnId,
     closedColumnId: closedColumnId === undefined ? column.closedColumnId : closedColumnId,
     ...(await changedInProject(tx, projectId, change, column)),
-  })
+  }
+  await (isLimitChanged
+    ? requireNoNewTurn(tx, caller, projectId, () => updateColumn(tx, columnId, changed))
+    : updateColumn(tx, columnId, changed))
   return announce(tx, 'column.updated', projectId, columnId)
 }
 
@@ -150,12 +161,14 @@ const changedInProject = (
   )
 
 /**
- * Deletes a column without cards. Its archived cards move to another column of the project. @throws Problem
- * COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY
+ * Deletes a column without cards. Its archived cards move to another column of the project. If the next column pulls, it then pulls from
+ * another one, which requires the permission to start agents. @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY,
+ * INSUFFICIENT_PERMISSIONS
  */
-export async function remove(tx: Transaction, projectId: number, columnId: number): Promise<void> {
+export async function remove(tx: Transaction, caller: Caller, projectId: number, columnId: number): Promise<void> {
   const column = await find(tx, projectId, columnId)
   if (column.cardCount > 0) throw new Problem('COLUMN_NOT_EMPTY')
+  if (!mayStart(caller, 'kanban') && (await isPulledFrom(tx, columnId))) requireMayStart(caller, 'kanban')
   if (await hasCardsOutOfOrder(tx, columnId)) await adoptCardsOutOfOrder(tx, columnId, await otherColumn(tx, column))
   await deleteColumn(tx, column)
   await append(tx, 'column.deleted', projectId, { id: String(columnId), boardId: String(column.boardId) })

@@ -8,7 +8,7 @@ import { permission as permissionEvent } from '../views/agents.ts'
 import { monitor as view, monitorRequest } from '../views/monitors.ts'
 import type { Caller } from './caller.ts'
 import { announceCard } from './cardChanges.ts'
-import { requireMayStart } from './starting.ts'
+import { requireMayStart } from './startPermission.ts'
 
 /**
  * Whether a monitor runs at once: of a session in a sandbox, only if the project allows it. An agent without a sandbox has the

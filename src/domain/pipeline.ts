@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import type { Step } from '../views/cards.ts'
 import { changeCard } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
-import { requireMayStart } from './starting.ts'
+import { requireMayChangeStart } from './startPermission.ts'
 
 /** A card's steps whose columns are still on its board. A step without a prompt uses its column's. */
 export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
@@ -18,7 +18,7 @@ export async function readPipeline(db: Reader, card: CardRow): Promise<Step[]> {
 }
 
 /**
- * Replaces a card's steps. In auto mode that starts agents, so it needs the permission to.
+ * Replaces a card's steps. For a card that can start automatically this requires the permission to start it.
  * @throws Problem CARD_NOT_FOUND, INVALID_PIPELINE, INSUFFICIENT_PERMISSIONS
  */
 export async function setPipeline(
@@ -27,7 +27,7 @@ export async function setPipeline(
   steps: ReadonlyArray<{ columnId: number; prompt?: string; approval: 'auto' | 'manual' }>,
 ): Promise<Step[]> {
   const card = await find(tx, ref)
-  if (card.autoMode === 1) requireMayStart(ref.caller, card.kind)
+  await requireMayChangeStart(tx, ref.caller, card)
   const active = new Map(
     (await listColumns(tx, card.boardId))
       .filter(({ columnType }) => columnType === 'active')

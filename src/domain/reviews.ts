@@ -32,7 +32,7 @@ import { find, type CardRef } from './cards.ts'
 import { compareWork } from './changes.ts'
 import { home, isTouched, listWork, type ProjectPlaces } from './repositoryWork.ts'
 import { placeComments, type PlacedComment } from './reviewedLines.ts'
-import { requireMayStart } from './starting.ts'
+import { requireMayApprove, requireMayStart } from './startPermission.ts'
 
 export interface ReviewWithComments extends ReviewRow {
   comments: ReviewCommentRow[]
@@ -105,6 +105,7 @@ export async function check(
 ): Promise<CheckedReview> {
   const card = await find(db, ref)
   if (verdict === 'request_changes') requireMayStart(ref.caller, card.kind)
+  if (verdict === 'approve') await requireMayApprove(db, ref.caller, card)
   const draft = body === undefined && comments === undefined ? await findDraft(db, ref) : undefined
   const given = { body: draft?.body ?? body ?? '', comments: draft?.comments ?? comments ?? [] }
   if (verdict !== 'approve' && given.body.trim() === '' && given.comments.length === 0)
@@ -158,10 +159,12 @@ const compareIn = (
 
 /**
  * Adds a validated review, and deletes its draft.
- * @throws Problem CARD_NOT_FOUND, CONFLICT when that draft was sent or changed meanwhile
+ * @throws Problem CARD_NOT_FOUND, CONFLICT when that draft was sent or changed meanwhile, INSUFFICIENT_PERMISSIONS for an approval that
+ *   moves the card forward
  */
 export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview): Promise<ReviewWithComments> {
   const card = await find(tx, ref)
+  if (checked.verdict === 'approve') await requireMayApprove(tx, ref.caller, card)
   if (checked.draftedAt !== undefined) await takeDraft(tx, ref, checked.draftedAt)
   if ((await readReviewsLength(tx, card.id)) > reviewLimits.maxLengthOfCard)
     throw new Problem('CONFLICT', 'The reviews of this card are full. Go on in a new card.')

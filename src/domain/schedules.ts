@@ -27,7 +27,7 @@ import { columnOfProject, create as createCard } from './cards.ts'
 import { hasRoom } from './columnLimits.ts'
 import { makerFor } from './makers.ts'
 import type { Agents } from './sessions.ts'
-import { refusal } from './starting.ts'
+import { refusal } from './startPermission.ts'
 
 export interface ScheduleRef {
   projectId: number

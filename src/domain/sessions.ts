@@ -22,7 +22,7 @@ import { asProblem, findExhausted, requireBudget } from './budgetState.ts'
 import { changeCardIfThere } from './cardChanges.ts'
 import { noAccount } from './caller.ts'
 import { mayBecome, type EndedStatus } from './sessionStates.ts'
-import { refusal, requireMayStart, type Starter } from './starting.ts'
+import { refusal, requireMayStart, type Starter } from './startPermission.ts'
 import { firstPrompt } from './steps.ts'
 
 /** The agent chosen for a card. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.ts'
 import { makerFor } from '../domain/makers.ts'
-import { requireMayStart } from '../domain/starting.ts'
+import { requireMayStart } from '../domain/startPermission.ts'
 import { changeCardIfThere } from '../domain/cardChanges.ts'
 import * as pulls from '../domain/pullRequests.ts'
 import { deliver } from '../notifications/deliver.ts'

@@ -33,6 +33,16 @@ export const listColumnsWithTurns = (db: Reader, projectId: number): Promise<Col
     [projectId],
   )
 
+/** Whether the column after this one on its board pulls. */
+export const isPulledFrom = async (db: Reader, columnId: number): Promise<boolean> =>
+  (
+    await db.get<{ pull: 0 | 1 }>(
+      `SELECT c.pull FROM columns b JOIN columns c ON c.board_id = b.board_id AND c.position > b.position
+       WHERE b.id = ? ORDER BY c.position LIMIT 1`,
+      [columnId],
+    )
+  )?.pull === 1
+
 /** Of the cards that wait for room in a column, the one that is furthest along. */
 export const readFirstWaiting = (db: Reader, columnId: number): Promise<Turn | undefined> =>
   db.get(

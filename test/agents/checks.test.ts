@@ -7,7 +7,11 @@ import { eventually } from '../support/waiting/eventually.ts'
 let board: AgentBoard
 beforeAll(async () => {
   board = await startFolderBoard({
-    offering: { fixture: 'offering', env: { GATEWAY_KEY: 'sk-gateway-secret' } },
+    offering: {
+      fixture: 'offering',
+      env: { GATEWAY_KEY: 'sk-gateway-secret' },
+      credentials: { custom: { key: 'OWN_KEY' } },
+    },
     'signed-out': { fixture: 'wants-sign-in' },
     forever: { fixture: 'forever' },
     dead: { fixture: 'dies-before-initialize' },
@@ -16,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => board.close())
 
 const agent = async (id: string) => (await board.client.agents.providers()).find(each => each.id === id)!
-const checked = async (id: string, request: { greet?: boolean; profile?: string } = {}) => {
+const checked = async (id: string, request: { greet?: boolean; profile?: string; credentialId?: string } = {}) => {
   expect(await board.client.agents.check({ agent: id, ...request })).toMatchObject({ status: 'running' })
   return eventually(`the end of a check of ${id}`, async () => {
     const found = await agent(id)
@@ -61,6 +65,80 @@ test('one check of an agent runs at a time, of agents that there are, with a pro
   await expect(client.agents.check({ agent: 'offering', profile: 'nothing' })).rejects.toMatchObject({
     details: [{ path: 'profile', message: 'must be a profile of offering' }],
   })
+})
+
+test('a check takes a slot, and waits for none: 409 if all are taken, and a card waits for its end', async () => {
+  const small = await startFolderBoard(
+    { forever: { fixture: 'forever' }, well: { fixture: 'well-behaved' } },
+    { agentSlots: 1 },
+  )
+  try {
+    const { client, projectId } = small
+    const first = await small.start('forever')
+    await small.untilStatus(first.id, 'running')
+    await expect(client.agents.check({ agent: 'well' })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: 'No slot is free: the machine has one.',
+    })
+    await client.agents.cancel({ projectId, cardId: first.id })
+    await small.untilNoneRuns()
+    await eventually('a free slot', () =>
+      client.agents.check({ agent: 'forever', greet: true }).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const second = await small.start('well')
+    await eventually('the process of the check', () => small.processes().length > 0)
+    expect(await small.card(second.id)).toMatchObject({ status: 'queued' })
+  } finally {
+    await small.close()
+  }
+})
+
+test('slots of the server count a check', async () => {
+  const { client } = board
+  const running = await board.start('forever')
+  await board.untilStatus(running.id, 'running')
+  await client.settings.setAgentSlots({ server: 1 })
+  await expect(client.agents.check({ agent: 'offering' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'No slot is free: the server has one.',
+  })
+  await client.agents.cancel({ projectId: board.projectId, cardId: running.id })
+  await client.settings.setAgentSlots({ server: null })
+})
+
+test('a check with a credential counts on its budgets, and 409 answers the one beyond them', async () => {
+  const { client } = board
+  const { id: credentialId } = await client.credentials.create({
+    name: 'Own',
+    provider: 'custom',
+    baseUrl: 'http://127.0.0.1:1',
+    apiKey: 'sk-own-0123456789',
+  })
+  const { id } = await client.budgets.create({
+    scope: 'credential',
+    scopeId: credentialId,
+    unit: 'runs',
+    limit: 1,
+    period: 'day',
+  })
+  await checked('offering', { greet: true, credentialId })
+  expect((await client.budgets.list({ credentialId })).find(each => each.id === id)).toMatchObject({
+    spent: 1,
+    state: 'exhausted',
+  })
+  expect(await client.credentials.usage({ id: credentialId })).toMatchObject({
+    sessions: 1,
+    inputTokens: 7,
+    outputTokens: 3,
+  })
+  await expect(client.agents.check({ agent: 'offering', credentialId })).rejects.toMatchObject({
+    code: 'BUDGET_EXHAUSTED',
+  })
+  await client.budgets.delete({ id })
+  await checked('offering', { credentialId })
 })
 
 test('the versions that the board is tried with are those of its tests', () => {

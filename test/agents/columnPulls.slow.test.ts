@@ -147,7 +147,6 @@ test('a card that becomes ready in auto mode waits for room in its first step, u
 test('what somebody made, moved or rewrote who may not start agents is pulled once it is activated', async () => {
   await start({ forever: { fixture: 'forever' } })
   const { client, projectId } = board
-  await limit('active', { wipLimit: 9, pull: true })
   const keyed = async (...permissions: Permission[]) =>
     board.as((await client.keys.create({ name: 'k', scope: 'project', projectId, permissions })).key)
   const keyId = await client.keys.create({ name: 'k', scope: 'project', projectId, permissions: ['cards.create'] })
@@ -161,6 +160,12 @@ test('what somebody made, moved or rewrote who may not start agents is pulled on
   await (await keyed('cards.move')).cards.move({ ...at(moved.id), columnId: board.columns.backlog })
   const blocked = await add('rewritten', { blockedBy: [moved.id] })
   await (await keyed('cards.update')).cards.update({ ...at(blocked.id), prompt: 'Something else.' })
+  await limit('active', { wipLimit: 9, pull: true })
+  const other = await add('other', { blockedBy: [moved.id] })
+  await expect(
+    (await keyed('cards.update')).cards.update({ ...at(other.id), prompt: 'Something else.' }),
+  ).rejects.toMatchObject({ code: 'INSUFFICIENT_PERMISSIONS' })
+  await client.cards.delete(at(other.id))
   await client.cards.update({ ...at(blocked.id), blockedBy: [] })
   const restored = await add('restored', { blockedBy: [moved.id] })
   await client.cards.delete(at(restored.id))

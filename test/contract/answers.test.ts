@@ -17,6 +17,8 @@ const ada = { email: 'ada@example.org', password: 'correct horse' }
 const refusals: Readonly<Record<string, ErrorCode>> = {
   'agents.relay': 'AGENT_NOT_RUNNING',
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
+  // The board has no slot.
+  'agents.check': 'CONFLICT',
   'issues.sync': 'FORGE_NOT_CONFIGURED',
   'auth.setPassword': 'INVALID_CREDENTIALS',
   'server.socket': 'NOT_FOUND',

@@ -1,44 +1,25 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { listOpen } from '../../src/store/sessions.ts'
+import { describe, expect, it } from 'vitest'
 import { projectPermissions, type Permission } from '../../src/contract/route.ts'
 import { exampleOf, requestOf, rows } from '../support/contract/examples.ts'
-import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
+import { seed, type Seed } from '../support/contract/seed.ts'
+import {
+  board,
+  card,
+  endAll,
+  keyWith,
+  made,
+  moved,
+  openSessions,
+  place,
+  posted,
+  testApps,
+  testKeys,
+  type Way,
+} from '../support/contract/startTrials.ts'
+import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import { seed, startSlotlessBoard, type Seed } from '../support/contract/seed.ts'
-
-type Kind = 'kanban' | 'terminal'
-/** What a request is about: a card of its own for each. */
-interface Place extends Seed {
-  cardId: string
-  reviewId: string
-}
-interface Way {
-  way: string
-  kind?: Kind
-  /** How the card stands before: its column, or what it has behind it. */
-  from?: 'backlog' | 'active' | 'completed' | 'deleted' | 'archived' | 'auto'
-  ask: (place: Place) => [method: string, path: string, body?: unknown]
-  /** With which permissions it is answered with what. `starts` is the only answer after which something has been started. */
-  to: Array<[permissions: Permission[], answer: 'starts' | 'defers' | 'leaves' | 'refused']>
-}
-
-const card = ({ projectId, cardId }: Place, rest = '') => `/api/projects/${projectId}/cards/${cardId}${rest}`
-const made = (more: object) => (place: Place) =>
-  ['POST', '/api/cards', { projectId: place.projectId, title: 'Made', columnId: place.activeColumnId, ...more }] as [
-    string,
-    string,
-    unknown,
-  ]
-const moved = (place: Place): [string, string, unknown] => [
-  'PATCH',
-  card(place, '/move'),
-  { columnId: place.activeColumnId },
-]
-const posted =
-  (path: string, body?: unknown) =>
-  (place: Place): [string, string, unknown] => ['POST', card(place, path), body]
 
 const ways: Way[] = [
   {
@@ -292,88 +273,8 @@ const ways: Way[] = [
     to: [[[...projectPermissions], 'leaves']],
   },
 ]
-
-let board: TestBoard
-let place: Seed & { reviewId: string }
-beforeAll(async () => {
-  board = await startSlotlessBoard()
-  const seeded = await seed(board)
-  const { id: reviewId } = await board.client.columns.create({
-    projectId: seeded.projectId,
-    boardId: seeded.boardId,
-    name: 'Review',
-    columnType: 'active',
-  })
-  place = { ...seeded, reviewId }
-})
-afterAll(() => board.close())
-
-const keyWith = async (permissions: readonly Permission[]) =>
-  (
-    await board.client.keys.create({
-      name: 'k',
-      scope: 'project',
-      projectId: place.projectId,
-      permissions: [...permissions],
-    })
-  ).key
-
-/** A card as it stands before the request. A session that is over is put into the database: no agent has a slot here. */
-async function cardAt({ kind = 'kanban', from = 'backlog' }: Way): Promise<string> {
-  const { projectId, columnId, activeColumnId } = place
-  const { id: cardId } = await board.client.cards.create({
-    projectId,
-    title: 'Given',
-    columnId: from === 'backlog' ? columnId : activeColumnId,
-    deferred: true,
-    autoMode: from === 'auto',
-    kind,
-    ...(kind === 'terminal' && { command: 'true' }),
-  })
-  if (from === 'deleted') await board.client.cards.delete({ projectId, cardId })
-  if (from === 'archived') await board.client.cards.archive({ projectId, cardId })
-  if (from === 'completed')
-    await board.server.app.db.transaction(async tx => {
-      const { updateCard } = await import('../../src/store/cards.ts')
-      const { insertSession, updateSession } = await import('../../src/store/sessions.ts')
-      const sessionId = await insertSession(tx, {
-        projectId: Number(projectId),
-        cardId: Number(cardId),
-        purpose: kind === 'terminal' ? 'terminal' : 'work',
-        agent: kind === 'terminal' ? 'terminal' : 'fixture',
-        status: 'completed',
-        prompt: 'Do it',
-      })
-      await updateSession(tx, sessionId, { endedAt: tx.now })
-      await updateCard(tx, Number(cardId), { status: 'completed', deferred: false })
-    })
-  return cardId
-}
-
-const openSessions = () => listOpen(board.server.app.db)
-async function endAll(): Promise<void> {
-  const { app } = board.server
-  const { cancelled, end } = await import('../../src/domain/sessions.ts')
-  for (const { id } of await openSessions()) await app.db.transaction(tx => end(tx, app.supervisor, id, cancelled))
-}
-
 describe('what an API key starts', () => {
-  for (const way of ways)
-    for (const [permissions, answer] of way.to) {
-      const named = permissions.length === projectPermissions.length ? 'every permission' : permissions.join(' and ')
-      test(`${way.way}: ${answer} with ${named}`, async () => {
-        await endAll()
-        const cardId = await cardAt(way)
-        const [method, path, body] = way.ask({ ...place, cardId })
-        const reply = await board.request(method, path, { token: await keyWith(permissions), body })
-        expect(reply.body?.error?.code, reply.text).toBe(answer === 'refused' ? 'INSUFFICIENT_PERMISSIONS' : undefined)
-        expect((await openSessions()).length).toBe(answer === 'starts' ? 1 : 0)
-        const made = reply.body?.data ?? reply.body?.result?.structuredContent
-        if (answer === 'defers') expect(made.deferred).toBe(true)
-        if (answer === 'refused' && way.from === 'backlog')
-          expect((await board.client.cards.get({ projectId: place.projectId, cardId })).columnId).toBe(place.columnId)
-      })
-    }
+  testKeys(ways)
 
   it('nothing by any route of the contract without agents.run and scripts.run', async () => {
     await endAll()
@@ -397,6 +298,10 @@ describe('what an API key starts', () => {
     }
     expect(started).toEqual([])
   })
+})
+
+describe('what a connected app starts', () => {
+  testApps(ways, ['work', 'run'])
 })
 
 const keyFor = async ({ projectId }: Seed, permissions: readonly Permission[]) =>

@@ -9,7 +9,8 @@ import type { RunDependencies } from './runDependencies.ts'
 import { createSessionReconciler, interruptOpen, type SessionReconciler } from './sessionReconciler.ts'
 
 /** Runs the agents, and answers the domain's questions about them. */
-export interface Supervisor extends Agents, Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'wake' | 'start' | 'stop'> {
+export interface Supervisor
+  extends Agents, Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'holdSlot' | 'wake' | 'start' | 'stop'> {
   /** Reads the catalogue before a transaction that may choose an agent. */
   refresh(): Promise<void>
 }
@@ -57,6 +58,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     ...agents,
     runOf: reconciler.runOf,
     isAtWork: reconciler.isAtWork,
+    holdSlot: reconciler.holdSlot,
     wake: reconciler.wake,
     start: reconciler.start,
     stop: reconciler.stop,

@@ -1,4 +1,5 @@
 import { logFailure, type Log } from '../../config/log.ts'
+import type { SlotHolder } from '../../domain/agentSlots.ts'
 import { isPaused, resumePaused } from '../../domain/budgetPauses.ts'
 import { end, type Agents } from '../../domain/sessions.ts'
 import { createReconciler, withinStop } from '../../process/reconciler.ts'
@@ -8,7 +9,7 @@ import type { RunDependencies } from './runDependencies.ts'
 import { interrupted, lost } from './sessionEndings.ts'
 import { createSessionQueue } from './sessionQueue.ts'
 import { SessionRun } from './sessionRun.ts'
-import { takeSlots } from './takeSlots.ts'
+import { holdSlot, takeSlots } from './takeSlots.ts'
 
 /** Ending hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxEndedPerCommit = 20
@@ -24,6 +25,8 @@ export interface SessionReconciler {
   runOf(sessionId: number): SessionRun | undefined
   /** Whether processes of an agent may run on a card here. */
   isAtWork(cardId: number): boolean
+  /** Takes a slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
+  holdSlot(check: SlotHolder): Promise<() => void>
   /** Starts a reconciliation; one that is running is followed by another. */
   wake(): void
   /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
@@ -37,6 +40,7 @@ export function createSessionReconciler(
 ): SessionReconciler {
   const { db, agents, config } = dependencies
   const runs = new Map<number, SessionRun>()
+  const held = new Set<SlotHolder>()
   let acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
   const queue = createSessionQueue(config.agentSlots)
   let later: NodeJS.Timeout | undefined
@@ -56,7 +60,7 @@ export function createSessionReconciler(
     const sleepMs = reconciler.isOver ? undefined : untilNext(open, now)
     if (sleepMs !== undefined) later = setTimeout(reconciler.wake, sleepMs).unref()
     if (reconciler.isOver) return
-    const { started, isMore } = await takeSlots(db, queue, [...runs.values()])
+    const { started, isMore } = await takeSlots(db, queue, [...runs.values()], [...held])
     for (const { id } of started) launch(open.find(row => row.id === id)!)
     if (isMore) setImmediate(reconciler.wake)
   }
@@ -72,6 +76,7 @@ export function createSessionReconciler(
 
   return {
     runOf: id => runs.get(id),
+    holdSlot: check => holdSlot(db, check, { held, runs, slots: config.agentSlots, onReleased: reconciler.wake }),
     wake: reconciler.wake,
     start: (url, log, accept) => {
       acceptForBoard = accept
@@ -81,11 +86,7 @@ export function createSessionReconciler(
     stop: async () => {
       clearTimeout(later)
       await reconciler.end()
-      // What cannot be written now (full disk) is interrupted at the server's next start.
-      await interruptOpen(db, agents).catch(
-        (error: unknown) =>
-          reconciler.at && logFailure(reconciler.at.log, 'Open sessions could not be interrupted.', error),
-      )
+      await interruptAll(db, agents, reconciler.at?.log)
       // A run that is creating its worktree cannot be stopped before Git has ended.
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },
@@ -145,6 +146,12 @@ export async function interruptOpen(
       for (const { id } of open.slice(from, from + maxEndedPerCommit)) await end(tx, agents, id, interrupted, true)
     })
 }
+
+/** Interrupts every open session. The server's next start interrupts those that a full disk keeps from being written now. */
+const interruptAll = (db: Database, agents: Agents, log: Log | undefined): Promise<void> =>
+  interruptOpen(db, agents).catch(
+    (error: unknown) => log && logFailure(log, 'Open sessions could not be interrupted.', error),
+  )
 
 /** Fails a session that is running or waiting in the database and has no run. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import type { AgentSlots } from '../../contract/agentSlots.ts'
-import { countSlots, readAgentSlots } from '../../domain/agentSlots.ts'
+import { Problem } from '../../contract/errors.ts'
+import { countSlots, readAgentSlots, type SlotHolder } from '../../domain/agentSlots.ts'
 import { noteSlotWait } from '../../domain/sessionWaits.ts'
 import type { Database, Reader, Transaction } from '../../store/database.ts'
 import { updateSession } from '../../store/sessions.ts'
@@ -19,18 +20,21 @@ interface Decision {
  * Takes slots for the queued sessions that may start beside the running ones, and removes them from the queue: slots of this machine,
  * which the queue knows, and of the server, the project, the agent and the credential, which the daemons on all machines count together.
  * What waits longer, here or elsewhere, goes first; what waits for a slot of its own project, agent or credential holds up nothing else.
+ * @param held slots that checks of agents have
  * @returns them, and whether others are still to be told what they wait for
  */
 export async function takeSlots(
   db: Database,
   queue: SessionQueue,
   running: readonly QueuedSession[],
+  held: readonly SlotHolder[],
 ): Promise<{ started: QueuedSession[]; isMore: boolean }> {
+  const working = [...running, ...held.map((_, at) => ({ id: 0, cardId: -1 - at, purpose: 'work' as const }))]
   const ids = queue.waiting().flatMap(({ id, purpose }) => (purpose === 'work' ? id : []))
   const decide = async (from: Reader) =>
-    decideOn(await readAgentSlots(from), await listSlotSessions(from, ids), queue, running)
+    decideOn(await readAgentSlots(from), await listSlotSessions(from, ids), queue, { running: working, held })
   const isBounded = ids.length > 0 && (await hasBounds(db))
-  let decision: Decision = isBounded ? await decide(db) : { started: queue.findStartable(running), told: [] }
+  let decision: Decision = isBounded ? await decide(db) : { started: queue.findStartable(working), told: [] }
   if (isBounded && (decision.told.length > 0 || decision.started.some(({ purpose }) => purpose === 'work')))
     decision = await db.transaction(async tx => {
       const decided = await decide(tx)
@@ -39,6 +43,39 @@ export async function takeSlots(
     })
   queue.remove(decision.started)
   return { started: decision.started, isMore: decision.told.length > maxToldPerCommit }
+}
+
+interface Machine {
+  slots: number
+  runs: ReadonlyMap<number, QueuedSession>
+  /** Checks of agents with a slot. */
+  held: Set<SlotHolder>
+  onReleased(): void
+}
+
+/**
+ * Takes a free slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no
+ * slot is free
+ */
+export async function holdSlot(
+  db: Database,
+  check: SlotHolder,
+  { slots, runs, held, onReleased }: Machine,
+): Promise<() => void> {
+  await db.transaction(async tx => {
+    held.delete(check)
+    const working = [...runs.values()].filter(({ purpose }) => purpose === 'work').length
+    if (working + held.size >= slots)
+      throw new Problem('CONFLICT', `No slot is free: the machine has ${slots === 1 ? 'one' : slots}.`)
+    const taken = (await listSlotSessions(tx, [])).filter(({ hasSlot }) => hasSlot === 1)
+    const wait = countSlots(await readAgentSlots(tx), [...taken, ...held]).take(check)
+    if (wait !== undefined) throw new Problem('CONFLICT', wait.replace('Waits for a slot', 'No slot is free'))
+    held.add(check)
+  })
+  return () => {
+    held.delete(check)
+    onReleased()
+  }
 }
 
 async function hasBounds(db: Reader): Promise<boolean> {
@@ -50,13 +87,10 @@ function decideOn(
   slots: AgentSlots,
   sessions: readonly SlotSession[],
   queue: SessionQueue,
-  running: readonly QueuedSession[],
+  { running, held }: { running: readonly QueuedSession[]; held: readonly SlotHolder[] },
 ): Decision {
   const byId = new Map(sessions.map(each => [each.id, each]))
-  const count = countSlots(
-    slots,
-    sessions.filter(({ hasSlot }) => hasSlot === 1),
-  )
+  const count = countSlots(slots, [...sessions.filter(({ hasSlot }) => hasSlot === 1), ...held])
   const elsewhere = sessions.filter(({ hasSlot, isOwn }) => hasSlot === 0 && isOwn === 0)
   const waits = new Map<number, string>()
   const started = queue.findStartable(running, ({ id, purpose }) => {

@@ -83,7 +83,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
-      none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, settings.getAgentSlots, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, agents.check, filesystem.browse, projects.create, projects.reorder, organizations.create, organizations.list,
+      none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, settings.getAgentSlots, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, filesystem.browse, projects.create, projects.reorder, organizations.create, organizations.list,
         oauth.request, oauth.approve, oauth.refuse, keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list, budgets.list, usage.list`,
     },
   },
@@ -92,6 +92,12 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  403     ok        ok       ok',
     routes: { 'projects.read': 'projects.list', 'cards.read': 'search.find' },
+  },
+  {
+    about: 'who works in a project, and administrators',
+    //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
+    own: '   401    401   403      403    ok     ok      ok   ok    ok    ok    ok    ok    ok  403     403       ok       ok',
+    routes: { 'agents.run': 'agents.check' },
   },
   {
     about: 'whoever it belongs to, and no administrator either',
@@ -313,9 +319,10 @@ export const inPath: Record<string, string> = {
   'monitors.delete monitorId': 'AGENT_TOKEN_REQUIRED',
 }
 
-/** What a key needs beside the permission of a route for what its example asks: a webhook tells only what its maker may read. */
+/** The permissions that a key needs for the example of a route, along with that of the route: a webhook sends only what its maker can read. */
 export const alsoNeeded: Record<string, readonly Permission[]> = {
   'webhooks.create': ['cards.read'],
+  'columns.create': ['agents.run'],
   'schedules.create': ['cards.create'],
   'schedules.update': ['cards.create'],
   'schedules.run': ['cards.create'],

@@ -1,0 +1,13 @@
+import { describe, expect, test } from 'vitest'
+import { automaticWays } from '../support/contract/automaticStarts.ts'
+import { answerTo, testApps } from '../support/contract/startTrials.ts'
+
+describe('a card that starts without a request for it', () => {
+  testApps(
+    automaticWays.filter((_, at) => at % 5 === 0),
+    ['work'],
+  )
+  test('starts by no request of an app with the scope work', () => {
+    expect(automaticWays.filter(way => answerTo(way, 'work') === 'starts').map(({ way }) => way)).toEqual([])
+  })
+})
