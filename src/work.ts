@@ -153,7 +153,7 @@ export async function createWork(parts: Parts): Promise<Work> {
         : stages.startRunners(reach),
     stopWork: async () => {
       await Promise.all([others.agentChecks, ...Object.values(runners)].map(each => each.stop()))
-      others.worktrees.close()
+      await others.worktrees.close()
       watchdog?.close()
     },
   }

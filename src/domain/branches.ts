@@ -11,7 +11,7 @@ import { readCard, type CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
 import { inOneLine, requireIdleWork, type IdleWork } from './changes.ts'
-import { findLanded, landedWords, noteLanded } from './landedWork.ts'
+import { landedWords, noteLanded } from './landedWork.ts'
 import { findCardBase, type Base } from './worktreeBase.ts'
 import { home, keepBase } from './repositoryWork.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
@@ -100,8 +100,8 @@ export async function update(
   const base: Base = known ?? (await findCardBase(worktrees, db, based, project.path, checkout, reach, name))
   const onto = base.commit
   if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")
-  const landed = place && (await findLanded(place, branch, onto))
-  if (landed !== undefined) {
+  const landed = place && (await worktrees.run('findLanded', { worktree: place, branch, base: onto }))
+  if (landed) {
     const where = { base: known?.name ?? nameOfBase(based, checkout), repository: name }
     await noteLanded(db, card, where)
     return { branch, commit: landed, baseCommit: onto, updated: false, remark: landedWords(where) }

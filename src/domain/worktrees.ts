@@ -7,7 +7,7 @@ import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/card
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { mergeBase } from '../git/commits.ts'
 import { kindOf } from '../git/changes.ts'
-import { savePatch } from '../git/patch.ts'
+import { savePatch } from '../worktrees/savePatch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { currentBranch, headOf } from '../git/repository.ts'
 import { belongsTo, isClean } from '../worktrees/findWorktree.ts'
@@ -209,6 +209,7 @@ export async function requireNothingLost(
   const patches = join(dataDir, 'patches')
   await mkdir(patches, { recursive: true, mode: 0o700 })
   await savePatch(
+    worktrees,
     path,
     card.gitBranch,
     join(patches, `card-${[card.id, repository, Date.now()].filter(Boolean).join('-')}.patch`),

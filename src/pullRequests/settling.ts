@@ -1,4 +1,4 @@
-import { findLanded, noteLanded } from '../domain/landedWork.ts'
+import { noteLanded } from '../domain/landedWork.ts'
 import { workIn } from '../domain/repositoryWork.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
 import { fetchBranch } from './branchHead.ts'
@@ -82,7 +82,7 @@ export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void>
   const base = checkout && place && (await fetchBranch(parts, project, checkout, request.row.base))
   if (!base || 'reason' in base) return
   const { branch, base: name, repository } = request.row
-  if ((await findLanded(place, branch, base.commit)) !== undefined)
+  if (await parts.worktrees.run('findLanded', { worktree: place, branch, base: base.commit }))
     await noteLanded(parts.db, card, { base: name, repository })
 }
 

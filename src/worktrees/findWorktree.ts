@@ -1,17 +1,14 @@
 import { readdir, realpath } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { isChanged, kindOf, losesCommits, survey } from '../git/changes.ts'
+import { kindOf } from '../git/changes.ts'
 import { git, GitFailed } from '../git/git.ts'
-import { openQuarantine } from '../git/quarantine.ts'
 import { findRepository, recordedPlace, type Repository } from '../git/repository.ts'
-import { findShadow } from '../git/shadow.ts'
+import { findPlace } from './findPlace.ts'
 import { syncBranch } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 import { readPlain } from '../git/untrustedFiles.ts'
 
 const maxRecordBytes = 8192
-const maxLevels = 16
 const maxListBytes = 64 * 1024 * 1024
 
 /** Whether a folder is a worktree of another folder's repository, by the repository's own list. */
@@ -67,10 +64,10 @@ export async function listPlaces(commonDir: string): Promise<string[]> {
 }
 
 /**
- * Whether a worktree can go without a loss: no uncommitted or untracked change, here or in a repository inside of it, and
- * no commit that only `branch` (the card's own) or no branch at all holds, and that is not part of the commit `landed`. A folder that is gone is clean; one that Git
- * cannot judge (it hangs, it is broken) is not.
- * @throws Problem CONFLICT where this machine has no Git
+ * Whether deleting a worktree loses nothing: no uncommitted or untracked change, here or in a repository inside, and
+ * no commit that only `branch` (the card's branch) or no branch holds and that is not part of the commit `landed`. A missing
+ * folder is clean. A folder that Git cannot read is not.
+ * @throws Problem CONFLICT if this machine has no Git
  */
 export async function isClean(
   worktrees: Worktrees,
@@ -82,29 +79,9 @@ export async function isClean(
   if (kind !== 'folder') return kind === 'nothing'
   if ((await syncBranch(worktrees, worktreePath)).state === 'refused') return false
   try {
-    const shadow = await findShadow(worktreePath)
-    if (shadow && (await worktrees.run('hasOwnCommits', { worktree: shadow }))) return false
-    return await isCleanAt(worktreePath, branch, 0, landed)
+    return await worktrees.run('isClean', { worktree: await findPlace(worktreePath), branch, landed })
   } catch (error) {
     if (error instanceof GitFailed) return false
     throw error
-  }
-}
-
-async function isCleanAt(
-  path: string,
-  branch: string | null | undefined,
-  level: number,
-  landed?: string,
-): Promise<boolean> {
-  if (level > maxLevels) return false
-  const quarantine = await openQuarantine(path, tmpdir())
-  try {
-    if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch, landed))) return false
-    for (const nested of (await survey(quarantine)).nested)
-      if (!(await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1))) return false
-    return true
-  } finally {
-    await quarantine.close()
   }
 }

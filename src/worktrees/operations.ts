@@ -1,6 +1,6 @@
 import { compareFiles, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
 import type { Repository } from '../git/repository.ts'
-import { tipInside, type Shadow } from '../git/shadow.ts'
+import { tipInside, type LinkedWorktree, type Shadow } from '../git/shadow.ts'
 import {
   clearShadow,
   dropTaken,
@@ -10,7 +10,9 @@ import {
   updateShadow,
   type ShadowUpdate,
 } from './inside/shadowOperations.ts'
-import { hasOwnCommits } from './inside/shadowRefs.ts'
+import { findLanded } from './inside/findLanded.ts'
+import { isClean } from './inside/isClean.ts'
+import { writePatch } from './inside/writePatch.ts'
 
 /** Passes bytes of a result to the caller, in order. */
 export type Send = (bytes: Buffer) => Promise<void>
@@ -18,7 +20,7 @@ export type Send = (bytes: Buffer) => Promise<void>
 /**
  * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
  * (`worktreeProgram.ts`); elsewhere the server does. An operation receives and returns what JSON can express, and sends
- * bytes. It throws Problems only, except for failures of the file system.
+ * bytes.
  */
 export const operations = {
   /** Compares the files with a commit. Sends the diff, then with `stores` a pack of the new objects of the snapshot. */
@@ -40,7 +42,13 @@ export const operations = {
   updateShadow: ({ worktree, update }: { worktree: Shadow; update: ShadowUpdate }) => updateShadow(worktree, update),
   dropTaken: ({ worktree }: { worktree: Shadow }) => noResult(dropTaken(worktree)),
   clearShadow: ({ worktree }: { worktree: Shadow }) => noResult(clearShadow(worktree)),
-  hasOwnCommits: ({ worktree }: { worktree: Shadow }) => hasOwnCommits(worktree),
+  isClean: ({ worktree, branch, landed }: { worktree: LinkedWorktree; branch: string | null; landed?: string }) =>
+    isClean(worktree.topLevel, branch, landed),
+  findLanded: ({ worktree, branch, base }: { worktree: Repository; branch: string; base: string }) =>
+    findLanded(worktree, branch, base),
+  /** Sends the patch. */
+  writePatch: ({ worktree, branch }: { worktree: LinkedWorktree; branch: string | null }, send: Send) =>
+    noResult(writePatch(worktree.topLevel, branch, send)),
   /** Sends a changed file, before or after the change. */
   readChanged: async (
     { worktree, base, file }: { worktree: Repository; base: string | null; file: ChangedFile },

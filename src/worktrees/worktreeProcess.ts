@@ -4,8 +4,8 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { AccountSettings } from '../git/accountSettings.ts'
 import { GitFailed } from '../git/git.ts'
-import { decodeError, type EncodedError } from '../process/encodedError.ts'
 import type { Covered } from '../process/inherited.ts'
+import { decodeFailure, type Failure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
 import type { OperationInput, OperationName, Send } from './operations.ts'
 
@@ -37,7 +37,7 @@ export interface OperationRequest {
   account: AccountSettings
 }
 /** A message from the process: bytes of a result, or how the operation ended. */
-export type OperationResponse = { id: number } & ({ part: true } | { result: unknown } | { failure: EncodedError })
+export type OperationResponse = { id: number } & ({ part: true } | { result: unknown } | { failure: Failure })
 
 /** The descriptor from which bubblewrap reads the program, and the path of the program inside. */
 export const programFd = 3
@@ -114,7 +114,7 @@ async function answer(stdout: Readable, pending: Map<number, PendingCall>): Prom
     const call = pending.get(response.id)
     if (!call) throw new Error('The process answered without a question.')
     if ('part' in response) await call.send(bytes)
-    else if ('failure' in response) call.reject(decodeError(response.failure))
+    else if ('failure' in response) call.reject(decodeFailure(response.failure))
     else call.resolve(response.result)
   }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { AccountSettings } from '../git/accountSettings.ts'
-import { encodeError } from '../process/encodedError.ts'
+import { encodeFailure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
 import { operations, type Operation, type OperationName, type Send } from './operations.ts'
 import type { OperationRequest, OperationResponse } from './worktreeProcess.ts'
@@ -40,7 +40,7 @@ async function run({ id, name, input, account }: OperationRequest): Promise<void
     const operation = operations[name] as Operation<OperationName>
     await write({ id, result: await operation(input, send) })
   } catch (error) {
-    await write({ id, failure: encodeError(error) })
+    await write({ id, failure: encodeFailure(error) })
   }
 }
 

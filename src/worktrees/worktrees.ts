@@ -1,5 +1,6 @@
-import { realpath } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { readAccountSettings } from '../git/accountSettings.ts'
 import type { LinkedWorktree } from '../git/shadow.ts'
 import { searchPath } from '../process/environment.ts'
@@ -37,13 +38,15 @@ export interface Worktrees {
    * @throws what the operation throws; GitFailed if its process ends
    */
   run<Name extends OperationName>(name: Name, input: OperationInput<Name>, send?: Send): Promise<OperationResult<Name>>
-  /** Ends the processes. */
-  close(): void
+  /** Ends the processes, and removes their temporary files. */
+  close(): Promise<void>
 }
 
 /** A start takes 60 ms. */
 const keptIdleMs = 60_000
 const maxProcesses = 6
+/** The folder for temporary files in the sandbox. It is on the disk, because `/tmp` there is in memory. */
+const scratchFolder = '/tmp/board'
 const noLimits = { memoryMb: null, processes: null, fileMb: null, minutes: null }
 
 export function createWorktrees(sandbox: Sandbox): Worktrees {
@@ -72,7 +75,7 @@ interface ProcessBase {
 }
 
 async function loadBase(): Promise<ProcessBase> {
-  const env = { PATH: searchPath(process.env.PATH ?? ''), HOME: '/tmp', TMPDIR: '/tmp' }
+  const env = { PATH: searchPath(process.env.PATH ?? ''), HOME: '/tmp', TMPDIR: scratchFolder }
   const home = await realpath(homedir()).catch(() => homedir())
   const [program, covered, programs] = await Promise.all([
     loadWorktreeProgram(),
@@ -86,6 +89,7 @@ async function loadBase(): Promise<ProcessBase> {
 function createPool(sandbox: Sandbox) {
   const kept = new Map<string, WorktreeProcess>()
   const timers = new Map<string, NodeJS.Timeout>()
+  const removals = new Set<Promise<void>>()
   const base = loadBase()
   base.catch(() => {
     /* Reported by the first operation. */
@@ -112,21 +116,34 @@ function createPool(sandbox: Sandbox) {
         base,
         worktreeMounts(worktree),
       ])
-      const policy: SandboxPolicy = {
-        home,
-        network: 'none',
-        limits: noLimits,
-        mounts: [...programs, ...mounts],
-        data: [{ fd: programFd, target: programPath }],
+      if (!kept.has(key)) {
+        const scratch = await mkdtemp(join(tmpdir(), 'board-worktree-'))
+        const policy: SandboxPolicy = {
+          home,
+          network: 'none',
+          limits: noLimits,
+          mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
+          data: [{ fd: programFd, target: programPath }],
+        }
+        const command = await sandbox.command(policy, '/', [process.execPath, programPath])
+        const started = startWorktreeProcess(command, program, { env, covered })
+        const removed = started.ended.then(async () => {
+          if (kept.get(key) === started) end(key)
+          await rm(scratch, { recursive: true, force: true })
+          removals.delete(removed)
+        })
+        removals.add(removed)
+        // Another call can have started one in the meantime.
+        if (kept.has(key)) started.kill()
+        else kept.set(key, started)
       }
-      const command = await sandbox.command(policy, '/', [process.execPath, programPath])
-      const found = kept.get(key) ?? startWorktreeProcess(command, program, { env, covered })
-      if (!kept.has(key)) void found.ended.then(() => kept.get(key) === found && end(key))
+      const found = kept.get(key)!
       touch(key, found)
       return found
     },
-    close: () => {
+    close: async () => {
       for (const key of kept.keys()) end(key)
+      await Promise.all(removals)
     },
   }
 }

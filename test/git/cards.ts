@@ -166,7 +166,7 @@ export async function openProjects(): Promise<{
   }
   const close = async () => {
     setEnvironment({ HOME, XDG_CONFIG_HOME })
-    worktrees.close()
+    await worktrees.close()
     await store.close()
   }
   return { db, worktrees, folder, home, project, close }

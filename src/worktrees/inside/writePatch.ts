@@ -1,68 +1,37 @@
-import { appendFile, open, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { Problem } from '../contract/errors.ts'
-import { commitsOf, kindOf, kindWithin, survey, type Kind } from './changes.ts'
-import { GitFailed } from './git.ts'
-import { openQuarantine, type Quarantine } from './quarantine.ts'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commitsOf, kindWithin, survey, type Kind } from '../../git/changes.ts'
+import { GitFailed } from '../../git/git.ts'
+import { openQuarantine, type Quarantine } from '../../git/quarantine.ts'
+import type { Send } from '../operations.ts'
 
 const timeoutMs = 10 * 60_000
 const maxLevels = 16
 
 /**
- * Writes a patch of the work that deleting a worktree would lose to the new file `file` (0600, synced): each commit
- * that only `branch` or no branch holds, then the uncommitted and untracked changes, as one mailbox for `git am` or
- * `git apply`; the same for nested repositories. @returns whether there was anything; otherwise there is no file
- * @throws Problem WORKTREE_DIRTY, DISK_FULL: there is no patch and nothing may be deleted
+ * Sends a patch of the work that deleting a worktree would lose: each commit that only `branch` or no branch holds, then the
+ * uncommitted and untracked changes, as one mailbox for `git am` or `git apply`; the same for nested repositories.
+ * @throws GitFailed, or the file system's error
  */
-export async function savePatch(worktreePath: string, branch: string | null, file: string): Promise<boolean> {
-  if ((await kindOf(worktreePath)) === 'nothing') return false
-  await (await open(file, 'wx', 0o600)).close()
-  try {
-    if ((await kindOf(worktreePath)) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
-    await appendRepository(worktreePath, branch, file, '', 0)
-    const size = await syncToDisk(file)
-    if (size === 0) await rm(file)
-    return size > 0
-  } catch (error) {
-    await rm(file, { force: true })
-    throw toProblem(error)
-  }
-}
+export const writePatch = (topLevel: string, branch: string | null, send: Send): Promise<void> =>
+  writeRepository(topLevel, branch, send, '', 0)
 
-function toProblem(error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return new Problem('DISK_FULL', undefined, { cause: error })
-  return error instanceof GitFailed
-    ? new Problem('WORKTREE_DIRTY', 'A patch of the worktree could not be saved, so nothing was deleted.', {
-        cause: error,
-      })
-    : error
-}
-
-async function syncToDisk(file: string): Promise<number> {
-  const patch = await open(file, 'r+')
-  try {
-    await patch.sync()
-    return (await patch.stat()).size
-  } finally {
-    await patch.close()
-  }
-}
-
-async function appendRepository(
+async function writeRepository(
   path: string,
   branch: string | null | undefined,
-  file: string,
+  send: Send,
   prefix: string,
   level: number,
 ): Promise<void> {
   if (level > maxLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
-  const quarantine = await openQuarantine(path, dirname(file))
+  const quarantine = await openQuarantine(path, tmpdir(), undefined, 'direct')
   try {
     const { nested } = await survey(quarantine)
-    await appendCommits(quarantine, branch, file, prefix)
-    await appendChanges(quarantine, file, prefix)
+    await writeCommits(quarantine, branch, send, prefix)
+    await writeChanges(quarantine, send, prefix)
     for (const folder of nested)
-      await appendRepository(join(quarantine.topLevel, folder), undefined, file, `${prefix}${folder}/`, level + 1)
+      await writeRepository(join(quarantine.topLevel, folder), undefined, send, `${prefix}${folder}/`, level + 1)
   } finally {
     await quarantine.close()
   }
@@ -83,10 +52,10 @@ const plainDiff = (prefix: string) => [
 ]
 
 /** Follows first parents only: on that line each patch, also a merge's, applies to the result of the previous one. */
-async function appendCommits(
+async function writeCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
-  file: string,
+  send: Send,
   prefix: string,
 ): Promise<void> {
   const { lost, kept } = await commitsOf(quarantine, branch)
@@ -104,12 +73,12 @@ async function appendCommits(
         '--ignore-missing',
         '--stdin',
       ],
-      { input: `${revisions}\n`, appendTo: file, timeoutMs },
+      { input: `${revisions}\n`, onOutput: send, timeoutMs },
     )
   }
 }
 
-async function appendChanges(quarantine: Quarantine, file: string, prefix: string): Promise<void> {
+async function writeChanges(quarantine: Quarantine, send: Send, prefix: string): Promise<void> {
   const before =
     quarantine.head === undefined
       ? await treeOf(quarantine, ['hash-object', '-w', '-t', 'tree', '--stdin'])
@@ -118,8 +87,8 @@ async function appendChanges(quarantine: Quarantine, file: string, prefix: strin
   const staged = await treeOf(quarantine, ['write-tree']).catch(() => before)
   await indexFiles(quarantine)
   const after = await treeOf(quarantine, ['write-tree'])
-  if (staged !== after) await appendDiff(quarantine, before, staged, 'Staged changes', file, prefix)
-  await appendDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', file, prefix)
+  if (staged !== after) await writeDiff(quarantine, before, staged, 'Staged changes', send, prefix)
+  await writeDiff(quarantine, staged === after ? before : staged, after, 'Uncommitted changes', send, prefix)
 }
 
 /** Adds the worktree's files to the quarantine's index byte for byte: the attributes disable all conversions. */
@@ -142,21 +111,22 @@ async function indexFiles(quarantine: Quarantine): Promise<void> {
   })
 }
 
-async function appendDiff(
+async function writeDiff(
   quarantine: Quarantine,
   before: string,
   after: string,
   subject: string,
-  file: string,
+  send: Send,
   prefix: string,
 ): Promise<void> {
   if (before === after) return
-  await appendFile(
-    file,
-    `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] ${subject}${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`,
+  await send(
+    Buffer.from(
+      `From ${'0'.repeat(40)} Mon Sep 17 00:00:00 2001\nFrom: board <board@localhost>\nDate: ${new Date().toUTCString()}\nSubject: [PATCH] ${subject}${prefix && ` in ${JSON.stringify(prefix)}`}\n\n`,
+    ),
   )
-  await quarantine.run(['diff-tree', '-r', ...plainDiff(prefix), before, after], { appendTo: file, timeoutMs })
-  await appendFile(file, '\n')
+  await quarantine.run(['diff-tree', '-r', ...plainDiff(prefix), before, after], { onOutput: send, timeoutMs })
+  await send(Buffer.from('\n'))
 }
 
 const treeOf = async (quarantine: Quarantine, args: readonly string[]) =>

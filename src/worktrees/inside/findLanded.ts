@@ -1,0 +1,22 @@
+import { tmpdir } from 'node:os'
+import { isChanged } from '../../git/changes.ts'
+import { hasLanded } from '../../git/landed.ts'
+import { openQuarantine } from '../../git/quarantine.ts'
+import type { Repository } from '../../git/repository.ts'
+
+/**
+ * Returns the commit of a worktree if all of its own work is in a base under another name: by a squash or a rebase. Returns null if
+ * some of it is not, or is uncommitted, or if the worktree has no work of its own.
+ * @throws GitFailed
+ */
+export async function findLanded(worktree: Repository, branch: string, base: string): Promise<string | null> {
+  const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree, 'direct')
+  try {
+    const tip = (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
+    if (tip === undefined || (await isChanged(quarantine))) return null
+    const own = await quarantine.run(['rev-list', '--max-count=1', `${base}..${tip}`])
+    return own.length > 0 && (await hasLanded(quarantine, tip, base)) ? tip : null
+  } finally {
+    await quarantine.close()
+  }
+}
