@@ -202,6 +202,7 @@ describe('a server without a sandbox', () => {
       network: 'listed',
       hosts: ['example.org'],
       caches: [],
+      monitors: 'ask',
       memoryMb: null,
       processes: null,
       fileMb: null,
