@@ -111,7 +111,7 @@ export async function update(
   const { repository } = checkout
   try {
     const request = { projectPath: project.path, repository, place, branch, onto, strategy, title, message }
-    const { updated, commit } = await updateBranch(request)
+    const { updated, commit } = await updateBranch(worktrees, request)
     if (place) await syncBranch(worktrees, place.topLevel)
     await keepBase(db, { repository: name, card }, onto)
     return { branch, commit, baseCommit: onto, updated, remark: base.remark ?? null }

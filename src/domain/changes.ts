@@ -2,14 +2,14 @@ import { Problem } from '../contract/errors.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/changes.ts'
-import { compareCommits, noDiff, readCompared, type Comparison, type DiffOptions, type WorkDiff } from '../git/diff.ts'
+import { noDiff, type Comparison, type DiffOptions, type WorkDiff } from '../git/diff.ts'
 import { mergeWork, type Merged } from '../worktrees/merge.ts'
 import type { Repository } from '../git/repository.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { compareWorktree, readChangedFile } from '../worktrees/compareWorktree.ts'
+import { compareCommits, compareWorktree, readChangedFile } from '../worktrees/compareWorktree.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findForkPoint } from './worktrees.ts'
 
@@ -39,7 +39,7 @@ export async function compareWork(
   const { repository, base, tip } = work
   return tip === undefined
     ? compareWorktree(worktrees, repository, base, options)
-    : compareCommits(repository, base, tip, options)
+    : compareCommits(worktrees, repository, base, tip, options)
 }
 
 /**
@@ -53,12 +53,10 @@ export async function changedFileOf(
   file: { path: string; side: 'old' | 'new'; since?: string },
 ): Promise<Buffer> {
   const work = await workOf(worktrees, card, project)
-  if (work && work.tip === undefined)
-    return readChangedFile(worktrees, work.repository, work.base, { ...file, tip: undefined })
-  if (work) return readCompared(work.repository, work.base, { ...file, tip: work.tip })
+  if (work) return readChangedFile(worktrees, work.repository, work.base, { ...file, tip: work.tip })
   const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (repository.head === undefined) throw new Problem('FILE_NOT_FOUND')
-  return readCompared(repository, null, { ...file, tip: repository.head })
+  return readChangedFile(worktrees, repository, null, { ...file, tip: repository.head })
 }
 
 /** The location of a card's work, in a worktree or with `tip` on a branch, and its base commit. */

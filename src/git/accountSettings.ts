@@ -10,9 +10,10 @@ type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>
 
 const maxIgnoreBytes = 1024 * 1024
 
-/** The settings of the account's own Git configuration that comparisons follow, and its ignore list. */
+/** The settings of the account's own Git configuration that hold for files: those of comparisons, its filters and its ignore list. */
 export interface AccountSettings {
   settings: ReadonlyArray<readonly [name: string, value: string]>
+  filters: ReadonlyArray<readonly [name: string, key: string, value: string]>
   ignoreList: string
 }
 
@@ -22,7 +23,11 @@ export async function readAccountSettings(repository: Place): Promise<AccountSet
   const isNamed = own.some(({ name }) => name.toLowerCase() === 'core.excludesfile')
   const path = isNamed ? await ignoreListPath(repository) : defaultIgnoreList()
   return {
-    settings: settingsOf(own),
+    settings: settingsOf(own).filter(([name]) => name.startsWith('core.')),
+    filters: own.flatMap(({ name, value }) => {
+      const [, filter, key] = /^filter\.(.+)\.(\w+)$/s.exec(name) ?? []
+      return filter === undefined ? [] : [[filter, key!, value] as const]
+    }),
     ignoreList: path === undefined ? '' : await readPlain(path, maxIgnoreBytes).catch(() => ''),
   }
 }

@@ -6,7 +6,7 @@ import { configurationOf } from './configuration.ts'
 import { makeGitDir, settingsOf } from './quarantine.ts'
 import type { LinkedWorktree } from './shadow.ts'
 
-/** Runs git on the files and the index of a working tree. @throws GitFailed */
+/** Runs git on the files of a working tree, with a copy of its index. @throws GitFailed */
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
@@ -14,7 +14,10 @@ export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Pro
  * configuration (filters, hooks, monitors, LFS) do not run, because anyone who works there can write it. Filters of
  * the account's own configuration do, and find the repository's LFS objects.
  */
-export async function inCheckout<T>(place: LinkedWorktree, work: (run: CheckoutRun) => Promise<T>): Promise<T> {
+export async function inCheckout<T>(
+  place: LinkedWorktree,
+  work: (run: CheckoutRun, gitDir: string) => Promise<T>,
+): Promise<T> {
   const configuration = await configurationOf(place)
   const settings = [...settingsOf(configuration), ...configuration.flatMap(ofPlace)]
   const gitDir = await makeGitDir(tmpdir(), place, settings, sparseList)
@@ -23,19 +26,18 @@ export async function inCheckout<T>(place: LinkedWorktree, work: (run: CheckoutR
     const overrides = settings
       .filter(([name]) => !name.startsWith('extensions.'))
       .flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    return await work((args, options) =>
-      // A split index would refer to a part in the temporary folder.
+    // A split index would refer to a part in the temporary folder.
+    const run: CheckoutRun = (args, options) =>
       gitOutput(place.topLevel, [...overrides, '-c', 'core.splitIndex=false', ...args], {
         ...options,
         env: {
           GIT_DIR: gitDir,
           GIT_WORK_TREE: place.topLevel,
-          GIT_INDEX_FILE: join(place.gitDir, 'index'),
           GIT_NO_REPLACE_OBJECTS: '1',
           ...options?.env,
         },
-      }),
-    )
+      })
+    return await work(run, gitDir)
   } finally {
     await rm(gitDir, { recursive: true, force: true })
   }

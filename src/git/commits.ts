@@ -23,3 +23,11 @@ export async function mergeBase(path: string, one: string, other: string): Promi
   const { exitCode, stdout } = await git(path, ['merge-base', one, other])
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
+
+/** The commit of a local branch, by its exact name. */
+export async function branchTip(commonDir: string, branch: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git(commonDir, ['show-ref', '--verify', '--hash', '--', `refs/heads/${branch}`], {
+    env: { GIT_DIR: commonDir },
+  })
+  return exitCode === 0 ? stdout.toString().trim() : undefined
+}

@@ -11,7 +11,8 @@ export interface ConfigurationEntry {
 type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 
 /** Not all: what nobody needs here, such as a header with a token, is not to be kept. */
-const wanted = '^((core|extensions|include|includeif)\\.|remote\\..*\\.url$|branch\\..*\\.(remote|merge)$)'
+const wanted =
+  '^((core|extensions|include|includeif)\\.|filter\\..*\\.(clean|smudge|process|required)$|remote\\..*\\.url$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
 /** A file that has just changed may change again without another time. */
 const settledMs = 2000

@@ -3,7 +3,7 @@ import { Problem } from '../contract/errors.ts'
 import { GitFailed } from './git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
-import { isStandIn, snapshotOf, type SnapshotLimits } from './snapshot.ts'
+import { isStandIn, packTree, snapshotOf, type SnapshotLimits } from './snapshot.ts'
 
 /** A unified diff with its counts. Binary and very large files are listed without lines. */
 export interface WorkDiff {
@@ -19,8 +19,6 @@ interface DiffStats {
 
 const maxDiffBytes = 2 * 1024 * 1024
 const maxListBytes = 32 * 1024 * 1024
-/** Above the limit of a snapshot, because staged files count as well. */
-const maxPackBytes = 256 * 1024 * 1024
 const limits: SnapshotLimits = { maxFiles: 5000, maxFileBytes: 2 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
 const timeoutMs = 60_000
 /** Larger files are compared as a whole, not by lines. */
@@ -39,7 +37,7 @@ const plain = [
 
 /**
  * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareFiles` or
- * `compareCommits` returned as `snapshot`. `stores` returns a pack of the snapshot's objects.
+ * `compareCommits` returned as `snapshot`. `stores` packs the snapshot's objects.
  */
 export interface DiffOptions {
   numbersOnly?: boolean
@@ -58,14 +56,15 @@ export interface Comparison {
  * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Runs no program that a
  * planted configuration names. At most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the
  * counts cover the same files.
- * @returns with `stores` also a pack of the snapshot's objects that the HEAD commit lacks
+ * @param onPack receives a pack of the snapshot's objects that the HEAD commit lacks, with `stores`
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
  */
 export const compareFiles = (
   worktree: Repository,
   base: string | null,
-  options: DiffOptions = {},
-): Promise<{ comparison: Comparison; pack?: Buffer }> =>
+  options: DiffOptions,
+  onPack: (bytes: Buffer) => Promise<void>,
+): Promise<Comparison> =>
   inQuarantine(worktree, async quarantine => {
     const { tree, isPartial } = await snapshotOf(quarantine, limits)
     const before =
@@ -73,13 +72,13 @@ export const compareFiles = (
         ? ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
         : await requirePresent(quarantine, options.since)
     const diff = await diffTrees(quarantine, before, tree, options)
-    const comparison = {
+    if (options.stores) await packTree(quarantine, tree, onPack)
+    return {
       work: { ...diff, truncated: diff.truncated || isPartial },
       baseCommit: base,
       headCommit: quarantine.head ?? null,
       snapshot: tree,
     }
-    return { comparison, ...(options.stores && { pack: await packTree(quarantine, tree) }) }
   })
 
 /** Diffs two commits, for a card whose worktree is gone. @throws Problem like `compareFiles` */
@@ -127,19 +126,11 @@ export const readCompared = (
 
 const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
 
-/** Packs the objects of a tree that the HEAD commit lacks. */
-const packTree = (quarantine: Quarantine, tree: string): Promise<Buffer> =>
-  quarantine.run(['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'], {
-    input: [tree, ...(quarantine.head === undefined ? [] : [`^${quarantine.head}`])].map(each => `${each}\n`).join(''),
-    timeoutMs,
-    maxBytes: maxPackBytes,
-  })
-
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
 async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
   try {
-    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree, 'direct')
+    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
     try {
       return await work(quarantine)
     } finally {

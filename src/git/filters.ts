@@ -1,56 +1,42 @@
-import { Problem } from '../contract/errors.ts'
 import { git, nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
+import type { Repository } from './repository.ts'
 
-/**
- * Refuses files with a configured filter (LFS, encryption) whose result would be committed: the filter may be
- * anybody's program, and without it the wrong bytes would be committed.
- * @throws Problem CONFLICT
- */
-export async function requireNoFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
-  if (await areFiltered(quarantine, paths, false))
-    throw new Problem(
-      'CONFLICT',
-      'The worktree has changes that are not committed in files with a filter, such as large file storage. Commit them there first.',
-    )
+/** The names of the configured filters (LFS, encryption): all of them, and those that the account's configuration lacks. */
+export interface FilterNames {
+  all: string[]
+  repositoryOnly: string[]
 }
 
-/**
- * Refuses files with a filter of the repository's own configuration: it is not run, so its earlier output would be
- * committed.
- * @throws Problem CONFLICT
- */
-export async function requireNoOwnFilters(quarantine: Quarantine, paths: readonly string[]): Promise<void> {
-  if (await areFiltered(quarantine, paths, true))
-    throw new Problem(
-      'CONFLICT',
-      "The merge changes files with a filter that only the repository's own configuration names, and the board runs none of those. Merge with git, or name the filter in your account's configuration (git config --global). Nothing was changed.",
-    )
-}
-
-/** Whether one of the files has a configured filter; `ownOnly` ignores the account's. */
-async function areFiltered(quarantine: Quarantine, paths: readonly string[], ownOnly: boolean): Promise<boolean> {
-  if (paths.length === 0) return false
-  const { stdout } = await git(quarantine.topLevel, [
-    'config',
-    '--null',
-    '--show-scope',
-    '--name-only',
-    '--get-regexp',
-    '^filter\\..*\\.(clean|smudge|process)$',
-  ])
+/** Reads the filters of a repository's configuration and of the account's. A filter can be any program. */
+export async function readFilterNames({
+  gitDir,
+  commonDir,
+}: Pick<Repository, 'gitDir' | 'commonDir'>): Promise<FilterNames> {
+  const { stdout } = await git(
+    commonDir,
+    ['config', '--null', '--show-scope', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|smudge|process)$'],
+    { env: { GIT_DIR: gitDir } },
+  )
   const parts = nulSeparated(stdout)
-  const named = (fits: (scope: string) => boolean) =>
-    new Set(
-      parts
-        .filter((_, index) => index % 2 === 1 && fits(parts[index - 1]!))
-        .map(name => name.slice('filter.'.length, name.lastIndexOf('.'))),
-    )
-  const configured = named(() => true)
-  if (ownOnly) for (const name of named(scope => scope === 'global' || scope === 'system')) configured.delete(name)
-  if (configured.size === 0) return false
+  const named = (isScope: (scope: string) => boolean) =>
+    parts
+      .filter((_, index) => index % 2 === 1 && isScope(parts[index - 1]!))
+      .map(name => name.slice('filter.'.length, name.lastIndexOf('.')))
+  const account = new Set(named(scope => scope === 'global' || scope === 'system'))
+  const all = [...new Set(named(() => true))]
+  return { all, repositoryOnly: all.filter(name => !account.has(name)) }
+}
+
+/** Whether one of the files has one of the filters. */
+export async function hasFilter(
+  quarantine: Quarantine,
+  paths: readonly string[],
+  names: readonly string[],
+): Promise<boolean> {
+  if (paths.length === 0 || names.length === 0) return false
   const attributes = nulSeparated(
     await quarantine.run(['check-attr', '-z', '--stdin', 'filter'], { input: paths.map(path => `${path}\0`).join('') }),
   )
-  return attributes.some((filter, index) => index % 3 === 2 && configured.has(filter))
+  return attributes.some((filter, index) => index % 3 === 2 && names.includes(filter))
 }

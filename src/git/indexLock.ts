@@ -1,11 +1,8 @@
-import { constants } from 'node:fs'
-import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeyedQueue } from '../async/serialQueue.ts'
 import { processMark } from '../config/kernel.ts'
 import { Problem } from '../contract/errors.ts'
-import { git, GitFailed } from './git.ts'
-import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { readPlain } from './untrustedFiles.ts'
 
@@ -13,44 +10,35 @@ const maxOwnerBytes = 200
 
 /** A worktree's index, locked in Git's own way against other Git processes. */
 export interface TakenIndex {
-  /**
-   * Moves the worktree to a new commit, with the quarantine's index, which must match it. The files stay as they are.
-   */
-  install(commit: string): Promise<void>
+  /** Writes the next bytes of the new index. */
+  write(bytes: Buffer): Promise<void>
+  /** Replaces the index by the new one, which must match the worktree. Keeps the lock. */
+  install(): Promise<void>
+  /** Releases the lock. A new index that was not installed is removed. */
   release(): Promise<void>
 }
 
-/** @throws Problem CONFLICT when Git is at work there */
-export async function takeIndex({ topLevel, gitDir }: Repository, quarantine: Quarantine): Promise<TakenIndex> {
-  const lock = join(gitDir, 'index.lock')
+/** The file of a worktree's Git folder in which its next index is written. The lock itself states its owner to the end. */
+export const nextIndex = 'index.board'
+
+/** @throws Problem CONFLICT if Git is at work there */
+export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise<TakenIndex> {
+  const [lock, next] = [join(gitDir, 'index.lock'), join(gitDir, nextIndex)]
   await takeLock(lock).catch((error: unknown) => {
     throw new Problem('CONFLICT', "Git is at work in the card's worktree. Try again when it is done.", { cause: error })
   })
-  // Not in the lock itself, which says to the end whose it is.
-  const next = join(gitDir, 'index.board')
+  await rm(next, { force: true })
   let isHeld = true
-  const release = async () => {
-    if (isHeld) await rm(lock, { force: true })
-    isHeld = false
+  return {
+    write: bytes => appendFile(next, bytes, { mode: 0o644 }),
+    install: () => rename(next, join(gitDir, 'index')),
+    release: async () => {
+      if (!isHeld) return
+      isHeld = false
+      await rm(next, { force: true })
+      await rm(lock, { force: true })
+    },
   }
-  const install = async (commit: string) => {
-    // A split index would refer to a part in the quarantine's temporary folder.
-    await quarantine.run(['update-index', '--no-split-index'])
-    await rm(next, { force: true })
-    await copyFile(join(quarantine.gitDir, 'index'), next, constants.COPYFILE_EXCL)
-    const { exitCode, stderr } = await git(topLevel, [
-      'update-ref',
-      '-m',
-      'commit: board',
-      'HEAD',
-      commit,
-      quarantine.head!,
-    ])
-    if (exitCode !== 0) throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
-    await rename(next, join(gitDir, 'index'))
-    await release()
-  }
-  return { install, release }
 }
 
 /** Takes a lock that says whose it is. That of a server which was killed is taken over: nobody else would ever remove it. */

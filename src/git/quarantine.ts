@@ -5,7 +5,6 @@ import { git, gitOutput, type GitOptions } from './git.ts'
 import { copyIndexFiles, writeGitFolder } from './gitFolder.ts'
 import { findRepository, type Repository } from './repository.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
-import { keepPack, type Pack, type StoreAccess } from './shadowObjects.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
 /**
@@ -22,8 +21,6 @@ export interface Quarantine {
   /** Every branch, remote branch and tag with its object. */
   refs(): Promise<ReadonlyArray<{ name: string; id: string }>>
   run(args: readonly string[], options?: GitOptions): Promise<Buffer>
-  /** Puts into the repository what an agent behind walls has staged, before something refers to it there. */
-  keepStaged(): Promise<void>
   close(): Promise<void>
 }
 
@@ -39,12 +36,7 @@ const copiedSettings =
  * new.
  * @throws GitFailed, or the file system's error
  */
-export async function openQuarantine(
-  worktreePath: string,
-  folder: string,
-  known?: Repository,
-  access: StoreAccess = 'linked',
-): Promise<Quarantine> {
+export async function openQuarantine(worktreePath: string, folder: string, known?: Repository): Promise<Quarantine> {
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
@@ -68,19 +60,15 @@ export async function openQuarantine(
       env: { ...env, ...options?.env },
     })
   let refs: ReturnType<Quarantine['refs']> | undefined
-  let staged: Pack | undefined
   const quarantine: Quarantine = {
     gitDir,
     topLevel,
     head: repository?.head,
     run,
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
-    keepStaged: async () => {
-      if (repository && staged) await keepPack(staged, repository.commonDir)
-    },
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
-  if (repository) staged = await takeShadowIndex(quarantine, repository, access)
+  if (repository) await takeShadowIndex(quarantine, repository)
   return quarantine
 }
 

@@ -4,31 +4,26 @@ import { nulSeparated } from './git.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { findShadow, type Shadow } from './shadow.ts'
-import { bringObjects, type Pack, type StoreAccess } from './shadowObjects.ts'
+import { bringObjects } from './shadowObjects.ts'
 import { inFolder, isSamePlain } from './untrustedFiles.ts'
 
 const maxListBytes = 256 * 1024 * 1024
 
 /**
  * Gives a quarantine the index of an agent that has a Git folder of its own, and checked copies of what is staged there only.
- * Where they cannot be had, it keeps the index of the repository. @returns the copies, if there are any
+ * If that fails, it keeps the index of the repository.
  */
-export async function takeShadowIndex(
-  quarantine: Quarantine,
-  repository: Repository,
-  access: StoreAccess,
-): Promise<Pack | undefined> {
+export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<void> {
   const shadow = await findShadow(quarantine.topLevel)
-  if (!shadow || quarantine.head === undefined) return undefined
+  if (!shadow || quarantine.head === undefined) return
   try {
-    if (await isIndexOf(shadow, quarantine.gitDir)) return undefined
+    if (await isIndexOf(shadow, quarantine.gitDir)) return
     await copyIndex(shadow, quarantine.gitDir)
     const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
-    if (missing.length > 0) return await bringObjects(shadow, missing, quarantine.gitDir, access)
+    if (missing.length > 0) await bringObjects(shadow, missing, quarantine.gitDir)
   } catch {
     await copyIndexFiles(repository.gitDir, quarantine.gitDir)
   }
-  return undefined
 }
 
 /** Copies the index of a shadow into a folder. */

@@ -105,3 +105,15 @@ async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise
   const entries = large.map(({ path }, index) => `100644 ${ids[index]}\t${path}\0`).join('')
   await quarantine.run(['update-index', '--add', '--replace', '-z', '--index-info'], { input: entries, timeoutMs })
 }
+
+/** Packs the objects of a tree that the HEAD commit lacks. */
+export const packTree = (
+  quarantine: Quarantine,
+  tree: string,
+  onPack: (bytes: Buffer) => Promise<void>,
+): Promise<Buffer> =>
+  quarantine.run(['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'], {
+    input: [tree, ...(quarantine.head === undefined ? [] : [`^${quarantine.head}`])].map(each => `${each}\n`).join(''),
+    timeoutMs,
+    onOutput: onPack,
+  })

@@ -65,7 +65,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   const { repository } = checkout
   const update = { projectPath: project.path, repository, place, branch: row.branch, onto: head, title, message }
   try {
-    await updateBranch({ ...update, strategy: 'merge' })
+    await updateBranch(parts.worktrees, { ...update, strategy: 'merge' })
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500) throw error
     const files = (error.details ?? []).map(({ path }) => path).join(', ')

@@ -3,12 +3,12 @@ import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree } from '../git/addWorktree.ts'
 import { kindOf } from '../git/changes.ts'
-import { inCheckout } from '../git/checkout.ts'
 import { copyIgnored } from '../git/copiedFiles.ts'
 import { findIn, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'
 import { git, GitFailed, gitOutput } from '../git/git.ts'
 import { hasRef, keepsFiles } from '../git/refFiles.ts'
+import { takeIndex } from '../git/indexLock.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { removeFolder } from '../git/removeFolder.ts'
 import type { Repository } from '../git/repository.ts'
@@ -135,7 +135,7 @@ async function makeOnce(
   await rm(setUpMark(plan.path), { force: true })
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })
-  const made = await checkOut(projectPath, repository, plan)
+  const made = await checkOut(worktrees, projectPath, repository, plan)
   await copyIgnored(projectPath, join(plan.path, relative(repository.topLevel, await realpath(projectPath))), copied)
   await rm(unfinished)
   return made
@@ -157,10 +157,17 @@ async function moveAside(path: string): Promise<void> {
   else await rename(path, `${path}.aside-${Date.now()}`)
 }
 
-async function checkOut(projectPath: string, repository: Repository, plan: WorktreePlan): Promise<WorktreePlan> {
+async function checkOut(
+  worktrees: Worktrees,
+  projectPath: string,
+  repository: Repository,
+  plan: WorktreePlan,
+): Promise<WorktreePlan> {
   // A branch that is there, or a base that is gone, is for what follows.
   const added =
-    plan.baseCommit === '' ? undefined : await addWorktree(repository, plan, place => fill(place, plan.baseCommit))
+    plan.baseCommit === ''
+      ? undefined
+      : await addWorktree(repository, plan, place => fill(worktrees, place, plan.baseCommit))
   if (added) return plan
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
@@ -169,7 +176,11 @@ async function checkOut(projectPath: string, repository: Repository, plan: Workt
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
-    await fill((await linkedWorktree(plan.path)) ?? fail('The worktree that was made is not one.'), tip ?? baseCommit)
+    await fill(
+      worktrees,
+      (await linkedWorktree(plan.path)) ?? fail('The worktree that was made is not one.'),
+      tip ?? baseCommit,
+    )
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))
@@ -178,8 +189,16 @@ async function checkOut(projectPath: string, repository: Repository, plan: Workt
 }
 
 /** Writes a commit's files into a worktree that has none. */
-const fill = (place: LinkedWorktree, commit: string) =>
-  inCheckout(place, run => run(['read-tree', '--reset', '-u', commit], { timeoutMs: checkoutTimeoutMs }))
+async function fill(worktrees: Worktrees, place: LinkedWorktree, commit: string): Promise<void> {
+  const index = await takeIndex(place)
+  try {
+    const move = { from: null, to: commit, index: 'index', isTrial: false }
+    await worktrees.run('moveFiles', { worktree: place, move }, index.write)
+    await index.install()
+  } finally {
+    await index.release()
+  }
+}
 
 /**
  * Removes a card's worktree including ignored files; a missing one is no failure. The caller has ensured that nothing

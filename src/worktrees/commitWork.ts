@@ -1,25 +1,20 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { requireNoFilters } from '../git/filters.ts'
-import { GitFailed } from '../git/git.ts'
+import { readFilterNames } from '../git/filters.ts'
+import { git, GitFailed } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { takeIndex } from '../git/indexLock.ts'
-import { openQuarantine, type Quarantine } from '../git/quarantine.ts'
 import { findRepository, type Repository } from '../git/repository.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
-import { snapshotOf } from '../git/snapshot.ts'
+import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { receiveObjects } from './receiveObjects.ts'
 import { syncBranch } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
-/** How long one Git command that writes may take. */
-export const writeTimeoutMs = 5 * 60_000
-const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
-
 /**
- * Commits what is uncommitted in a card's worktree to its branch, and takes over what an agent behind walls has committed.
+ * Commits the uncommitted changes of a card's worktree to its branch, and takes over what an agent in a sandbox has committed.
  * @returns the branch's commit
- * @throws Problem CONFLICT (conflicts of its own, Git is at work there or failed)
+ * @throws Problem CONFLICT (conflicts in the worktree, Git is at work there or failed)
  */
 export async function commitWorktree(
   worktrees: Worktrees,
@@ -28,99 +23,79 @@ export async function commitWorktree(
   title: string,
 ): Promise<string> {
   await requireSynced(worktrees, place.topLevel)
-  // What is synced may have moved the branch.
+  // The branch can have moved.
   const moved = (await findRepository(place.topLevel)) ?? place
+  const author = await identityOf(projectPath)
   const work = await withRepositoryLock(moved.commonDir, () =>
-    withWriting(projectPath, moved, moved, quarantine =>
-      withCommitted(quarantine, moved, title, async (made, moveBranch) => {
+    withObjects(moved, author, run =>
+      withCommitted(worktrees, run, moved, title, async (made, moveBranch) => {
         await moveBranch()
         return made
       }),
     ),
   ).catch((error: unknown) => {
     if (!(error instanceof GitFailed)) throw error
-    throw new Problem('CONFLICT', "Git could not commit what the card's worktree holds.", { cause: error })
+    throw new Problem('CONFLICT', "Git could not commit the changes in the card's worktree.", { cause: error })
   })
   await syncBranch(worktrees, place.topLevel)
   return work
 }
 
-/** Takes over what an agent with a Git folder of its own has committed. @throws Problem CONFLICT */
+/** Takes over what an agent has committed in its Git folder. @throws Problem CONFLICT */
 export async function requireSynced(worktrees: Worktrees, worktreePath: string): Promise<void> {
   const { state, reason } = await syncBranch(worktrees, worktreePath)
   if (state === 'refused')
     throw new Problem('CONFLICT', `What the card's agent has committed cannot be taken over. ${reason}`)
 }
 
-/** Opens `place` in quarantine such that new objects go into the repository, with the author of the project's folder. */
-export async function withWriting<T>(
-  projectPath: string,
-  { commonDir }: Repository,
-  place: Repository,
-  use: (quarantine: Quarantine) => Promise<T>,
-): Promise<T> {
-  const quarantine = await openQuarantine(place.topLevel, tmpdir(), place)
-  try {
-    const env = { GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'), ...(await identityOf(projectPath)) }
-    const run: Quarantine['run'] = (args, options) =>
-      quarantine.run(args, { timeoutMs: writeTimeoutMs, ...options, env: { ...env, ...options?.env } })
-    await quarantine.keepStaged()
-    return await use({ ...quarantine, run })
-  } finally {
-    await quarantine.close()
-  }
-}
-
 /**
- * Commits a worktree's changes, if there are any, and calls `use` with the commit. Its branch follows by `moveBranch`; the files stay
- * as they are. @throws Problem CONFLICT
+ * Commits a worktree's changes, if there are any, and calls `use` with the commit. Its branch follows by `moveBranch`. The files are
+ * unchanged.
+ * @throws Problem CONFLICT; GitFailed
  */
 export async function withCommitted<T>(
-  quarantine: Quarantine,
+  worktrees: Worktrees,
+  run: ObjectsRun,
   place: Repository,
   title: string,
   use: (work: string, moveBranch: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const index = await takeIndex(place, quarantine)
+  const { head, commonDir, gitDir } = place
+  if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
+  const index = await takeIndex(place)
+  const objects = receiveObjects(commonDir, tmpdir(), head)
   try {
-    const work = await commitChanges(quarantine, title)
+    const { all: filters } = await readFilterNames(place)
+    const tree = await worktrees.run('snapshotAll', { worktree: place, filters }, (bytes, part) =>
+      part === 'index' ? index.write(bytes) : objects.write(bytes),
+    )
+    if (tree !== null) await objects.accept(tree, 'tree')
+    const work = tree === null ? head : await commit(run, tree, [head], title)
     return await use(work, async () => {
-      if (work !== quarantine.head) await index.install(work)
+      if (work === head) return
+      const args = ['update-ref', '-m', 'commit: board', 'HEAD', work, head]
+      const { exitCode, stderr } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
+      if (exitCode !== 0) throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
+      await index.install()
+      await index.release()
     })
   } finally {
+    await objects.close()
     await index.release()
   }
 }
 
-/** Commits a worktree's changes. @returns the commit, or HEAD without changes */
-async function commitChanges(quarantine: Quarantine, title: string): Promise<string> {
-  const head = quarantine.head
-  if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
-  if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
-    throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
-  const { tree, changed } = await snapshotOf(quarantine, everything)
-  if (tree === (await treeOf(quarantine, head))) return head
-  await requireNoFilters(quarantine, changed)
-  return commit(quarantine, tree, [head], title)
-}
+export const treeOf = async (run: ObjectsRun, revision: string): Promise<string> =>
+  (await run(['rev-parse', `${revision}^{tree}`])).toString().trim()
 
-export const treeOf = async (quarantine: Quarantine, revision: string): Promise<string> =>
-  (await quarantine.run(['rev-parse', `${revision}^{tree}`])).toString().trim()
-
-/** Makes a commit, on no branch yet. @returns its id */
+/** Creates a commit that is on no branch yet. @returns its name */
 export async function commit(
-  quarantine: Quarantine,
+  run: ObjectsRun,
   tree: string,
   parents: readonly string[],
   message: string,
   env?: Record<string, string>,
 ): Promise<string> {
-  return (
-    await quarantine.run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])], {
-      input: `${message}\n`,
-      env,
-    })
-  )
-    .toString()
-    .trim()
+  const args = ['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])]
+  return (await run(args, { input: `${message}\n`, env })).toString().trim()
 }

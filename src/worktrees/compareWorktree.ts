@@ -1,7 +1,8 @@
+import { tmpdir } from 'node:os'
 import { compareProblem, type Comparison, type DiffOptions } from '../git/diff.ts'
-import { receivePack } from '../git/receivePack.ts'
 import type { Repository } from '../git/repository.ts'
 import type { ChangedFile } from './operations.ts'
+import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const objectName = /^([0-9a-f]{40}|[0-9a-f]{64})$/
@@ -17,20 +18,39 @@ export async function compareWorktree(
   base: string | null,
   options: DiffOptions = {},
 ): Promise<Comparison> {
+  const objects = receiveObjects(worktree.commonDir, tmpdir(), worktree.head ?? '')
+  const diff: Buffer[] = []
   try {
-    const parts: Buffer[] = []
-    const { diffBytes, ...comparison } = await worktrees.run(
-      'compare',
-      { worktree, base, options },
-      async bytes => void parts.push(bytes),
-    )
-    const bytes = Buffer.concat(parts)
+    const comparison = await worktrees.run('compare', { worktree, base, options }, async (bytes, part) => {
+      if (part === 'pack') await objects.write(bytes)
+      else diff.push(bytes)
+    })
     if (!objectName.test(comparison.snapshot)) throw new Error('The process of the worktree named no object.')
-    if (options.stores) await receivePack(worktree.commonDir, bytes.subarray(diffBytes))
-    return { ...comparison, work: { ...comparison.work, diff: bytes.subarray(0, diffBytes).toString() } }
+    if (options.stores) await objects.accept(comparison.snapshot, 'tree')
+    return { ...comparison, work: { ...comparison.work, diff: Buffer.concat(diff).toString() } }
   } catch (error) {
     throw compareProblem(error)
+  } finally {
+    await objects.close()
   }
+}
+
+/** Compares two commits, for a card whose worktree was removed. @throws Problem like `compareWorktree` */
+export async function compareCommits(
+  worktrees: Worktrees,
+  worktree: Repository,
+  base: string | null,
+  tip: string,
+  options: DiffOptions = {},
+): Promise<Comparison> {
+  const diff: Buffer[] = []
+  const input = { worktree, base, tip, options }
+  const comparison = await worktrees
+    .run('compareCommits', input, async bytes => void diff.push(bytes))
+    .catch((error: unknown) => {
+      throw compareProblem(error)
+    })
+  return { ...comparison, work: { ...comparison.work, diff: Buffer.concat(diff).toString() } }
 }
 
 /**

@@ -1,15 +1,16 @@
-import { tmpdir } from 'node:os'
 import { Problem, invalid } from '../contract/errors.ts'
-import { isTrackedChanged, kindOf } from '../git/changes.ts'
-import { inCheckout } from '../git/checkout.ts'
-import { commit, requireSynced, treeOf, withCommitted, withWriting, writeTimeoutMs } from './commitWork.ts'
-import { requireNoOwnFilters } from '../git/filters.ts'
+import { kindOf } from '../git/changes.ts'
+import { branchTip } from '../git/commits.ts'
+import { readFilterNames } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'
-import { withRepositoryLock } from '../git/repositoryLock.ts'
-import { openQuarantine, type Quarantine } from '../git/quarantine.ts'
+import { identityOf } from '../git/identity.ts'
+import { nextIndex, takeIndex } from '../git/indexLock.ts'
 import { currentBranch, findRepository, type Repository } from '../git/repository.ts'
-import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
+import { withRepositoryLock } from '../git/repositoryLock.ts'
+import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { listWorktrees } from './findWorktree.ts'
+import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const maxNamed = 50
@@ -57,7 +58,7 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
   await syncWorktreesOn(worktrees, repository.commonDir, into)
   if (worktreePath !== null) await requireSynced(worktrees, worktreePath)
   const merged = await withRepositoryLock(repository.commonDir, () =>
-    mergeOnce(request, repository, into).catch(error => {
+    mergeOnce(worktrees, request, repository, into).catch(error => {
       throw mergeProblem(error)
     }),
   )
@@ -67,76 +68,75 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
   return merged
 }
 
-async function mergeOnce(request: MergeRequest, repository: Repository, into: string): Promise<Merged> {
+async function mergeOnce(
+  worktrees: Worktrees,
+  request: MergeRequest,
+  repository: Repository,
+  into: string,
+): Promise<Merged> {
+  const { commonDir } = repository
   const place = request.worktreePath === null ? undefined : await findRepository(request.worktreePath)
-  return withWriting(request.projectPath, repository, place ?? repository, async quarantine => {
-    const target = (await refOf(quarantine, into)) ?? unknownBranch()
-    if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
-      throw new Problem('CONFLICT', 'The card works on that branch itself.')
+  const target = (await branchTip(commonDir, into)) ?? unknownBranch()
+  if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
+    throw new Problem('CONFLICT', 'The card works on that branch itself.')
+  return withObjects({ commonDir, head: target }, await identityOf(request.projectPath), async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
-      const result = await combine(quarantine, target, work, request)
-      if (result !== target) await (request.isTrial ? tryToAdvance : advance)(repository, into, target, result)
+      const result = await combine(run, target, work, request)
+      if (result !== target)
+        await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
       return { merged: result !== target, into, commit: result }
     }
     if (place)
-      return withCommitted(quarantine, place, request.title, async (work, moveBranch) => {
+      return withCommitted(worktrees, run, place, request.title, async (work, moveBranch) => {
         const merged = await mergeInto(work)
         if (request.isTrial) return merged
-        // The merge is done. If the worktree cannot move to its new commit, it stays as it was, and nothing is lost.
+        // The merge is complete. If the worktree cannot move to its new commit, it is unchanged, and nothing is lost.
         await moveBranch().catch(() => {})
         return merged
       })
-    return mergeInto(
-      (await refOf(quarantine, request.branch)) ?? refuse('CONFLICT', 'The card has no branch that could be merged.'),
-    )
+    const tip = request.branch === null ? undefined : await branchTip(commonDir, request.branch)
+    return mergeInto(tip ?? refuse('CONFLICT', 'The card has no branch that could be merged.'))
   })
 }
 
-/** The commit of a local branch. */
-export const refOf = async (quarantine: Quarantine, branch: string | null): Promise<string | undefined> =>
-  (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
-
 /** Merges the work into the target; the target itself when it is up to date. */
 async function combine(
-  quarantine: Quarantine,
+  run: ObjectsRun,
   target: string,
   work: string,
   { squash, base, title }: MergeRequest,
 ): Promise<string> {
-  if (await isBefore(quarantine, work, target)) return target
-  const tree = await mergeTrees(quarantine, target, work)
+  if (await isBefore(run, work, target)) return target
+  await readAttributes(run, target)
+  const tree = await mergeTrees(run, target, work)
   if (squash)
-    return tree === (await treeOf(quarantine, target))
+    return tree === (await treeOf(run, target))
       ? target
-      : commit(quarantine, tree, await squashParents(quarantine, target, work, base), title)
-  return commit(quarantine, tree, [target, work], `Merge: ${title}`)
+      : commit(run, tree, await squashParents(run, target, work, base), title)
+  return commit(run, tree, [target, work], `Merge: ${title}`)
 }
 
 /** Work that began at a fetched commit brings those before it, which must not become part of the one commit. */
-async function squashParents(
-  quarantine: Quarantine,
-  target: string,
-  work: string,
-  base: string | null,
-): Promise<string[]> {
-  if (base === null || !(await isBefore(quarantine, base, work)) || (await isBefore(quarantine, base, target)))
-    return [target]
-  return (await isBefore(quarantine, target, base)) ? [base] : [target, base]
+async function squashParents(run: ObjectsRun, target: string, work: string, base: string | null): Promise<string[]> {
+  if (base === null || !(await isBefore(run, base, work)) || (await isBefore(run, base, target))) return [target]
+  return (await isBefore(run, target, base)) ? [base] : [target, base]
 }
 
+/** Reads the attributes by which files are merged, those of a commit. */
+export const readAttributes = (run: ObjectsRun, commit: string): Promise<unknown> => run(['read-tree', commit])
+
 /** Whether a commit is the other or one before it. */
-export const isBefore = (quarantine: Quarantine, one: string, other: string): Promise<boolean> =>
-  quarantine.run(['merge-base', '--is-ancestor', one, other]).then(
+export const isBefore = (run: ObjectsRun, one: string, other: string): Promise<boolean> =>
+  run(['merge-base', '--is-ancestor', one, other]).then(
     () => true,
     () => false,
   )
 
 /** The tree of both commits together. @throws Problem MERGE_CONFLICT */
-export async function mergeTrees(quarantine: Quarantine, target: string, work: string): Promise<string> {
-  const output = await quarantine.run(
-    ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work],
-    { exitCodes: [0, 1] },
-  )
+export async function mergeTrees(run: ObjectsRun, target: string, work: string): Promise<string> {
+  const output = await run(['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work], {
+    exitCodes: [0, 1],
+  })
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
   const named = files.slice(0, maxNamed)
@@ -147,59 +147,62 @@ export async function mergeTrees(quarantine: Quarantine, target: string, work: s
   )
 }
 
-/** Advances the branch to the new commit, and the files where it is checked out. */
-export async function advance(repository: Repository, into: string, target: string, result: string): Promise<void> {
-  const checkedOut = await checkoutOf(repository, into)
-  if (checkedOut === undefined) {
-    const { exitCode } = await git(repository.topLevel, [
-      'update-ref',
-      '-m',
-      'merge: board',
-      `refs/heads/${into}`,
-      result,
-      target,
-    ])
-    if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
-    return
-  }
-  await requireUnchanged(checkedOut, target, result)
-  const place = (await findRepository(checkedOut)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
-  await inCheckout(place, async run => {
-    const step = (from: string, to: string) => run(['read-tree', '-m', '-u', from, to], { timeoutMs: writeTimeoutMs })
-    await step(target, result).catch((error: unknown) => {
+/** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
+export async function advance(
+  worktrees: Worktrees,
+  repository: Repository,
+  into: string,
+  target: string,
+  result: string,
+): Promise<void> {
+  const place = await checkoutOf(repository, into)
+  if (!place) return moveBranch(repository, into, target, result)
+  await requireMovable(worktrees, place, target, result)
+  const index = await takeIndex(place)
+  const move = (from: string, to: string, name: string) =>
+    worktrees.run('moveFiles', { worktree: place, move: { from, to, index: name, isTrial: false } }, index.write)
+  try {
+    await move(target, result, 'index').catch((error: unknown) => {
       throw couldNotFollow(error)
     })
-    const { exitCode } = await git(place.topLevel, [
-      'update-ref',
-      '-m',
-      'merge: board',
-      `refs/heads/${into}`,
-      result,
-      target,
-    ])
-    if (exitCode === 0) return
-    await step(result, target)
-    throw new Problem('CONFLICT', 'The branch moved meanwhile. Try again.')
+    await moveBranch(place, into, target, result).catch(async (error: unknown) => {
+      await move(result, target, nextIndex)
+      throw error
+    })
+    await index.install()
+  } finally {
+    await index.release()
+  }
+}
+
+async function moveBranch({ gitDir, commonDir }: Repository, branch: string, from: string, to: string): Promise<void> {
+  const args = ['update-ref', '-m', 'merge: board', `refs/heads/${branch}`, to, from]
+  const { exitCode } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
+  if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved in the meantime. Try again.')
+}
+
+/** Fails if `advance` would, and changes nothing. */
+async function tryToAdvance(
+  worktrees: Worktrees,
+  repository: Repository,
+  into: string,
+  target: string,
+  result: string,
+): Promise<void> {
+  const place = await checkoutOf(repository, into)
+  if (!place) return
+  await requireMovable(worktrees, place, target, result)
+  const move = { from: target, to: result, index: 'index', isTrial: true }
+  await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
+    throw couldNotFollow(error)
   })
 }
 
-/** Fails where `advance` would, and changes nothing. */
-async function tryToAdvance(repository: Repository, into: string, target: string, result: string): Promise<void> {
-  const checkedOut = await checkoutOf(repository, into)
-  if (checkedOut === undefined) return
-  await requireUnchanged(checkedOut, target, result)
-  const place = (await findRepository(checkedOut)) ?? refuse('CONFLICT', 'The branch moved meanwhile. Try again.')
-  await inCheckout(place, run =>
-    run(['read-tree', '-m', '-u', '-n', target, result], { timeoutMs: writeTimeoutMs }).catch((error: unknown) => {
-      throw couldNotFollow(error)
-    }),
-  )
-}
-
-/** The folder in which a branch is checked out. */
-async function checkoutOf(repository: Repository, branch: string): Promise<string | undefined> {
+/** The working tree in which a branch is checked out. */
+async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
   const found = (await listWorktrees(repository.topLevel)).find(each => each.branch === branch)
-  return found && (await kindOf(found.path)) !== 'nothing' ? found.path : undefined
+  if (!found || (await kindOf(found.path)) === 'nothing') return undefined
+  return (await findRepository(found.path)) ?? refuse('CONFLICT', 'The branch moved in the meantime. Try again.')
 }
 
 function couldNotFollow(error: unknown): unknown {
@@ -211,20 +214,10 @@ function couldNotFollow(error: unknown): unknown {
   )
 }
 
-/** Refuses changed files with a filter of the repository's own: they cannot be updated. */
-async function requireUnchanged(topLevel: string, target: string, result: string): Promise<void> {
-  const quarantine = await openQuarantine(topLevel, tmpdir())
-  try {
-    if (await isTrackedChanged(quarantine))
-      throw new Problem(
-        'WORKTREE_DIRTY',
-        'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
-      )
-    const changed = await quarantine.run(['diff-tree', '-r', '-z', '--name-only', '--no-renames', target, result])
-    await requireNoOwnFilters(quarantine, nulSeparated(changed))
-  } finally {
-    await quarantine.close()
-  }
+/** Rejects local changes, and changed files with a filter of the repository's own: they cannot be moved. */
+async function requireMovable(worktrees: Worktrees, place: Repository, from: string, to: string): Promise<void> {
+  const { repositoryOnly: filters } = await readFilterNames(place)
+  await worktrees.run('requireMovable', { worktree: place, from, to, filters })
 }
 
 export function mergeProblem(error: unknown): unknown {

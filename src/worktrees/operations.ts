@@ -1,4 +1,4 @@
-import { compareFiles, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
+import { compareCommits, compareFiles, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
 import type { Repository } from '../git/repository.ts'
 import { tipInside, type LinkedWorktree, type Shadow } from '../git/shadow.ts'
 import {
@@ -12,10 +12,13 @@ import {
 } from './inside/shadowOperations.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
+import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
+import { snapshotAll } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
 
-/** Passes bytes of a result to the caller, in order. */
-export type Send = (bytes: Buffer) => Promise<void>
+/** Passes bytes of a result to the caller, in order. `part` names them where a result has several kinds. */
+export type Send = (bytes: Buffer, part?: ResultPart) => Promise<void>
+export type ResultPart = 'diff' | 'pack' | 'index'
 
 /**
  * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
@@ -23,16 +26,22 @@ export type Send = (bytes: Buffer) => Promise<void>
  * bytes.
  */
 export const operations = {
-  /** Compares the files with a commit. Sends the diff, then with `stores` a pack of the new objects of the snapshot. */
+  /** Compares the files with a commit. Sends the diff, and with `stores` a pack of the new objects of the snapshot. */
   compare: async (
     { worktree, base, options }: { worktree: Repository; base: string | null; options: DiffOptions },
     send: Send,
-  ): Promise<Compared> => {
-    const { comparison, pack } = await compareFiles(worktree, base, options)
-    const diff = Buffer.from(comparison.work.diff)
-    await send(diff)
-    if (pack) await send(pack)
-    return { ...comparison, work: { ...comparison.work, diff: '' }, diffBytes: diff.length }
+  ): Promise<Comparison> => {
+    const comparison = await compareFiles(worktree, base, options, bytes => send(bytes, 'pack'))
+    await send(Buffer.from(comparison.work.diff), 'diff')
+    return { ...comparison, work: { ...comparison.work, diff: '' } }
+  },
+  compareCommits: async (
+    { worktree, base, tip, options }: { worktree: Repository; base: string | null; tip: string; options: DiffOptions },
+    send: Send,
+  ): Promise<Comparison> => {
+    const comparison = await compareCommits(worktree, base, tip, options)
+    await send(Buffer.from(comparison.work.diff), 'diff')
+    return { ...comparison, work: { ...comparison.work, diff: '' } }
   },
   readTip: async ({ worktree }: { worktree: Shadow }): Promise<string | null> => (await tipInside(worktree)) ?? null,
   exportTip: ({ worktree, known }: { worktree: Shadow; known: readonly string[] }, send: Send) =>
@@ -46,6 +55,19 @@ export const operations = {
     isClean(worktree.topLevel, branch, landed),
   findLanded: ({ worktree, branch, base }: { worktree: Repository; branch: string; base: string }) =>
     findLanded(worktree, branch, base),
+  snapshotAll: ({ worktree, filters }: { worktree: Repository; filters: readonly string[] }, send: Send) =>
+    snapshotAll(worktree, filters, send),
+  moveFiles: ({ worktree, move }: { worktree: LinkedWorktree; move: FileMove }, send: Send) =>
+    noResult(moveFiles(worktree, move, send)),
+  requireMovable: ({
+    worktree,
+    ...change
+  }: {
+    worktree: LinkedWorktree
+    from: string
+    to: string
+    filters: string[]
+  }) => noResult(requireMovable(worktree.topLevel, change)),
   /** Sends the patch. */
   writePatch: ({ worktree, branch }: { worktree: LinkedWorktree; branch: string | null }, send: Send) =>
     noResult(writePatch(worktree.topLevel, branch, send)),
@@ -61,8 +83,6 @@ export const operations = {
 
 const noResult = (work: Promise<void>): Promise<null> => work.then(() => null)
 
-/** A comparison without its diff, which is sent first. */
-export type Compared = Comparison & { diffBytes: number }
 /** A changed file of a worktree, or of the commit `tip`. `since`: the object that replaces the base commit. */
 export type ChangedFile = Parameters<typeof readCompared>[2]
 

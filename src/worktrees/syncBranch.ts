@@ -13,7 +13,7 @@ import {
   type ShadowState,
 } from '../git/shadow.ts'
 import { outsideRef } from './inside/shadowOperations.ts'
-import { receiveCommits } from './receiveCommit.ts'
+import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const retryMs = 30_000
@@ -65,7 +65,7 @@ export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<
   if (outside === undefined) return { state: 'none' }
   const refused = recentRefusal(shadow.state, outside)
   const known = [outside, shadow.state.tip, refused?.tip].filter(id => id !== null && id !== undefined)
-  const commits = receiveCommits(shadow, outside)
+  const commits = receiveObjects(shadow.commonDir, shadow.folder, outside)
   let inside: string | null = null
   try {
     inside = (await worktrees.run('exportTip', { worktree: shadow, known }, commits.write)).tip
@@ -75,7 +75,7 @@ export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<
       return await settle(shadow, outside, 'none')
     }
     if (refused && inside === refused.tip) return { state: 'refused', reason: refused.reason }
-    await commits.accept(inside)
+    await commits.accept(inside, 'commit')
     await takeOver(worktrees, shadow, inside, outside)
     await worktrees.run('dropTaken', { worktree: shadow })
     return await settle(shadow, inside, 'moved')

@@ -1,9 +1,12 @@
 import { Problem } from '../contract/errors.ts'
-import { commit, treeOf, withCommitted, withWriting } from './commitWork.ts'
-import { advance, isBefore, mergeProblem, mergeTrees, refOf } from './merge.ts'
-import type { Quarantine } from '../git/quarantine.ts'
+import { branchTip } from '../git/commits.ts'
+import { identityOf } from '../git/identity.ts'
 import type { Repository } from '../git/repository.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
+import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { commit, treeOf, withCommitted } from './commitWork.ts'
+import { advance, isBefore, mergeProblem, mergeTrees, readAttributes } from './merge.ts'
+import type { Worktrees } from './worktrees.ts'
 
 const maxReplayed = 1000
 
@@ -27,44 +30,45 @@ export interface BranchUpdate {
  * @returns whether anything was missing, and the branch's commit
  * @throws Problem MERGE_CONFLICT, its details name the files; WORKTREE_DIRTY, CONFLICT
  */
-export const updateBranch = (update: BranchUpdate): Promise<{ updated: boolean; commit: string }> =>
+export const updateBranch = (
+  worktrees: Worktrees,
+  update: BranchUpdate,
+): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
     const { repository, place, branch } = update
-    const { work, result } = await withWriting(update.projectPath, repository, place ?? repository, quarantine =>
+    const author = await identityOf(update.projectPath)
+    const { work, result } = await withObjects(place ?? repository, author, run =>
       place
-        ? withCommitted(quarantine, place, update.title, async (made, moveBranch) => {
-            const combined = await combine(quarantine, made, update)
+        ? withCommitted(worktrees, run, place, update.title, async (made, moveBranch) => {
+            const combined = await combine(run, made, update)
             await moveBranch()
             return { work: made, result: combined }
           })
-        : combineBranch(quarantine, update),
+        : combineBranch(run, update),
     )
-    if (result !== work) await advance(repository, branch, work, result)
+    if (result !== work) await advance(worktrees, repository, branch, work, result)
     return { updated: result !== work, commit: result }
   }).catch((error: unknown) => {
     throw mergeProblem(error)
   })
 
-async function combineBranch(quarantine: Quarantine, update: BranchUpdate): Promise<{ work: string; result: string }> {
-  const work = await refOf(quarantine, update.branch)
-  if (work === undefined) throw new Problem('CONFLICT', `The branch ${update.branch} is not there any more.`)
-  return { work, result: await combine(quarantine, work, update) }
+async function combineBranch(run: ObjectsRun, update: BranchUpdate): Promise<{ work: string; result: string }> {
+  const work = await branchTip(update.repository.commonDir, update.branch)
+  if (work === undefined) throw new Problem('CONFLICT', `The branch ${update.branch} does not exist any more.`)
+  return { work, result: await combine(run, work, update) }
 }
 
-async function combine(
-  quarantine: Quarantine,
-  work: string,
-  { onto, strategy, message }: BranchUpdate,
-): Promise<string> {
-  if (await isBefore(quarantine, onto, work)) return work
-  if (await isBefore(quarantine, work, onto)) return onto
-  if (strategy === 'rebase') return replay(quarantine, work, onto)
-  return commit(quarantine, await mergeTrees(quarantine, work, onto), [work, onto], message)
+async function combine(run: ObjectsRun, work: string, { onto, strategy, message }: BranchUpdate): Promise<string> {
+  if (await isBefore(run, onto, work)) return work
+  if (await isBefore(run, work, onto)) return onto
+  await readAttributes(run, onto)
+  if (strategy === 'rebase') return replay(run, work, onto)
+  return commit(run, await mergeTrees(run, work, onto), [work, onto], message)
 }
 
 /** The branch's own commits on another one, oldest first, each with its author and message. What is there already is left out. */
-async function replay(quarantine: Quarantine, work: string, onto: string): Promise<string> {
-  const list = await quarantine.run(['rev-list', '--reverse', '--topo-order', '--no-merges', `${onto}..${work}`])
+async function replay(run: ObjectsRun, work: string, onto: string): Promise<string> {
+  const list = await run(['rev-list', '--reverse', '--topo-order', '--no-merges', `${onto}..${work}`])
   const commits = list.toString().split('\n').slice(0, -1)
   if (commits.length > maxReplayed)
     throw new Problem(
@@ -73,26 +77,22 @@ async function replay(quarantine: Quarantine, work: string, onto: string): Promi
     )
   let tip = onto
   for (const each of commits) {
-    const tree = await pickTree(quarantine, tip, each)
-    if (tree === (await treeOf(quarantine, tip))) continue
+    const tree = await pickTree(run, tip, each)
+    if (tree === (await treeOf(run, tip))) continue
     const [name, email, date, ...message] = (
-      await quarantine.run(['show', '--no-patch', '--no-show-signature', '--format=%an%n%ae%n%aI%n%B', each])
+      await run(['show', '--no-patch', '--no-show-signature', '--format=%an%n%ae%n%aI%n%B', each])
     )
       .toString()
       .split('\n')
     const author = { GIT_AUTHOR_NAME: name!, GIT_AUTHOR_EMAIL: email!, GIT_AUTHOR_DATE: date! }
-    tip = await commit(quarantine, tree, [tip], message.join('\n').trimEnd(), author)
+    tip = await commit(run, tree, [tip], message.join('\n').trimEnd(), author)
   }
   return tip
 }
 
 /** The tree of `tip` with the changes of a commit. Only from 2.40 on can Git be told from where to merge: these commits have that one before them. */
-async function pickTree(quarantine: Quarantine, tip: string, picked: string): Promise<string> {
-  const before = await commit(quarantine, await treeOf(quarantine, `${picked}^`), [], 'before')
-  const [ours, theirs] = [await treeOf(quarantine, tip), await treeOf(quarantine, picked)]
-  return mergeTrees(
-    quarantine,
-    await commit(quarantine, ours, [before], 'ours'),
-    await commit(quarantine, theirs, [before], 'theirs'),
-  )
+async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
+  const before = await commit(run, await treeOf(run, `${picked}^`), [], 'before')
+  const [ours, theirs] = [await treeOf(run, tip), await treeOf(run, picked)]
+  return mergeTrees(run, await commit(run, ours, [before], 'ours'), await commit(run, theirs, [before], 'theirs'))
 }

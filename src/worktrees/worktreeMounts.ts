@@ -12,9 +12,9 @@ export interface WorktreeMounts {
 }
 
 /**
- * The mounts for the process of a worktree, all read-only but the last: its files, the repository's Git folder, the
- * stores from which that borrows objects, and the Git folder that the card's agent has, with the part that the agent
- * writes. Git folders of other cards are hidden.
+ * The mounts for the process of a worktree. It can write the files, and the part of the card's Git folder that the agent
+ * can write. It can read the repository's Git folder, and the stores from which that borrows objects. Git folders of
+ * other cards are hidden.
  */
 export async function worktreeMounts({ topLevel, gitDir, commonDir }: LinkedWorktree): Promise<WorktreeMounts> {
   const shadows = shadowsOf(commonDir)
@@ -27,7 +27,7 @@ export async function worktreeMounts({ topLevel, gitDir, commonDir }: LinkedWork
   const folders = [topLevel, commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
   const common = join(own, 'common')
   const mounts: Mount[] = [
-    ...folders.map((target): Mount => ({ kind: 'ro', target })),
+    ...folders.map((target): Mount => ({ kind: target === topLevel ? 'rw' : 'ro', target })),
     ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
     ...(hasOwn ? [{ kind: 'ro', target: own } as const, { kind: 'rw', target: common } as const] : []),
   ]

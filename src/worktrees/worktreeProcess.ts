@@ -7,7 +7,7 @@ import { GitFailed } from '../git/git.ts'
 import type { Covered } from '../process/inherited.ts'
 import { decodeFailure, type Failure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
-import type { OperationInput, OperationName, Send } from './operations.ts'
+import type { OperationInput, OperationName, ResultPart, Send } from './operations.ts'
 
 /** A process that works on the files of one worktree and sees nothing else of the host. */
 export interface WorktreeProcess {
@@ -37,7 +37,11 @@ export interface OperationRequest {
   account: AccountSettings
 }
 /** A message from the process: bytes of a result, or how the operation ended. */
-export type OperationResponse = { id: number } & ({ part: true } | { result: unknown } | { failure: Failure })
+export type OperationResponse = { id: number } & (
+  | { part: ResultPart | '' }
+  | { result: unknown }
+  | { failure: Failure }
+)
 
 /** The descriptor from which bubblewrap reads the program, and the path of the program inside. */
 export const programFd = 3
@@ -113,7 +117,7 @@ async function answer(stdout: Readable, pending: Map<number, PendingCall>): Prom
     const response = head as OperationResponse
     const call = pending.get(response.id)
     if (!call) throw new Error('The process answered without a question.')
-    if ('part' in response) await call.send(bytes)
+    if ('part' in response) await call.send(bytes, response.part || undefined)
     else if ('failure' in response) call.reject(decodeFailure(response.failure))
     else call.resolve(response.result)
   }

@@ -16,14 +16,17 @@ function apply(account: AccountSettings): void {
   if (text === applied) return
   mkdirSync(folder, { recursive: true })
   writeFileSync(ignoreList, account.ignoreList)
-  const settings = [...account.settings, ['core.excludesfile', ignoreList] as const]
-  writeFileSync(
-    configuration,
-    settings.map(([name, value]) => `[core]\n${name.slice('core.'.length)} = ${value}\n`).join(''),
+  const settings = [...account.settings, ['core.excludesfile', ignoreList] as const].map(
+    ([name, value]) => `[core]\n${name.slice('core.'.length)} = ${quoted(value)}\n`,
   )
+  const filters = account.filters.map(([name, key, value]) => `[filter ${quoted(name)}]\n${key} = ${quoted(value)}\n`)
+  writeFileSync(configuration, [...settings, ...filters].join(''))
   Object.assign(process.env, { GIT_CONFIG_GLOBAL: configuration, GIT_CONFIG_NOSYSTEM: '1' })
   applied = text
 }
+
+const quoted = (value: string): string =>
+  `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`
 
 function write(response: OperationResponse, bytes?: Buffer): Promise<void> {
   const chunks = encodeMessage(response, bytes)
@@ -34,7 +37,7 @@ function write(response: OperationResponse, bytes?: Buffer): Promise<void> {
 }
 
 async function run({ id, name, input, account }: OperationRequest): Promise<void> {
-  const send: Send = bytes => write({ id, part: true }, bytes)
+  const send: Send = (bytes, part) => write({ id, part: part ?? '' }, bytes)
   try {
     apply(account)
     const operation = operations[name] as Operation<OperationName>

@@ -112,21 +112,9 @@ function createPool(sandbox: Sandbox) {
     /** The process for a worktree. Undefined without bubblewrap. */
     find: async (worktree: LinkedWorktree): Promise<WorktreeProcess | undefined> => {
       if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
-      const [{ program, covered, env, home, programs }, { mounts, key }] = await Promise.all([
-        base,
-        worktreeMounts(worktree),
-      ])
+      const { mounts, key } = await worktreeMounts(worktree)
       if (!kept.has(key)) {
-        const scratch = await mkdtemp(join(tmpdir(), 'board-worktree-'))
-        const policy: SandboxPolicy = {
-          home,
-          network: 'none',
-          limits: noLimits,
-          mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
-          data: [{ fd: programFd, target: programPath }],
-        }
-        const command = await sandbox.command(policy, '/', [process.execPath, programPath])
-        const started = startWorktreeProcess(command, program, { env, covered })
+        const { scratch, started } = await start(sandbox, await base, mounts)
         const removed = started.ended.then(async () => {
           if (kept.get(key) === started) end(key)
           await rm(scratch, { recursive: true, force: true })
@@ -146,4 +134,22 @@ function createPool(sandbox: Sandbox) {
       await Promise.all(removals)
     },
   }
+}
+
+/** Starts a process that sees the mounts, and a folder for temporary files. */
+async function start(
+  sandbox: Sandbox,
+  { program, covered, env, home, programs }: ProcessBase,
+  mounts: readonly Mount[],
+): Promise<{ scratch: string; started: WorktreeProcess }> {
+  const scratch = await mkdtemp(join(tmpdir(), 'board-worktree-'))
+  const policy: SandboxPolicy = {
+    home,
+    network: 'none',
+    limits: noLimits,
+    mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
+    data: [{ fd: programFd, target: programPath }],
+  }
+  const command = await sandbox.command(policy, '/', [process.execPath, programPath])
+  return { scratch, started: startWorktreeProcess(command, program, { env, covered }) }
 }

@@ -10,7 +10,7 @@ import type { Repository } from '../../git/repository.ts'
  * @throws GitFailed
  */
 export async function findLanded(worktree: Repository, branch: string, base: string): Promise<string | null> {
-  const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree, 'direct')
+  const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
   try {
     const tip = (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
     if (tip === undefined || (await isChanged(quarantine))) return null

@@ -21,7 +21,7 @@ async function isCleanAt(
   landed?: string,
 ): Promise<boolean> {
   if (level > maxLevels) return false
-  const quarantine = await openQuarantine(path, tmpdir(), undefined, 'direct')
+  const quarantine = await openQuarantine(path, tmpdir())
   try {
     if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch, landed))) return false
     for (const nested of (await survey(quarantine)).nested)

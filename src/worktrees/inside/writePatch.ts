@@ -25,7 +25,7 @@ async function writeRepository(
   level: number,
 ): Promise<void> {
   if (level > maxLevels) throw new GitFailed('failed', 'Repositories are nested too deep.')
-  const quarantine = await openQuarantine(path, tmpdir(), undefined, 'direct')
+  const quarantine = await openQuarantine(path, tmpdir())
   try {
     const { nested } = await survey(quarantine)
     await writeCommits(quarantine, branch, send, prefix)

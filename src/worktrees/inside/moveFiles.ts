@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '../../contract/errors.ts'
+import { isTrackedChanged } from '../../git/changes.ts'
+import { inCheckout } from '../../git/checkout.ts'
+import { hasFilter } from '../../git/filters.ts'
+import { nulSeparated } from '../../git/git.ts'
+import { copyIndexFile } from '../../git/gitFolder.ts'
+import { openQuarantine } from '../../git/quarantine.ts'
+import type { LinkedWorktree } from '../../git/shadow.ts'
+import type { Send } from '../operations.ts'
+
+const timeoutMs = 10 * 60_000
+
+/** How the files of a worktree change. */
+export interface FileMove {
+  /** The commit of the files and the index; null if there are no files yet. */
+  from: string | null
+  to: string
+  /** The file of the Git folder that is the index of `from`. */
+  index: string
+  /** Only checks whether the files could be moved. */
+  isTrial: boolean
+}
+
+/**
+ * Moves the files of a worktree from one commit to another one. Sends the index that matches them. No program of the
+ * repository's configuration runs; the filters of the account's do.
+ * @throws GitFailed, and then the files are unchanged
+ */
+export const moveFiles = (place: LinkedWorktree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
+  inCheckout(place, async (run, gitDir) => {
+    if (index !== 'index') await copyIndexFile(join(place.gitDir, index), join(gitDir, 'index'))
+    const change = from === null ? ['--reset', '-u', to] : ['-m', '-u', ...(isTrial ? ['-n'] : []), from, to]
+    await run(['read-tree', ...change], { timeoutMs })
+    if (!isTrial) await send(await readFile(join(gitDir, 'index')), 'index')
+  })
+
+/**
+ * Ensures that the tracked files of a worktree can be moved: they have no local changes, and no file that differs between
+ * the commits has one of the filters.
+ * @throws Problem WORKTREE_DIRTY, CONFLICT; GitFailed
+ */
+export async function requireMovable(
+  topLevel: string,
+  { from, to, filters }: { from: string; to: string; filters: readonly string[] },
+): Promise<void> {
+  const quarantine = await openQuarantine(topLevel, tmpdir())
+  try {
+    if (await isTrackedChanged(quarantine))
+      throw new Problem(
+        'WORKTREE_DIRTY',
+        'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
+      )
+    const changed = await quarantine.run(['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to])
+    if (await hasFilter(quarantine, nulSeparated(changed), filters))
+      throw new Problem(
+        'CONFLICT',
+        "The merge changes files with a filter that only the repository's own configuration names, and the board runs none of those. Merge with git, or name the filter in your account's configuration (git config --global). Nothing was changed.",
+      )
+  } finally {
+    await quarantine.close()
+  }
+}

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '../../contract/errors.ts'
+import { hasFilter } from '../../git/filters.ts'
+import { openQuarantine } from '../../git/quarantine.ts'
+import type { Repository } from '../../git/repository.ts'
+import { packTree, snapshotOf } from '../../git/snapshot.ts'
+import type { Send } from '../operations.ts'
+
+const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
+
+/**
+ * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, and
+ * the index that matches the tree and the files.
+ * @param filters the names of the configured filters: the result of a filter must not be committed without it
+ * @throws Problem CONFLICT (no commit, conflicts, changed files with a filter); GitFailed
+ */
+export async function snapshotAll(
+  worktree: Repository,
+  filters: readonly string[],
+  send: Send,
+): Promise<string | null> {
+  const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
+  try {
+    const { head } = quarantine
+    if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
+    if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
+      throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
+    const { tree, changed } = await snapshotOf(quarantine, everything)
+    if (tree === (await quarantine.run(['rev-parse', `${head}^{tree}`])).toString().trim()) return null
+    if (await hasFilter(quarantine, changed, filters))
+      throw new Problem(
+        'CONFLICT',
+        'The worktree has changes that are not committed in files with a filter, such as large file storage. Commit them there first.',
+      )
+    await packTree(quarantine, tree, bytes => send(bytes, 'pack'))
+    // A split index would refer to a part in the temporary folder.
+    await quarantine.run(['update-index', '--no-split-index'])
+    await send(await readFile(join(quarantine.gitDir, 'index')), 'index')
+    return tree
+  } finally {
+    await quarantine.close()
+  }
+}
