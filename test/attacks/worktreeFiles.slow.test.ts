@@ -1,8 +1,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { rmSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { git, openProjects, write, type TestCard } from '../git/cards.ts'
+import { git, openProjects, write, type TestCard, type TestProject } from '../git/cards.ts'
 import { hasWalls } from '../git/walls.ts'
 
 /** Files of the server's account that no worktree holds. */
@@ -12,6 +12,7 @@ const rounds = 20
 const racers: ChildProcess[] = []
 let projects: Awaited<ReturnType<typeof openProjects>>
 let outside: string
+let project: TestProject
 let card: TestCard
 let worktree: string
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => projects.close())
 let count = 0
 beforeEach(async () => {
-  const project = await projects.project(`raced-${++count}`)
+  project = await projects.project(`raced-${++count}`)
   for (let index = 0; index < files; index++) write(project.path, `folder/deep/file-${index}`, 'committed\n')
   git(project.path, 'add', '.')
   git(project.path, 'commit', '-q', '-m', 'Add files')
@@ -34,17 +35,21 @@ afterEach(() => {
   for (const racer of racers.splice(0)) racer.kill('SIGKILL')
 })
 
-/** Swaps two names in the worktree until the test ends. */
-const race = (name: string, other: string): void => {
+/** Swaps two names in a folder until the test ends. */
+const race = (folder: string, name: string, other: string): void => {
   const program = join(import.meta.dirname, '../fixtures/attacks/exchange.pl')
-  racers.push(spawn('perl', [program, worktree, name, other], { stdio: ['ignore', 'ignore', 'inherit'] }))
+  racers.push(spawn('perl', [program, folder, name, other], { stdio: ['ignore', 'ignore', 'inherit'] }))
 }
+
+/** The files outside, and their content. */
+const listOutside = () =>
+  readdirSync(join(outside, 'deep')).map(name => [name, readFileSync(join(outside, 'deep', name), 'utf8')])
 
 describe.skipIf(!hasWalls)('the files of a worktree', () => {
   it('are compared without content from outside while a folder and a link to another folder swap places', async () => {
     for (let index = 0; index < files; index++) write(worktree, `folder/deep/file-${index}`, 'changed\n')
     symlinkSync(outside, join(worktree, 'link'))
-    race('folder', 'link')
+    race(worktree, 'folder', 'link')
     const diffs: string[] = []
     for (let round = 0; round < rounds; round++) {
       const { diff } = await card.diff().catch((error: { code: string }) => {
@@ -55,6 +60,43 @@ describe.skipIf(!hasWalls)('the files of a worktree', () => {
     }
     expect(diffs.filter(diff => diff.includes(secret))).toEqual([])
     expect(diffs.some(diff => diff.includes('changed'))).toBe(true)
+  })
+
+  it('are merged without a write outside while a folder and a link to another folder swap places', async () => {
+    symlinkSync(outside, join(project.path, 'link'))
+    git(project.path, 'add', 'link')
+    git(project.path, 'commit', '-q', '-m', 'Add a link')
+    const before = listOutside()
+    race(project.path, 'folder', 'link')
+    let attempts = 0
+    for (; attempts < rounds; attempts++) {
+      write(worktree, `folder/deep/new-${attempts}`, 'written\n')
+      for (let index = 0; index < files; index++) write(worktree, `folder/deep/file-${index}`, `change ${attempts}\n`)
+      await card.merge().catch((error: { code: string }) => {
+        expect(['CONFLICT', 'WORKTREE_DIRTY']).toContain(error.code)
+      })
+    }
+    expect(attempts).toBe(rounds)
+    expect(listOutside()).toEqual(before)
+  })
+
+  it('are committed without content from outside while a folder and a link to another folder swap places', async () => {
+    symlinkSync(outside, join(worktree, 'link'))
+    git(project.path, 'checkout', '-q', '--detach')
+    race(worktree, 'folder', 'link')
+    for (let round = 0; round < rounds; round++) {
+      for (let index = 0; index < files; index++)
+        try {
+          write(worktree, `folder/deep/file-${index}`, `change ${round}\n`)
+        } catch {
+          // The link was there.
+        }
+      for (let index = 0; index < files; index++) write(outside, `deep/file-${index}`, `${secret}\n`)
+      await card.merge({ into: 'main' }).catch((error: { code: string }) => {
+        expect(error.code).toBe('CONFLICT')
+      })
+    }
+    expect(git(project.path, 'log', '--all', '--format=%H', `-S${secret}`, '--', '.')).toBe('')
   })
 
   it.each(['file', 'folder'])('are compared if a %s is a named pipe', async kind => {
