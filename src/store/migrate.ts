@@ -42,6 +42,7 @@ import issues from './migrations/0038-issues.ts'
 import connectedApps from './migrations/0039-connected-apps.ts'
 import sessionStarts from './migrations/0040-session-starts.ts'
 import agentDays from './migrations/0041-agent-days.ts'
+import sessionCards from './migrations/0044-session-cards.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -86,6 +87,7 @@ const migrations = [
   connectedApps,
   sessionStarts,
   agentDays,
+  sessionCards,
 ]
 
 /** The version that this program's migrations lead to. */
