@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { place as wholePlace } from '../parsing/arguments.ts'
+import { countFromZero } from '../parsing/arguments.ts'
 import { bulk, readIds } from '../input/bulk.ts'
 import { getCard, inItsProject, moveCard } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
@@ -29,7 +29,7 @@ export function registerVerbs(cards: Command): void {
     .option('--to <column>', 'the column, by name or id (default: the one that a card is in)')
     .addOption(
       new Option('--position <number>', 'the zero-based place of the first card')
-        .argParser(wholePlace)
+        .argParser(countFromZero)
         .conflicts(['top', 'bottom']),
     )
     .addOption(new Option('--top', 'to the top').conflicts('bottom'))

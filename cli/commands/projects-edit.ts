@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
 import { addChoiceOptions, choiceFlags, chosen, type ChoiceOptions } from '../agents/agentOption.ts'
-import { collect, count, orWord, wordAsNull } from '../parsing/arguments.ts'
+import { collect, count, countFromZero, orWord, wordAsNull } from '../parsing/arguments.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../projects/approvals.ts'
 import { usage } from '../failures/failure.ts'
@@ -24,6 +24,7 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions, RepositoryOptions 
   next?: string[]
   onSilence?: OnSilence
   slots?: number | 'none'
+  sessionCards?: number
 }
 
 export function registerEdit(projects: Command): void {
@@ -42,7 +43,7 @@ export function registerEdit(projects: Command): void {
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
         throw usage('what should change?', {
-          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
           see: 'board projects edit --help',
         })
       const context = await openUserContext(edit)
@@ -55,6 +56,7 @@ export function registerEdit(projects: Command): void {
         usageLimits,
         onSilence: options.onSilence,
         agentSlots: wordAsNull('none', options.slots),
+        sessionCards: options.sessionCards,
         approvalPolicy: await changedApprovals(context, id, options),
       })
       await context.out.did(edited, `Edited project ${id}.`)
@@ -69,6 +71,7 @@ export function registerEdit(projects: Command): void {
     'board projects edit --on-limit wait',
     'board projects edit --on-silence end',
     'board projects edit --slots 2',
+    'board projects edit --session-cards 100',
     'board projects edit --add-repository lib=../lib --remove-repository docs',
     'board projects edit --approve-default allow_in_worktree --approve-allow "git status" --approve-allow "npm test"',
     'board projects edit --next codex --next "claude::work key"',
@@ -99,6 +102,12 @@ const addTroubleOptions = (edit: Command): Command =>
       new Option('--slots <number>', 'how many of its agents work at once; none for any number').argParser(
         orWord('none', count),
       ),
+    )
+    .addOption(
+      new Option(
+        '--session-cards <number>',
+        'maximum cards that a session of an agent creates (default: 50)',
+      ).argParser(countFromZero),
     )
 
 const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({

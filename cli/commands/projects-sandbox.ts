@@ -42,7 +42,7 @@ export function registerSandbox(projects: Command): void {
   const sandbox = addBoundOptions(projects.command('sandbox [project]'))
     .summary("Show or change what a project's agents are kept apart by")
     .description(
-      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it. Sessions that run keep what they started with.',
+      'Show what the agents of a project can reach, by default of the current one, or change it. In the sandbox an agent sees the system, the project and its own state, and changes its worktree alone. Monitors, once they are allowed, and scripts run outside of it. Sessions that run keep what they started with. board doctor shows the default limits.',
     )
     .addOption(
       new Option(
@@ -98,8 +98,8 @@ export function registerSandbox(projects: Command): void {
 /** Adds the options for the bounds of a session. */
 const addBoundOptions = (command: Command): Command =>
   command
-    .option('--max-memory <size>', 'the memory of a session: 4G; none for no bound', orWord('none', megabytesOf))
-    .option('--max-processes <number>', 'the processes of a session; none for no bound', orWord('none', countOf))
+    .option('--max-memory <size>', 'maximum memory of a session: 4G; none for the default', orWord('none', megabytesOf))
+    .option('--max-processes <number>', 'maximum processes of a session; none for the default', orWord('none', countOf))
     .option(
       '--max-file <size>',
       'the size of each file that it writes: 2G; none for no bound',

@@ -26,6 +26,7 @@ interface Flags {
   maxAttachment?: number
   maxImport?: number
   agentSlots?: number
+  agentRequestsPerMinute?: number
   agentSilence?: number
   sandbox?: 'auto' | 'require' | 'off'
   sandboxCommand?: string

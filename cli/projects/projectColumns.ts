@@ -32,6 +32,7 @@ export const projectFields: Column<Project>[] = [
   { name: 'usageLimits', header: 'At a usage limit', value: project => describeLimits(project.usageLimits) },
   { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
   { name: 'agentSlots', header: 'Slots', value: project => project.agentSlots },
+  { name: 'sessionCards', header: 'Cards per session', value: project => project.sessionCards },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },

@@ -199,7 +199,7 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
       sandbox.kind === 'none'
         ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
         : ok('sandbox', sandbox.kind),
-      ...(sandbox.kind === 'none' ? [] : [boundsOf(sandbox.bounds)]),
+      boundsOf(sandbox.bounds),
     ]
   } catch (error) {
     if (error instanceof Failure) throw error
@@ -207,14 +207,19 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
   }
 }
 
-/** Counting every second is enough for many: what would be better is no warning. */
-const boundsOf = ({ kind, reason, advice }: BoundsStatus): Finding =>
-  kind === 'cgroup'
-    ? ok('bounds', 'the kernel holds each session to its memory and processes (cgroup)')
+/** Counting every second is enough for many, so that a machine without control groups gets advice and no warning. */
+function boundsOf({ kind, reason, advice, defaults: { memoryMb, processes } }: BoundsStatus): Finding {
+  const limits = `${memoryMb} MB of memory and ${processes} processes`
+  return kind === 'cgroup'
+    ? ok('bounds', `${limits} per session by default: the kernel enforces the limits of each session (cgroup)`)
     : {
-        ...ok('bounds', `memory and processes of sessions are counted every second (watched): ${reason}`),
+        ...ok(
+          'bounds',
+          `this machine cannot enforce the defaults (${limits} per session); the server checks the limits that a project sets every second (watched): ${reason}`,
+        ),
         ...(advice !== null && { advice }),
       }
+}
 
 const ok = (check: string, detail: string): Finding => ({ check, result: 'ok', detail })
 const warning = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({

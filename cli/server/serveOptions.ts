@@ -118,6 +118,13 @@ export function addAgents(command: Command): void {
     )
     .addOption(
       option(
+        '--agent-requests-per-minute <number>',
+        'maximum requests of each session of an agent in a minute (default: 300)',
+        'BOARD_AGENT_REQUESTS_PER_MINUTE',
+      ).argParser(numberOf),
+    )
+    .addOption(
+      option(
         '--prices <file>',
         'a file of prices of models, which go before those that ship with the board',
         'BOARD_PRICES',

@@ -40,8 +40,8 @@ const whoTexts = {
   super: 'Needs the role super_admin.',
   local: 'Open to the account that the server runs under, on its machine; all others need the role super_admin.',
   key: 'Needs an API key with one of the permissions.',
-  agent: 'Needs an agent token of the card.',
-  token: 'Needs any token.',
+  agent: 'Needs an agent token of the card. The requests of a session in a minute are limited.',
+  token: 'Needs any token. The requests of an agent session in a minute are limited.',
 }
 
 function security(who: Who): Operation['security'] {

@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
-import type { KeyRateLimit } from '../limits/keyRateLimit.ts'
+import type { RequestLimit } from '../limits/requestLimit.ts'
 import { clientAddress, forwardCheckOf } from '../peers/forwarded.ts'
 import { AuditTrail } from './auditTrail.ts'
 import { isOpenTo } from './authorize.ts'
@@ -22,7 +22,8 @@ import { present, type Answer } from './response.ts'
 export interface Server {
   app: App
   note: Note
-  keyLimit: KeyRateLimit
+  keyLimit: RequestLimit
+  agentLimit: RequestLimit
   bodies: BodyBudgets
 }
 
@@ -73,6 +74,7 @@ async function answer(
       ))
 
   if (route.rateLimit === 'apiKey' && caller.key) await server.keyLimit(caller.key.id, headers)
+  if (caller.agent) await server.agentLimit(caller.agent.sessionId ?? caller.tokenHash, headers)
 
   const params = (exchange.input = endpoint.readParams(rawParams))
   const call = new RequestCall(app.db, route, req, res, caller, peer, clientAddress(app, req, peer))

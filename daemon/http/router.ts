@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Route } from '../../src/contract/route.ts'
-import { createKeyRateLimit } from '../limits/keyRateLimit.ts'
+import { createRequestLimit } from '../limits/requestLimit.ts'
 import { handlers } from '../routes/index.ts'
 import { describeAudited } from './auditTrail.ts'
 import { begin, fail, type Note } from './exchange.ts'
@@ -25,7 +25,8 @@ export function createRouter(app: App): H3 {
   const server: Server = {
     app,
     note: createNote(app),
-    keyLimit: createKeyRateLimit(app.config.externalRequestsPerMinute, app.db),
+    keyLimit: createRequestLimit('key', app.config.externalRequestsPerMinute, app.db),
+    agentLimit: createRequestLimit('agent', app.config.agentRequestsPerMinute, app.db),
     bodies: { known: new BodyMemory(maxKnownBodyBytes), strangers: new BodyMemory(maxStrangersBodyBytes) },
   }
   const endpoints: Endpoint[] = []

@@ -14,6 +14,8 @@ const byCode: Partial<Record<Problem['code'], string>> = {
   CARD_BLOCKED: 'It waits for other cards (blockedBy of get_card). force: true starts it all the same.',
   COLUMN_FULL:
     'The column is at its limit. Move a card out of it first, or tell the person; force: true goes over the limit.',
+  CARD_LIMIT_REACHED:
+    'Create no more cards in this session. Put the rest into the prompt of a card, or tell the person.',
   BUDGET_EXHAUSTED: 'list_budgets tells what is used up, and when it begins anew. Tell the person.',
   AGENT_ALREADY_RUNNING: 'wait_for_card waits for its end; send_message reaches it meanwhile.',
   AGENT_NOT_RUNNING: 'get_agent tells how it ended.',

@@ -8,6 +8,7 @@ import { readDefaultBoard } from '../store/boards.ts'
 import { insertCard, readAssistantCard, readCard, type CardRow } from '../store/cards.ts'
 import { readFirstColumn } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
+import { forgetCreatedCards } from '../store/sessionCards.ts'
 import { readLatestSession, type SessionRow } from '../store/sessions.ts'
 import type { MessageView } from '../views/agents.ts'
 import { findGiven } from './sessions/promptFiles.ts'
@@ -63,7 +64,11 @@ export async function send(
 
 async function resumeOrBegin(tx: Transaction, agents: Agents, card: CardRow, caller: Caller): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
-  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, agents, latest, caller)
+  if (latest?.resumable === 1 && latest.agentSessionId !== null) {
+    // The whole talk is one session, and a person asks for more.
+    forgetCreatedCards(tx, latest.id)
+    return reopen(tx, agents, latest, caller)
+  }
   await requireStartable(tx, agents, card, caller)
   const begun = await begin(
     tx,

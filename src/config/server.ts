@@ -89,6 +89,8 @@ export interface ServerConfig {
   backupKeep: number
   /** Requests a minute and API key on external routes (specification "Limits"). */
   externalRequestsPerMinute: number
+  /** Requests a minute of each session of an agent, and of each agent token that a person minted. */
+  agentRequestsPerMinute: number
   /** How many exports, and how many imports, may be under way at once. Two of each are at work, the others wait. */
   maxTransfers: number
   /** How much of the log goes to stderr; with `info` every read request is logged too. */
@@ -124,6 +126,7 @@ export const serverDefaults = {
   webhookTiming: { timeoutMs: 15_000, retrySecs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] },
   backupKeep: 14,
   externalRequestsPerMinute: 100,
+  agentRequestsPerMinute: 300,
   maxTransfers: 32,
   logLevel: 'warn',
   socketTables: '/proc/net',

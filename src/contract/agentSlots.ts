@@ -3,6 +3,9 @@ import { integer } from './fields.ts'
 
 /** How many agents work at once; null: any number. */
 export const Slots = v.nullable(integer(1, 10_000))
+/** How many cards each session of an agent can create. */
+export const SessionCards = integer(0, 10_000)
+export const defaultSessionCards = 50
 const AgentId = v.pipe(v.string(), v.minLength(1), v.maxLength(100))
 
 /** How many agents work at once on all machines, and how many of each agent. */

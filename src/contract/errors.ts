@@ -121,6 +121,7 @@ export const errors = {
   DEPENDENCY_CYCLE: [409, 'The card would wait for itself.'],
   COLUMN_FULL: [409, 'The column is full; force puts the card into it nevertheless.'],
   BUDGET_EXHAUSTED: [409, 'A budget is used up.'],
+  CARD_LIMIT_REACHED: [409, 'The session has created as many cards as its project allows.'],
   CARD_NOT_DEFERRED: [409, 'The card is not deferred.'],
   COLUMN_NOT_ON_DEFAULT_BOARD: [409, "columnId must be a column of the project's default board."],
   COLUMN_IN_OTHER_PROJECT: [409, 'The column belongs to another project.'],

@@ -16,7 +16,8 @@ export function failuresOf(route: Route): ErrorCode[] {
     'INTERNAL',
     'DATABASE_BUSY',
     'SHUTTING_DOWN',
-    ...(who.kind === 'public' ? [] : (['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'FORBIDDEN'] as const)),
+    // The requests of an agent's session are limited on every route, also on those that are closed to agents.
+    ...(who.kind === 'public' ? [] : (['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'FORBIDDEN', 'RATE_LIMITED'] as const)),
     ...(who.kind === 'agent' ? (['AGENT_TOKEN_REQUIRED'] as const) : []),
     ...(['public', 'agent', 'token'].includes(who.kind) ? [] : (['INSUFFICIENT_PERMISSIONS'] as const)),
     ...Object.values(route.notFound ?? {}),

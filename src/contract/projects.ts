@@ -8,7 +8,7 @@ import { ChangedSandbox, SandboxSettings } from './sandbox.ts'
 import { OnSilence } from './silence.ts'
 import { ChangedUsageLimits, UsageLimits } from './usageLimits.ts'
 import { ChangedWorktree, ProjectWorktree, WorktreeSettings } from './worktree.ts'
-import { Slots } from './agentSlots.ts'
+import { SessionCards, Slots } from './agentSlots.ts'
 import { FolderPath, Repositories, RepositoryRef } from './repositories.ts'
 import { del, get, manager, member, patch, post, user, userOr, viewer } from './route.ts'
 
@@ -28,6 +28,8 @@ export const Project = v.object({
   onSilence: OnSilence,
   /** How many of its agents work at once; null: any number. */
   agentSlots: Slots,
+  /** How many cards each session of its agents can create. */
+  sessionCards: SessionCards,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
   forge: ForgeSettings,
@@ -87,6 +89,7 @@ const UpdateProject = v.strictObject({
   usageLimits: v.optional(ChangedUsageLimits),
   onSilence: v.optional(OnSilence),
   agentSlots: v.optional(Slots),
+  sessionCards: v.optional(SessionCards),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
   forge: v.optional(ChangedForge),
@@ -157,6 +160,7 @@ export const projects = {
         'usageLimits',
         'onSilence',
         'agentSlots',
+        'sessionCards',
         'sandbox',
         'worktree',
         'forge',

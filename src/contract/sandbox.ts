@@ -34,7 +34,7 @@ const Monitors = v.picklist(['ask', 'allow'], 'must be ask or allow')
 
 const bound = (min: number, max: number) => v.nullable(integer(min, max))
 /**
- * Bounds of one session; null for none. The memory, processes and time are of all its processes together, `fileMb` is of each file.
+ * Bounds of one session. Null: none, except that a control group enforces its defaults for memory and processes. The memory, processes and time are of all its processes together, `fileMb` is of each file.
  * Where control groups keep them (`bounds` of the sandbox's status), a thread counts as a process, and memory is also what lies in `/tmp`.
  */
 const limits = {
@@ -111,12 +111,14 @@ export type SessionSandbox = v.InferOutput<typeof SessionSandbox>
 
 /**
  * What keeps a session within its project's memory and number of processes. `cgroup`: a control group of the kernel's, at once. `watched`:
- * the server counts every second; `reason` says why there is no control group, `advice` what to do about it.
+ * the server counts every second; `reason` says why there is no control group, `advice` what to do about it. `defaults`: the limits of a session
+ * whose project sets none, which only a control group enforces.
  */
 const Bounds = v.object({
   kind: v.picklist(['cgroup', 'watched']),
   reason: v.nullable(v.string()),
   advice: v.nullable(v.string()),
+  defaults: v.object({ memoryMb: Count, processes: Count }),
 })
 export type BoundsStatus = v.InferOutput<typeof Bounds>
 

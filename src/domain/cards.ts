@@ -33,6 +33,7 @@ import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
 import { mayStart, refusal, requireMayChangeStart, requireMayStart, type Starter } from './startPermission.ts'
 import { readAheadOfCard } from './readAhead.ts'
 import { startFor } from './startTimes.ts'
+import { countSessionCard } from './sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './steps.ts'
 
 /**
@@ -91,13 +92,14 @@ export async function findExternalJson(
  * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
  * - With `mustStart` a card that starts nothing is refused.
  * - A card that waits for others or for a time does not start, nor one whose budget is used up.
- * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, VALIDATION_FAILED for a terminal card without a command,
+ * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, CARD_LIMIT_REACHED for a session, VALIDATION_FAILED for a terminal card without a command,
  *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
  *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE,
  *   CARD_BLOCKED, BUDGET_EXHAUSTED
  */
 export async function create(tx: Transaction, agents: Agents, card: NewCard, automation = false): Promise<CardRow> {
   readAheadOfCard(tx, card)
+  await countSessionCard(tx, card.projectId, card.caller)
   const { column, activeColumns } = await placeForNewCard(tx, card, automation)
   const { kind = 'kanban', caller } = card
   const refused = automation ? undefined : refusal(caller, kind)
@@ -105,8 +107,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   requireCommand(card)
   if (refused && (kind === 'terminal' || card.autoMode || card.mustStart)) throw refused
   const starts = column.columnType === 'active' && !deferred
-  if (card.mustStart && !starts)
-    refuse('CONFLICT', 'The card would start nothing: it is deferred, or its column is not active.')
+  if (card.mustStart && !starts) refuse('CONFLICT', startsNothing)
   const { blockedBy = [], parentId = null, discoveredFromId = caller.agent?.cardId ?? null } = card
   await requireOrder(tx, card, { blockedBy, parentId, discoveredFromId })
   const id = await readNextCardId(tx)
@@ -156,6 +157,8 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   await announceParent(tx, created)
   return starts ? startCreated(tx, agents, created, card) : created
 }
+
+const startsNothing = 'The card would start nothing: it is deferred, or its column is not active.'
 
 async function startCreated(
   tx: Transaction,

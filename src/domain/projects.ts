@@ -60,6 +60,7 @@ export interface ProjectChange extends Partial<AgentChoice> {
   usageLimits?: InferOutput<typeof ChangedUsageLimits>
   onSilence?: OnSilence
   agentSlots?: number | null
+  sessionCards?: number
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
   forge?: ChangedForge
@@ -141,6 +142,7 @@ export async function update(
       ...(change.approvalPolicy && { approvalPolicy: JSON.stringify(change.approvalPolicy) }),
       ...(change.onSilence && { onSilence: change.onSilence }),
       ...(change.agentSlots !== undefined && { agentSlots: change.agentSlots }),
+      ...(change.sessionCards !== undefined && { sessionCards: change.sessionCards }),
       ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),

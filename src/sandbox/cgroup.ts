@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -15,6 +16,8 @@ type Limits = Pick<SandboxLimits, 'memoryMb' | 'processes'>
 export interface SessionCgroup {
   /** The command that starts another one inside. The first one makes the group. @throws LaunchFailed */
   enter(argv: readonly string[]): Promise<string[]>
+  /** The limits that the kernel enforces: those of the project, and the defaults for those that it does not set. */
+  limits: DefaultLimits
   /** The bound that the kernel has held; undefined for none. */
   reached(): 'memory_limit' | 'process_limit' | undefined
   /** Ends what is left inside, and removes the group. */
@@ -29,6 +32,20 @@ export interface OwnCgroup {
 }
 
 const mebibyte = 1024 * 1024
+interface DefaultLimits {
+  memoryMb: number
+  processes: number
+}
+const minMemoryMb = 1024
+/** Each thread counts. A build or a browser has some hundreds. */
+const defaultProcesses = 2048
+
+/** The limits of a session whose project sets none: half of the memory that the server can use, and a number of processes. */
+export function readDefaultLimits(): DefaultLimits {
+  const available = Math.min(totalmem(), process.constrainedMemory() || Infinity)
+  return { memoryMb: Math.max(minMemoryMb, Math.floor(available / 2 / mebibyte)), processes: defaultProcesses }
+}
+
 const systemdTimeoutMs = 5000
 const removal = { firstPauseMs: 5, lastPauseMs: 100, giveUpMs: 2000 }
 const wanted = ['memory', 'pids'] as const
@@ -50,12 +67,12 @@ export async function divideOwnCgroup(): Promise<OwnCgroup> {
     await divide(base)
     await removeLeft(base)
     return {
-      status: { kind: 'cgroup', reason: null, advice: null },
+      status: { kind: 'cgroup', reason: null, advice: null, defaults: readDefaultLimits() },
       openSession: limits => openSession(base, limits),
     }
   } catch (error) {
     const { message, advice = null } = error as Error & { advice?: string }
-    return { status: { kind: 'watched', reason: message, advice }, openSession: null }
+    return { status: { kind: 'watched', reason: message, advice, defaults: readDefaultLimits() }, openSession: null }
   }
 }
 
@@ -146,10 +163,13 @@ async function removeLeft(base: string): Promise<void> {
 /** When a process of this machine has started; undefined where it has ended. */
 const startOf = (pid: number): string | undefined => processMark(pid)?.split('/')[1]
 
-function openSession(base: string, limits: Limits): SessionCgroup {
+function openSession(base: string, { memoryMb, processes }: Limits): SessionCgroup {
+  const defaults = readDefaultLimits()
+  const limits = { memoryMb: memoryMb ?? defaults.memoryMb, processes: processes ?? defaults.processes }
   const folder = join(base, `${sessionPrefix}-${process.pid}-${startOf(process.pid)}-${randomUUID()}`)
   let ready: Promise<void> | undefined
   return {
+    limits,
     enter: async argv => {
       await (ready ??= make(folder, limits))
       // Not the server writes who is in it: between its start and that, the command could have started others.
@@ -158,8 +178,8 @@ function openSession(base: string, limits: Limits): SessionCgroup {
     reached: () => {
       const memory = countersOf(folder, 'memory.events')
       // The machine itself may lack memory, too: then something is killed, and this bound was not reached.
-      if (limits.memoryMb !== null && memory.oom! > 0 && memory.oom_kill! > 0) return 'memory_limit'
-      return limits.processes !== null && countersOf(folder, 'pids.events').max! > 0 ? 'process_limit' : undefined
+      if (memory.oom! > 0 && memory.oom_kill! > 0) return 'memory_limit'
+      return countersOf(folder, 'pids.events').max! > 0 ? 'process_limit' : undefined
     },
     close: async () => {
       if (!ready) return
@@ -169,19 +189,16 @@ function openSession(base: string, limits: Limits): SessionCgroup {
   }
 }
 
-async function make(folder: string, { memoryMb, processes }: Limits): Promise<void> {
-  const set = (name: string, value: number | null) =>
-    value === null ? undefined : writeFile(join(folder, name), String(value))
+async function make(folder: string, { memoryMb, processes }: DefaultLimits): Promise<void> {
+  const set = (name: string, value: number) => writeFile(join(folder, name), String(value))
   try {
     await mkdir(folder)
-    if (memoryMb !== null) {
-      await set('memory.max', memoryMb * mebibyte)
-      // Not there without swap.
-      await set('memory.swap.max', 0)?.catch(() => {})
-    }
+    await set('memory.max', memoryMb * mebibyte)
+    // Not there without swap.
+    await set('memory.swap.max', 0).catch(() => {})
     // An agent without some of its processes would go on for nothing.
     await set('memory.oom.group', 1)
-    await set('pids.max', processes && processes + keepers)
+    await set('pids.max', processes + keepers)
   } catch (error) {
     await remove(folder)
     const { code } = error as NodeJS.ErrnoException

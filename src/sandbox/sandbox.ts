@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import type { SandboxLimits, SandboxStatus } from '../contract/sandbox.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
-import { divideOwnCgroup, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
+import { divideOwnCgroup, readDefaultLimits, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
 import { templateCommand } from './commandTemplate.ts'
 import type { SandboxPolicy } from './policy.ts'
 import { withLimits } from './resourceLimits.ts'
@@ -40,7 +40,7 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
   }
   const tryAll = async () => {
     const walls = await tryWalls(mode, template, (kind, argv) => build(kind, emptyPolicy, '/', argv))
-    const { status: bounds, openSession } = walls.kind === 'bubblewrap' ? await divideOwnCgroup() : notDivided
+    const { status: bounds, openSession } = walls.kind === 'bubblewrap' ? await divideOwnCgroup() : notDivided()
     return { status: { ...walls, bounds }, openSession }
   }
   const tryOnce = () =>
@@ -55,11 +55,16 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
   }
 }
 
-/** Without walls an agent could leave its control group. */
-const notDivided: OwnCgroup = {
-  status: { kind: 'watched', reason: 'Agents do not run in bubblewrap.', advice: null },
+/** Without a sandbox an agent could leave its control group. */
+const notDivided = (): OwnCgroup => ({
+  status: {
+    kind: 'watched',
+    reason: 'Agents do not run in bubblewrap.',
+    advice: null,
+    defaults: readDefaultLimits(),
+  },
   openSession: null,
-}
+})
 
 const emptyPolicy: SandboxPolicy = { home: tmpdir(), mounts: [], network: 'none', limits: noBounds }
 

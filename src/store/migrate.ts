@@ -44,6 +44,7 @@ import sessionStarts from './migrations/0040-session-starts.ts'
 import agentDays from './migrations/0041-agent-days.ts'
 import monitorPermissions from './migrations/0042-monitor-permissions.ts'
 import lapsedAgreements from './migrations/0043-lapsed-agreements.ts'
+import sessionCards from './migrations/0044-session-cards.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -90,6 +91,7 @@ const migrations = [
   agentDays,
   monitorPermissions,
   lapsedAgreements,
+  sessionCards,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -1,3 +1,4 @@
+import { defaultSessionCards } from '../contract/agentSlots.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { defaultForge, type ForgeSettings } from '../contract/forge.ts'
@@ -27,6 +28,7 @@ export const projectFields = {
   usageLimits: json<UsageLimits>().initially(JSON.stringify(defaultUsageLimits)),
   onSilence: text<OnSilence>().initially('wait'),
   agentSlots: number().orNull(),
+  sessionCards: number().initially(defaultSessionCards),
   /** What differs from the usual. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
   /** What differs from the usual. */
@@ -171,6 +173,7 @@ export const updateProject = async (
     | 'usageLimits'
     | 'onSilence'
     | 'agentSlots'
+    | 'sessionCards'
     | 'sandbox'
     | 'worktree'
     | keyof AgentChoice

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { StatusReason } from '../contract/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agentChoice.ts'
-import { Slots } from '../contract/agentSlots.ts'
+import { defaultSessionCards, SessionCards, Slots } from '../contract/agentSlots.ts'
 import { GitName, maxBlockers } from '../contract/cardOrder.ts'
 import { Estimate, maxAssignees, Priority } from '../contract/cardPlan.ts'
 import { WipLimit } from '../contract/columns.ts'
@@ -80,6 +80,7 @@ export const Project = v.strictObject({
   copiedFiles: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100)), []),
   onSilence: v.optional(OnSilence, 'wait'),
   agentSlots: v.optional(Slots, null),
+  sessionCards: v.optional(SessionCards, defaultSessionCards),
   /** What its agents have used, those of cards that are gone included. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
   createdAt: v.optional(Time),

@@ -41,6 +41,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   usageLimits: JSON.parse(row.usageLimits),
   onSilence: row.onSilence,
   agentSlots: row.agentSlots,
+  sessionCards: row.sessionCards,
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),
   forge: forgeOf(row),

@@ -36,17 +36,19 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   const fileOf = ({ id }: Card, name: string) => join(board.dataDir, 'worktrees', board.projectId, id, name)
 
   test('says what kept it apart', async () => {
+    const defaults = { memoryMb: expect.any(Number) as number, processes: 2048 }
     expect(await board.client.agents.sandbox()).toEqual({
       mode: 'auto',
       kind: 'bubblewrap',
       reason: null,
       advice: null,
       bounds: hasCgroup
-        ? { kind: 'cgroup', reason: null, advice: null }
+        ? { kind: 'cgroup', reason: null, advice: null, defaults }
         : {
             kind: 'watched',
             reason: expect.stringContaining('control group') as string,
             advice: expect.any(String) as string,
+            defaults,
           },
     })
     expect(await sessionOf(await run('true'))).toMatchObject({ sandbox: { kind: 'bubblewrap', network: 'full' } })

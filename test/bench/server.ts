@@ -21,6 +21,7 @@ const server = await startServer(
     database: database === undefined ? undefined : { url: database, host: 'bench' },
     logLevel: 'error',
     externalRequestsPerMinute: Number.MAX_SAFE_INTEGER,
+    agentRequestsPerMinute: Number.MAX_SAFE_INTEGER,
   },
   createStderrLog('error'),
 )

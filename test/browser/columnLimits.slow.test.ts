@@ -99,8 +99,17 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
       ['', null],
     ] as const) {
       await slots.fill(typed)
-      await agents.getByRole('button', { name: 'Save the slots' }).click()
+      await agents.getByRole('button', { name: 'Save limits' }).click()
       await eventually('the slots', async () => (await client.projects.get({ id: projectId })).agentSlots === kept)
+    }
+    const cards = agents.getByRole('spinbutton', { name: 'Cards per session' })
+    for (const [typed, kept] of [
+      ['20', 20],
+      ['', 50],
+    ] as const) {
+      await cards.fill(typed)
+      await agents.getByRole('button', { name: 'Save limits' }).click()
+      await eventually('the limit', async () => (await client.projects.get({ id: projectId })).sessionCards === kept)
     }
 
     const { id } = await client.credentials.create({ name: 'work', provider: 'openai', apiKey: 'sk-0123456789abcdef' })

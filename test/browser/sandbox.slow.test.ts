@@ -24,7 +24,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { page } = await visit(board, { at: `#/projects/${board.projectId}/settings/agents` })
     await page.getByText('In the sandbox (bubblewrap)').waitFor()
     const { bounds } = await board.client.agents.sandbox()
-    await page.getByText(bounds.reason ?? 'The kernel holds each session to its memory').waitFor()
+    await page.getByText(bounds.reason ?? 'The kernel enforces the memory and processes of each session').waitFor()
     await page.getByLabel('Network').selectOption('Listed hosts alone')
     await page.getByLabel('Hosts').fill('*')
     await page.getByRole('button', { name: 'Save the sandbox' }).click()

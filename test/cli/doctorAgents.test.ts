@@ -78,3 +78,17 @@ test('doctor agents refuses what is not there, what it cannot reach, and whoever
   expect((await run(['agents'], { BOARD_URL: 'http://127.0.0.1:1' })).code).toBe(7)
   expect((await run(['agents'], { BOARD_TOKEN: '' })).code).toBe(4)
 })
+
+test('doctor shows the default limits of a session, and whether this machine enforces them', async () => {
+  const { bounds } = await board.client.agents.sandbox()
+  const found = (await cli.json<Array<{ check: string; detail: string }>>(['doctor'])).find(
+    ({ check }) => check === 'bounds',
+  )!
+  expect(bounds.defaults.memoryMb).toBeGreaterThanOrEqual(1024)
+  expect(found.detail).toContain(
+    `${bounds.defaults.memoryMb} MB of memory and ${bounds.defaults.processes} processes per session`,
+  )
+  expect(found.detail).toContain(
+    bounds.kind === 'cgroup' ? 'the kernel enforces the limits' : 'this machine cannot enforce the defaults',
+  )
+})

@@ -37,6 +37,15 @@ test('the bounds of the sandbox are set, and taken away by none', async () => {
     expect((await cli.board(['projects', 'sandbox', 'web', ...wrong])).code).toBe(2)
 })
 
+test('--session-cards sets how many cards a session creates, 0 for none', async () => {
+  for (const given of [20, 0]) {
+    await cli.ok(['projects', 'edit', 'web', '--session-cards', String(given)])
+    expect((await project()).sessionCards).toBe(given)
+  }
+  expect(await cli.ok(['projects', 'view', 'web'])).toContain('sessionCards\t0\n')
+  expect((await cli.board(['projects', 'edit', 'web', '--session-cards', 'many'])).code).toBe(2)
+})
+
 test('--allow adds a host to those that there are, as a refusal advises, and --disallow takes it away', async () => {
   const hosts = async (...args: string[]) => {
     await cli.ok(['projects', 'sandbox', 'web', ...args])

@@ -67,6 +67,7 @@ describe('creating a project', () => {
       usageLimits: { onLimit: 'stop', next: [] },
       onSilence: 'wait',
       agentSlots: null,
+      sessionCards: 50,
       forge: defaultForge,
       sandbox: defaultSandbox,
       worktree: { ...defaultWorktree, copiedFiles: [] },

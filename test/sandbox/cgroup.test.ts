@@ -41,7 +41,12 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
 
   test('is what the server says', async () => {
     expect(await board.client.agents.sandbox()).toMatchObject({
-      bounds: { kind: 'cgroup', reason: null, advice: null },
+      bounds: {
+        kind: 'cgroup',
+        reason: null,
+        advice: null,
+        defaults: { memoryMb: expect.any(Number), processes: 2048 },
+      },
     })
     expect(basename(ownCgroup())).toBe('server')
   })
@@ -62,6 +67,17 @@ describe.skipIf(!hasBubblewrap || !hasCgroup)('a session in a control group', ()
     writeFileSync(fileOf(card, 'go'), '')
     await board.untilStatus(card.id, 'completed')
     await eventually('the end of its group', () => groups().length === 0)
+  })
+
+  test('has finite defaults if the project sets no limits', async () => {
+    const { bounds } = await board.client.agents.sandbox()
+    const card = await start('touch ready; until [ -e go ]; do sleep 0.05; done')
+    await eventually('its start', () => existsSync(fileOf(card, 'ready')))
+    const read = (name: string) => readFileSync(join(base(), groups()[0]!, name), 'utf8').trim()
+    const { memoryMb, processes } = bounds.defaults
+    expect(['memory.max', 'pids.max'].map(read)).toEqual([String(memoryMb * 1024 ** 2), String(processes + 4)])
+    writeFileSync(fileOf(card, 'go'), '')
+    await board.untilStatus(card.id, 'completed')
   })
 
   test.each([

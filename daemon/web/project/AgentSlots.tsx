@@ -1,21 +1,35 @@
+import { defaultSessionCards } from '../../../src/contract/agentSlots.ts'
 import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { OptionalNumber, useFields } from '../ui/Inputs.tsx'
 import type { SectionProps } from './ProjectPage.tsx'
 
-/** How many of the project's agents work at once. */
+/** How many of the project's agents work at once, and how many cards each of their sessions creates. */
 export function AgentSlots({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields({ agentSlots: project.agentSlots })
+  const { values, bind } = useFields({
+    agentSlots: project.agentSlots,
+    sessionCards: project.sessionCards as number | null,
+  })
   const save = async () => {
-    onChange(await client.projects.update({ id: project.id, ...values }))
-    showMessage('Saved: how many agents work at once.')
+    const { agentSlots, sessionCards } = values
+    onChange(
+      await client.projects.update({ id: project.id, agentSlots, sessionCards: sessionCards ?? defaultSessionCards }),
+    )
+    showMessage('Limits saved.')
   }
   return (
     <div className="panel">
-      <h3>How many work at once</h3>
-      <Form submit="Save the slots" onSubmit={save}>
+      <h3>Limits of agents</h3>
+      <Form submit="Save limits" onSubmit={save}>
         <SlotsInput {...bind('agentSlots')} />
+        <OptionalNumber
+          label="Cards per session"
+          hint="Maximum number of cards that one session creates. Empty: 50."
+          min={0}
+          max={10_000}
+          {...bind('sessionCards')}
+        />
       </Form>
     </div>
   )

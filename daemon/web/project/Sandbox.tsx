@@ -120,7 +120,7 @@ function ServerSandbox() {
           {kind !== 'none' && (
             <p className="hint">
               {kept.kind === 'cgroup'
-                ? 'The kernel holds each session to its memory and processes.'
+                ? `The kernel enforces the memory and processes of each session, by default ${kept.defaults.memoryMb} MB and ${kept.defaults.processes} processes.`
                 : inOneLine(
                     'The server counts memory and processes of sessions every second.',
                     kept.reason,

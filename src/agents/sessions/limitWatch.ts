@@ -21,9 +21,10 @@ export interface LimitWatch {
 export function watchLimits(
   limits: SandboxLimits,
   processes: Pick<AgentProcesses, 'usage'> & { terminate(graceMs: number): Promise<unknown> },
-  { what = 'The session', cgroup }: { what?: string; cgroup?: Pick<SessionCgroup, 'reached'> | null } = {},
+  { what = 'The session', cgroup }: { what?: string; cgroup?: Pick<SessionCgroup, 'reached' | 'limits'> | null } = {},
 ): LimitWatch {
-  const { memoryMb, processes: maxProcesses, minutes } = limits
+  const { memoryMb, processes: maxProcesses } = cgroup?.limits ?? limits
+  const { minutes } = limits
   // What a program says is no sign where the group itself tells.
   const guessed = cgroup ? { ...limits, memoryMb: null, processes: null } : limits
   let failure: AgentFailure | undefined

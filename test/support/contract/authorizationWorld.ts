@@ -52,7 +52,11 @@ export interface World {
 
 export async function createWorld(): Promise<World> {
   let now = new Date(Date.now() - sinceSignInMs)
-  const board = await startBoard({ clock: () => now, externalRequestsPerMinute: Infinity })
+  const board = await startBoard({
+    clock: () => now,
+    externalRequestsPerMinute: Infinity,
+    agentRequestsPerMinute: Infinity,
+  })
   const root = { email: 'super@example.org', password }
   const first = await board.as().auth.setup(root)
   const brief = await board

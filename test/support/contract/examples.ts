@@ -167,6 +167,7 @@ export const examples = (seed: Seed): Examples => {
         approvalPolicy: { default: 'ask', allow: ['git status'], refuse: ['git push'] },
         onSilence: 'end',
         agentSlots: 4,
+        sessionCards: 20,
         usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
       },
       delete: { id: projectId },

@@ -81,7 +81,12 @@ export interface Seed {
 export async function startSlotlessBoard(): Promise<TestBoard> {
   const dataDir = mkdtempSync(join(tmpdir(), 'board-slotless-'))
   hideAgents(dataDir, { fixture: { command: [process.execPath, fixture('well-behaved')] } })
-  const board = await startBoard({ dataDir, externalRequestsPerMinute: Infinity, agentSlots: 0 })
+  const board = await startBoard({
+    dataDir,
+    externalRequestsPerMinute: Infinity,
+    agentRequestsPerMinute: Infinity,
+    agentSlots: 0,
+  })
   return {
     ...board,
     close: async () => {

@@ -4,9 +4,9 @@ import { addToCounter } from '../../src/store/counters.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Headers } from '../http/response.ts'
 
-/** Counts a request of an API key and writes the `RateLimit` headers. */
-export type KeyRateLimit = (keyId: number, headers: Headers) => Promise<void>
-/** The requests that a key has left in its minute; negative over the limit. */
+/** Counts a request of an API key or an agent, and writes the `RateLimit` headers. @throws Problem RATE_LIMITED */
+export type RequestLimit = (id: number | string, headers: Headers) => Promise<void>
+/** The requests that are left in the minute; negative over the limit. */
 interface Remaining {
   points: number
   ms: number
@@ -17,14 +17,14 @@ const minuteMs = 60_000
 const portion = 1 / 8
 
 /**
- * The rate limit per key and minute (specification "Limits"), across all daemons on the database. Infinity disables
- * it.
+ * The rate limit of a minute for each of a kind, such as the API keys (specification "Limits"), across all daemons on the database.
+ * Infinity disables it.
  */
-export function createKeyRateLimit(requestsPerMinute: number, db: Database): KeyRateLimit {
+export function createRequestLimit(kind: 'key' | 'agent', requestsPerMinute: number, db: Database): RequestLimit {
   if (!Number.isFinite(requestsPerMinute)) return async () => {}
-  const take = db.isShared ? sharedPoints(requestsPerMinute, db) : ownPoints(requestsPerMinute)
-  return async (keyId, headers) => {
-    const left = await take(keyId)
+  const take = db.isShared ? sharedPoints(kind, requestsPerMinute, db) : ownPoints(requestsPerMinute)
+  return async (id, headers) => {
+    const left = await take(id)
     const resetSecs = Math.max(1, Math.ceil(left.ms / 1000))
     headers['ratelimit-policy'] = `"minute";q=${requestsPerMinute};w=60`
     headers.ratelimit = `"minute";r=${Math.max(0, left.points)};t=${resetSecs}`
@@ -32,10 +32,10 @@ export function createKeyRateLimit(requestsPerMinute: number, db: Database): Key
   }
 }
 
-function ownPoints(maxRequests: number): (keyId: number) => Promise<Remaining> {
+function ownPoints(maxRequests: number): (id: number | string) => Promise<Remaining> {
   const limiter = new RateLimiterMemory({ points: maxRequests, duration: minuteMs / 1000 })
-  return async keyId => {
-    const result = await limiter.consume(keyId).catch((refused: unknown) => refused as RateLimiterRes)
+  return async id => {
+    const result = await limiter.consume(id).catch((refused: unknown) => refused as RateLimiterRes)
     return { points: result.consumedPoints > maxRequests ? -1 : result.remainingPoints, ms: result.msBeforeNext }
   }
 }
@@ -44,31 +44,31 @@ function ownPoints(maxRequests: number): (keyId: number) => Promise<Remaining> {
  * Reserves points from the database in portions, so that most requests cost no write and all daemons together never
  * exceed the limit. Points reserved but unused at the end of the minute are lost.
  */
-function sharedPoints(maxRequests: number, db: Database): (keyId: number) => Promise<Remaining> {
+function sharedPoints(kind: string, maxRequests: number, db: Database): (id: number | string) => Promise<Remaining> {
   interface Taken {
     here: number
     elsewhere: number
     endsAtMs: number
     taking?: Promise<void>
   }
-  const byKey = new Map<number, Taken>()
-  const takeMore = async (keyId: number, taken: Taken) => {
+  const byId = new Map<number | string, Taken>()
+  const takeMore = async (id: number | string, taken: Taken) => {
     const wanted = Math.max(1, Math.floor(taken.elsewhere * portion))
-    const count = await db.transaction(tx => addToCounter(tx, `key/${keyId}`, wanted, minuteMs))
+    const count = await db.transaction(tx => addToCounter(tx, `${kind}/${id}`, wanted, minuteMs))
     const over = Math.max(0, count.taken - maxRequests)
     taken.here += Math.max(0, wanted - over)
     taken.elsewhere = Math.max(0, maxRequests - count.taken)
     taken.endsAtMs = performance.now() + count.leftMs
   }
-  return async keyId => {
+  return async id => {
     const nowMs = performance.now()
-    let taken = byKey.get(keyId)
+    let taken = byId.get(id)
     if (!taken || taken.endsAtMs <= nowMs) {
-      for (const [id, { endsAtMs }] of byKey) if (endsAtMs <= nowMs) byKey.delete(id)
-      byKey.set(keyId, (taken = { here: 0, elsewhere: maxRequests, endsAtMs: nowMs + minuteMs }))
+      for (const [other, { endsAtMs }] of byId) if (endsAtMs <= nowMs) byId.delete(other)
+      byId.set(id, (taken = { here: 0, elsewhere: maxRequests, endsAtMs: nowMs + minuteMs }))
     }
     while (taken.here === 0 && taken.elsewhere > 0)
-      await (taken.taking ??= takeMore(keyId, taken).finally(() => {
+      await (taken.taking ??= takeMore(id, taken).finally(() => {
         taken.taking = undefined
       }))
     const ms = taken.endsAtMs - performance.now()
