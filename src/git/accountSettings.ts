@@ -17,8 +17,12 @@ export interface AccountSettings {
   ignoreList: string
 }
 
-/** Reads the settings of the server's account that apply in a repository. */
-export async function readAccountSettings(repository: Place): Promise<AccountSettings> {
+const noSettings: AccountSettings = { settings: [], filters: [], ignoreList: '' }
+
+/** Reads the settings of the server's account that apply in a repository. Outside of one, none apply. */
+export async function readAccountSettings({ topLevel, gitDir, commonDir }: Partial<Place>): Promise<AccountSettings> {
+  if (topLevel === undefined || gitDir === undefined || commonDir === undefined) return noSettings
+  const repository = { topLevel, gitDir, commonDir }
   const own = (await configurationOf(repository)).filter(({ scope }) => scope === 'global' || scope === 'system')
   const isNamed = own.some(({ name }) => name.toLowerCase() === 'core.excludesfile')
   const path = isNamed ? await ignoreListPath(repository) : defaultIgnoreList()

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree } from '../git/addWorktree.ts'
 import { kindOf } from '../git/changes.ts'
-import { copyIgnored } from '../git/copiedFiles.ts'
+import { removeFiles } from './removeFiles.ts'
 import { findIn, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'
 import { git, GitFailed, gitOutput } from '../git/git.ts'
@@ -136,9 +136,26 @@ async function makeOnce(
   // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
   await writeFile(unfinished, '', { mode: 0o600 })
   const made = await checkOut(worktrees, projectPath, repository, plan)
-  await copyIgnored(projectPath, join(plan.path, relative(repository.topLevel, await realpath(projectPath))), copied)
+  if (copied.length > 0) await copyFiles(worktrees, projectPath, repository, plan.path, copied)
   await rm(unfinished)
   return made
+}
+
+async function copyFiles(
+  worktrees: Worktrees,
+  projectPath: string,
+  repository: Repository,
+  path: string,
+  patterns: readonly string[],
+): Promise<void> {
+  const place = (await linkedWorktree(path)) ?? fail('The worktree that was made is not one.')
+  const source = await realpath(projectPath)
+  await worktrees.run('copyIgnored', {
+    worktree: { ...place, from: repository.topLevel },
+    source,
+    target: join(place.topLevel, relative(repository.topLevel, source)),
+    patterns,
+  })
 }
 
 /** Whether the worktree exists. Repairs its link after the project was moved. */
@@ -213,9 +230,9 @@ export async function dropWorktree(
   branch: string | null,
 ): Promise<boolean> {
   const repository = await findIn(projectPath)
-  if (!repository) return removeFolder(path).then(() => false)
+  if (!repository) return removeFiles(worktrees, path).then(() => false)
   return withRepositoryLock(repository.commonDir, async () => {
-    await removeFolder(path)
+    await removeFiles(worktrees, path)
     await rm(`${path}.unfinished`, { force: true })
     await rm(setUpMark(path), { force: true })
     await forget(worktrees, projectPath, repository, path)

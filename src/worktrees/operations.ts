@@ -2,7 +2,6 @@ import { compareCommits, compareFiles, readCompared, type Comparison, type DiffO
 import type { Repository } from '../git/repository.ts'
 import { tipInside, type LinkedWorktree, type Shadow } from '../git/shadow.ts'
 import {
-  clearShadow,
   dropTaken,
   exportTip,
   importTip,
@@ -10,11 +9,14 @@ import {
   updateShadow,
   type ShadowUpdate,
 } from './inside/shadowOperations.ts'
+import { clearFolder } from './inside/clearFolder.ts'
+import { copyIgnored } from './inside/copyIgnored.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
 import { snapshotAll } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
+import type { WorktreePlace } from './worktreeMounts.ts'
 
 /** Passes bytes of a result to the caller, in order. `part` names them where a result has several kinds. */
 export type Send = (bytes: Buffer, part?: ResultPart) => Promise<void>
@@ -50,8 +52,8 @@ export const operations = {
   showOutside: ({ worktree, tip }: { worktree: Shadow; tip: string }) => noResult(showOutside(worktree, tip)),
   updateShadow: ({ worktree, update }: { worktree: Shadow; update: ShadowUpdate }) => updateShadow(worktree, update),
   dropTaken: ({ worktree }: { worktree: Shadow }) => noResult(dropTaken(worktree)),
-  clearShadow: ({ worktree }: { worktree: Shadow }) => noResult(clearShadow(worktree)),
-  isClean: ({ worktree, branch, landed }: { worktree: LinkedWorktree; branch: string | null; landed?: string }) =>
+  clearShadow: ({ worktree }: { worktree: Shadow }) => noResult(clearFolder(worktree.common)),
+  isClean: ({ worktree, branch, landed }: { worktree: WorktreePlace; branch: string | null; landed?: string }) =>
     isClean(worktree.topLevel, branch, landed),
   findLanded: ({ worktree, branch, base }: { worktree: Repository; branch: string; base: string }) =>
     findLanded(worktree, branch, base),
@@ -68,8 +70,21 @@ export const operations = {
     to: string
     filters: string[]
   }) => noResult(requireMovable(worktree.topLevel, change)),
+  /** Copies ignored files of the folder `source`, which is in `worktree.from`, to the folder `target` of the worktree. */
+  copyIgnored: ({
+    source,
+    target,
+    patterns,
+  }: {
+    worktree: WorktreePlace
+    source: string
+    target: string
+    patterns: readonly string[]
+  }) => noResult(copyIgnored(source, target, patterns)),
+  /** Removes all files. */
+  clearFiles: ({ worktree }: { worktree: WorktreePlace }) => noResult(clearFolder(worktree.topLevel)),
   /** Sends the patch. */
-  writePatch: ({ worktree, branch }: { worktree: LinkedWorktree; branch: string | null }, send: Send) =>
+  writePatch: ({ worktree, branch }: { worktree: WorktreePlace; branch: string | null }, send: Send) =>
     noResult(writePatch(worktree.topLevel, branch, send)),
   /** Sends a changed file, before or after the change. */
   readChanged: async (

@@ -11,28 +11,49 @@ export interface WorktreeMounts {
   key: string
 }
 
+/** The folders that an operation on a worktree requires. */
+export interface WorktreePlace extends Partial<LinkedWorktree> {
+  topLevel: string
+  /** A folder whose files are read as well. */
+  from?: string
+}
+
 /**
  * The mounts for the process of a worktree. It can write the files, and the part of the card's Git folder that the agent
  * can write. It can read the repository's Git folder, and the stores from which that borrows objects. Git folders of
  * other cards are hidden.
  */
-export async function worktreeMounts({ topLevel, gitDir, commonDir }: LinkedWorktree): Promise<WorktreeMounts> {
+export async function worktreeMounts({ topLevel, gitDir, commonDir, from }: WorktreePlace): Promise<WorktreeMounts> {
+  const git = gitDir === undefined || commonDir === undefined ? noGit : await gitMounts(gitDir, commonDir)
+  const mounts: Mount[] = [
+    ...(from === undefined ? [] : [{ kind: 'ro', target: from } as const]),
+    { kind: 'rw', target: topLevel },
+    ...git.mounts,
+  ]
+  const identities = await Promise.all([topLevel, ...git.folders].map(identityOf))
+  return { mounts, key: JSON.stringify([mounts, identities]) }
+}
+
+const noGit = { mounts: [], folders: [] }
+
+async function gitMounts(gitDir: string, commonDir: string): Promise<{ mounts: Mount[]; folders: string[] }> {
   const shadows = shadowsOf(commonDir)
   const own = join(shadows, basename(gitDir))
+  const common = join(own, 'common')
   const [stores, hasShadows, hasOwn] = await Promise.all([
     listAlternates(join(commonDir, 'objects')),
     isFolder(shadows),
     dirname(gitDir) === join(commonDir, 'worktrees') ? isFolder(own) : false,
   ])
-  const folders = [topLevel, commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
-  const common = join(own, 'common')
-  const mounts: Mount[] = [
-    ...folders.map((target): Mount => ({ kind: target === topLevel ? 'rw' : 'ro', target })),
-    ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
-    ...(hasOwn ? [{ kind: 'ro', target: own } as const, { kind: 'rw', target: common } as const] : []),
-  ]
-  const identities = await Promise.all([...folders, ...(hasOwn ? [own, common] : [])].map(identityOf))
-  return { mounts, key: JSON.stringify([mounts, identities]) }
+  const folders = [commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
+  return {
+    mounts: [
+      ...folders.map((target): Mount => ({ kind: 'ro', target })),
+      ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
+      ...(hasOwn ? [{ kind: 'ro', target: own } as const, { kind: 'rw', target: common } as const] : []),
+    ],
+    folders: [...folders, ...(hasOwn ? [own, common] : [])],
+  }
 }
 
 const isFolder = async (path: string): Promise<boolean> =>

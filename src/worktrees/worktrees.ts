@@ -2,7 +2,6 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readAccountSettings } from '../git/accountSettings.ts'
-import type { LinkedWorktree } from '../git/shadow.ts'
 import { searchPath } from '../process/environment.ts'
 import { coverInherited, type Covered } from '../process/inherited.ts'
 import type { Mount } from '../sandbox/mount.ts'
@@ -17,7 +16,7 @@ import {
   type OperationResult,
   type Send,
 } from './operations.ts'
-import { worktreeMounts } from './worktreeMounts.ts'
+import { worktreeMounts, type WorktreePlace } from './worktreeMounts.ts'
 import {
   loadWorktreeProgram,
   programFd,
@@ -110,7 +109,7 @@ function createPool(sandbox: Sandbox) {
   }
   return {
     /** The process for a worktree. Undefined without bubblewrap. */
-    find: async (worktree: LinkedWorktree): Promise<WorktreeProcess | undefined> => {
+    find: async (worktree: WorktreePlace): Promise<WorktreeProcess | undefined> => {
       if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
       const { mounts, key } = await worktreeMounts(worktree)
       if (!kept.has(key)) {

@@ -6,7 +6,6 @@ import { kindOf } from '../../git/changes.ts'
 import { git, gitOutput, GitFailed } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { excludeTips } from '../../git/listRefs.ts'
-import { removeFolder } from '../../git/removeFolder.ts'
 import { refOf, tipInside, type Shadow } from '../../git/shadow.ts'
 import { copyPlain, inFolder, replaceIn, replaceUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
@@ -168,9 +167,4 @@ export async function dropTaken({ common, commonDir }: Shadow): Promise<void> {
     await unlink(join(common, 'objects', id!.slice(0, 2), id!.slice(2))).catch(() => {
       /* Git has packed it in the meantime. */
     })
-}
-
-/** Removes everything in a shadow that the agent can write. */
-export async function clearShadow({ common }: Pick<Shadow, 'common'>): Promise<void> {
-  for (const name of await readdir(common).catch(() => [])) await removeFolder(join(common, name))
 }

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { Problem } from '../contract/errors.ts'
-import { git, nulSeparated } from './git.ts'
+import { Problem } from '../../contract/errors.ts'
+import { git, nulSeparated } from '../../git/git.ts'
 
 const maxFiles = 1000
 const maxBytes = 256 * 1024 * 1024
@@ -14,7 +14,6 @@ const maxListBytes = 4 * 1024 * 1024
  * @throws Problem CONFLICT for more than 1,000 files or 256 MiB
  */
 export async function copyIgnored(from: string, to: string, patterns: readonly string[]): Promise<void> {
-  if (patterns.length === 0) return
   const [source, target] = await Promise.all([realpath(from), realpath(to)])
   let bytes = 0
   const paths = await listIgnored(source, patterns)
@@ -56,8 +55,9 @@ async function copyInto(target: string, path: string, real: string): Promise<voi
   const place = join(target, path)
   const folder = await nearestExisting(target, dirname(place))
   if (folder !== target && !isInside(target, folder)) return
-  await mkdir(dirname(place), { recursive: true })
-  if ((await realpath(dirname(place))) !== dirname(place)) return
+  // A link that leads nowhere can be in the way of a folder.
+  await mkdir(dirname(place), { recursive: true }).catch(() => undefined)
+  if ((await realpath(dirname(place)).catch(() => undefined)) !== dirname(place)) return
   await copyFile(real, place, constants.COPYFILE_EXCL).catch(error => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   })
