@@ -43,7 +43,7 @@ export interface AgentProvider {
   account: readonly string[]
   /** Variables of the server's environment that it always gets. */
   pass: readonly string[]
-  /** The initial files of its home folder, by relative path. Existing files stay. */
+  /** Initial files of every home of a credential, by relative path. */
   homeFiles: Readonly<Record<string, string>>
   /** Folders and files of the account's home that hold its sign-in and its state, which a sandbox leaves it. */
   state: readonly string[]

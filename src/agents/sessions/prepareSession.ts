@@ -174,14 +174,15 @@ function modelsOf(
 
 const hostOf = (url: string): string[] => (URL.canParse(url) ? [new URL(url).host] : [])
 
-/** What of the account's home an agent without a home of its own may change, and the folders that its variables lead to. */
+/** The files and folders that an agent without a credential can change: its state in the account's home, and those that variables name. */
 export async function stateOf(
   provider: AgentProvider | null,
   credential: AgentCredential | null,
-  { env }: AgentLaunch,
+  { env, ownHome }: AgentLaunch,
 ): Promise<string[]> {
   if (!provider || credential) return []
-  const own = provider.state.map(path => resolve(env.HOME!, path))
+  // An agent could have put a link anywhere in a home that is its own.
+  const own = ownHome === undefined ? provider.state.map(path => resolve(env.HOME!, path)) : []
   const named = provider.account.filter(name => /_(HOME|DIR)$/.test(name)).flatMap(name => env[name] ?? [])
   for (const folder of own)
     if (!folder.endsWith('.json'))
