@@ -22,7 +22,7 @@ import { credentialProblem, type AgentCredential } from './providers/credentialE
 import { prepareLaunch } from './providers/prepareLaunch.ts'
 import { doesNotTake } from './providers/providerCatalogue.ts'
 import { openAgent } from './sessions/openAgent.ts'
-import { openCredential, stateOf } from './sessions/prepareSession.ts'
+import { openCredential, openState } from './sessions/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
 import { raiseWalls, type Walls } from './sessions/walls.ts'
@@ -184,8 +184,8 @@ async function runCheck(
       author: null,
       mode: 'plan',
     })
-    const state = await stateOf(chosen.provider, opened.credential, prepared)
-    const place = { ...placeOf(dependencies), state, walled: chosen.provider.walled }
+    const state = () => openState(chosen.provider, opened.credential, prepared)
+    const place = { ...placeOf(dependencies), openState: state, walled: chosen.provider.walled }
     walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
     const launch = walls?.inside(prepared) ?? prepared
     const said = createListener(() => link)

@@ -6,13 +6,13 @@ import { listProfiles } from '../../store/agentProfiles.ts'
 import { listPresentCredentials } from '../../store/credentials.ts'
 import type { Reader } from '../../store/database.ts'
 import { listPresentProjects } from '../../store/projects.ts'
+import { AgentFailure } from '../link/agentLink.ts'
 import { builtIn } from './builtInProviders.ts'
 
-/** The folder with the home of a credential or profile in one project. */
+/** The folder with the home of a credential or profile in one project. The owner `account` has conversations only. */
 export const agentFolder = (dataDir: string, owner: string, projectId: number): string =>
   join(agentsFolder(dataDir), owner, String(projectId))
 
-const homeIn = (folder: string): string => join(folder, 'home')
 const trialsFolder = (dataDir: string): string => join(agentsFolder(dataDir), 'checks')
 
 /** Creates the folder that an agent on trial works in. `trialFolder` has its home as well, and is removed after the trial. */
@@ -22,6 +22,30 @@ export async function makeTrialFolder(dataDir: string): Promise<string> {
   const cwd = join(await mkdtemp(join(trials, 'check-')), 'work')
   await mkdir(cwd, { mode: 0o700 })
   return cwd
+}
+
+/**
+ * Creates the folders that take the place of a program's conversations in the account's home, so that agents of one project do not see
+ * those of the others. `names` are their paths below `at`.
+ * @throws AgentFailure launch_failed if a link or file is in the place of such a folder
+ */
+export async function openConversations(
+  folder: string,
+  at: string,
+  names: readonly string[],
+): Promise<Array<{ kind: 'rw'; source: string; target: string }>> {
+  return Promise.all(
+    names.map(async name => {
+      const [source, target] = [join(folder, 'conversations', name), join(at, name)]
+      if ((await lstat(target).catch(() => undefined))?.isDirectory() === false)
+        throw new AgentFailure(
+          'launch_failed',
+          `${target} is not a folder but a link or file, so the agent cannot be kept from conversations of other projects. Replace it by a folder, or use a credential.`,
+        )
+      await mkdir(source, { recursive: true, mode: 0o700 })
+      return { kind: 'rw' as const, source, target }
+    }),
+  )
 }
 
 /** Removes the folders of trials that an earlier server did not finish. */
@@ -39,7 +63,7 @@ export async function makeAgentFolders(
   await mkdir(tmp, { recursive: true, mode: 0o700 })
   for (const each of [folder, tmp]) await chmod(each, 0o700)
   if (!hasHome) return { home: null, tmp }
-  const home = homeIn(folder)
+  const home = join(folder, 'home')
   if (!(await lstat(home).catch(() => undefined))) await makeHome(home)
   return { home, tmp }
 }
@@ -69,7 +93,7 @@ interface AgentFolder {
   project: string
 }
 
-const isOwner = (name: string): boolean => /^(\d+|profile-.*)$/.test(name)
+const isOwner = (name: string): boolean => /^(\d+|profile-.*|account)$/.test(name)
 
 /** The folders with homes. Earlier versions had `home` and `tmp` in the place of projects. */
 export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> {
@@ -92,13 +116,17 @@ export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> 
  * A home that an agent uses stays for the next time.
  * @throws AggregateError with the failures
  */
-export async function removeUnusedHomes(db: Reader, dataDir: string, isUsed: (home: string) => boolean): Promise<void> {
+export async function removeUnusedHomes(
+  db: Reader,
+  dataDir: string,
+  isUsed: (folder: string) => boolean,
+): Promise<void> {
   const folders = await listAgentFolders(dataDir)
   if (folders.length === 0) return
   const { owners, projects } = await findPresent(db, folders)
   const failures: unknown[] = []
   for (const { path, owner, project } of folders) {
-    if ((owners.has(owner.toLowerCase()) && projects.has(project)) || isUsed(homeIn(path))) continue
+    if ((owners.has(owner.toLowerCase()) && projects.has(project)) || isUsed(path)) continue
     await removeFolder(path).catch((error: unknown) => failures.push(error))
     await rmdir(dirname(path)).catch(() => {
       /* Homes of other projects are in it. */
@@ -119,7 +147,11 @@ async function findPresent(
     listPresentProjects(db, idsIn(folders.map(({ project }) => project))),
   ])
   return {
-    owners: new Set([...credentials.map(String), ...profiles.map(({ name }) => `profile-${name}`.toLowerCase())]),
+    owners: new Set([
+      'account',
+      ...credentials.map(String),
+      ...profiles.map(({ name }) => `profile-${name}`.toLowerCase()),
+    ]),
     projects: new Set(projects.map(String)),
   }
 }

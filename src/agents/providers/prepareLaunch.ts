@@ -48,7 +48,7 @@ export async function prepareLaunch(
       ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
       : null
   const owner = homeOwner(request)
-  const folders = await makeAgentFolders(folderOf(request, owner), owner !== null)
+  const folders = await makeAgentFolders(folderOf(request, owner ?? 'none'), owner !== null)
   const account = folders.home === null ? pick(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
   const decided = { ...baseEnvironment(env), ...account, ...provider?.env, ...profile?.env }
   const telemetry = provider ? await switchTelemetryOff(provider, request.dataDir, decided) : {}
@@ -62,7 +62,8 @@ export async function prepareLaunch(
       ...(tools ? (provider?.toolArgs ?? []) : []),
     ],
     cwd,
-    ownHome: folders.home ?? undefined,
+    ownFolder: folderOf(request, owner ?? 'account'),
+    hasOwnHome: owner !== null,
     env: {
       ...baseEnvironment(env),
       ...passed,
@@ -108,9 +109,9 @@ function homeOwner({ credential, profile, provider }: LaunchRequest): string | n
   return signsIn ? `profile-${profile.name}` : null
 }
 
-const folderOf = ({ dataDir, board, cwd }: LaunchRequest, owner: string | null): string => {
+const folderOf = ({ dataDir, board, cwd }: LaunchRequest, owner: string): string => {
   if (board === null) return trialFolder(cwd)
-  return owner === null ? join(agentsFolder(dataDir), 'none') : agentFolder(dataDir, owner, board.projectId)
+  return owner === 'none' ? join(agentsFolder(dataDir), owner) : agentFolder(dataDir, owner, board.projectId)
 }
 
 const secretName = /key|token|secret|passw|credential|auth|header|cookie/i

@@ -36,8 +36,8 @@ export class SessionRun {
   readonly cardId: number
   readonly purpose: SessionPurpose
   hasBegun = false
-  /** The agent's own home; null if it uses the account's. Undefined until it is prepared. */
-  ownHome: string | null | undefined
+  /** The folder that the agent shares with no other project. Undefined until it is prepared. */
+  ownFolder: string | undefined
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
 
@@ -126,7 +126,7 @@ export class SessionRun {
       session,
       asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
     )
-    this.ownHome = launch.ownHome ?? null
+    this.ownFolder = launch.ownFolder
     await this.#walls.use(walls)
     this.#limits = watchLimits(limits, this.#processes, { cgroup: walls?.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
