@@ -3,11 +3,12 @@ import { createColumnFiller, type ColumnFiller } from './agents/columnFiller.ts'
 import { createCardWaits, type CardWaits } from './agents/cardWaits.ts'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { readPriceList } from './agents/pricing/priceList.ts'
+import { removeLeftTrials, removeUnusedHomes } from './agents/providers/agentHomes.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/worktreeCleanup.ts'
 import { removeLeftCopies } from './agents/sessions/promptFiles.ts'
-import { from } from './config/log.ts'
+import { from, logFailure } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { folderIn } from './domain/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
@@ -283,6 +284,10 @@ const stagesOf = (
     await recoverScripts(db)
     await endLeftovers(db)
     await removeLeftCopies(dataDir)
+    // No agent starts before: after a restore, a new project can get the number of one that had a home.
+    await removeLeftTrials(dataDir)
+      .then(() => removeUnusedHomes(db, dataDir, () => false))
+      .catch((error: unknown) => logFailure(from(log, 'agents'), 'Unused homes of agents could not be removed.', error))
   },
   startRunners: ({ url, acceptForBoard }: Reach) => {
     supervisor.start(url, from(log, 'agents'), acceptForBoard)

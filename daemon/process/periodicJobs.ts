@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
+import { removeUnusedHomes } from '../../src/agents/providers/agentHomes.ts'
 import { scheduledBackups } from '../../src/backups/schedule.ts'
 import { purge as purgeDeletedCards } from '../../src/domain/cardRemoval.ts'
 import { removeGone } from '../../src/domain/goneWorktrees.ts'
@@ -168,6 +169,12 @@ const machineJobs = (app: App, machine: Database): Job[] => [
         runCleanup: app.cleanup.run,
         worktrees: app.worktrees,
       }),
+  },
+  {
+    name: 'remove the homes of agents whose project, credential or profile was deleted',
+    everySecs: 60,
+    duty: 'machine',
+    run: () => removeUnusedHomes(machine, app.config.dataDir, app.supervisor.usesFolder),
   },
   {
     name: 'delete what imports of a server that is gone left unfinished',

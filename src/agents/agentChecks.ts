@@ -1,5 +1,3 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { foreignRoots } from '../config/worktreePlaces.ts'
 import type { AgentCheck } from '../contract/agentCatalogue.ts'
@@ -10,6 +8,7 @@ import { find as findCredential } from '../domain/credentials.ts'
 import type { Agents } from '../domain/sessions.ts'
 import { requireMayCheckAgents } from '../domain/startPermission.ts'
 import { environmentOf } from '../identity/agentProfiles.ts'
+import { removeFolder } from '../git/removeFolder.ts'
 import type { Child } from '../process/spawn.ts'
 import { writeOffers, type OffersRow } from '../store/agentOffers.ts'
 import { readProfileNamed, type ProfileRow } from '../store/agentProfiles.ts'
@@ -17,12 +16,13 @@ import type { CredentialRow } from '../store/credentials.ts'
 import { retryWhileBusy } from '../store/retry.ts'
 import type { AgentLink, AgentListener, StartedSession, TurnUsage } from './link/agentLink.ts'
 import { toPlainLine } from './link/failureReasons.ts'
+import { makeTrialFolder, trialFolder } from './providers/agentHomes.ts'
 import type { AgentProvider } from './providers/builtInProviders.ts'
 import { credentialProblem, type AgentCredential } from './providers/credentialEnvironment.ts'
 import { prepareLaunch } from './providers/prepareLaunch.ts'
 import { doesNotTake } from './providers/providerCatalogue.ts'
 import { openAgent } from './sessions/openAgent.ts'
-import { openCredential, stateOf } from './sessions/prepareSession.ts'
+import { openCredential, openState } from './sessions/prepareSession.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
 import { raiseWalls, type Walls } from './sessions/walls.ts'
@@ -170,9 +170,7 @@ async function runCheck(
 ): Promise<{ ending: Ending; offers?: Offers; model?: string | null }> {
   const children: Child[] = []
   const learned: { offers?: Offers; model?: string | null } = {}
-  const folder = join(dependencies.config.dataDir, 'agents', 'checks')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const cwd = await mkdtemp(join(folder, 'check-'))
+  const cwd = await makeTrialFolder(dependencies.config.dataDir)
   let link: AgentLink | undefined
   let walls: Walls | null = null
   try {
@@ -186,8 +184,8 @@ async function runCheck(
       author: null,
       mode: 'plan',
     })
-    const state = await stateOf(chosen.provider, opened.credential, prepared)
-    const place = { ...placeOf(dependencies), state, walled: chosen.provider.walled }
+    const state = () => openState(chosen.provider, opened.credential, prepared)
+    const place = { ...placeOf(dependencies), openState: state, walled: chosen.provider.walled }
     walls = await raiseWalls(dependencies.sandbox, defaultSandbox, prepared, place)
     const launch = walls?.inside(prepared) ?? prepared
     const said = createListener(() => link)
@@ -229,7 +227,7 @@ const placeOf = ({ config }: Dependencies) => ({
 async function endAll(children: readonly Child[], walls: Walls | null, cwd: string): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
   await walls?.cgroup?.close()
-  await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
+  await removeFolder(trialFolder(cwd))
 }
 
 async function openChosen({ deviceGrants, seal }: Dependencies, { provider, profile, credential }: Chosen) {

@@ -5,6 +5,9 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 /** Where the files of attachments are, under names of the board's. */
 export const attachmentsFolder = (dataDir: string): string => join(dataDir, 'attachments')
 
+/** The folder with the homes of agents, their temporary folders and the server's settings for agents. */
+export const agentsFolder = (dataDir: string): string => join(dataDir, 'agents')
+
 /**
  * Makes a folder, and those above it that are missing, for this account only. One level at a time: Node's own recursive way
  * never ends where a file system refuses new folders with ENOENT, as /proc does.

@@ -45,6 +45,13 @@ export const listCredentials = (db: Reader, userId: number): Promise<CredentialR
   db.all(`SELECT ${fields} FROM credentials k WHERE k.user_id = ? ORDER BY k.id`, [userId])
 export const readCredential = (db: Reader, id: number): Promise<CredentialRow | undefined> =>
   db.get(`SELECT ${fields} FROM credentials k WHERE k.id = ?`, [id])
+/** Returns those of the ids that exist. */
+export const listPresentCredentials = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>('SELECT k.id FROM json_each(?) j JOIN credentials k ON k.id = j.value', [
+      JSON.stringify(ids),
+    ])
+  ).map(({ id }) => id)
 
 /** The card's own credential, else that of its profile, its project's, its organization's default. */
 export const readCredentialOfCard = (

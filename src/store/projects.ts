@@ -125,6 +125,13 @@ export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> =>
   db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])
+/** Returns those of the ids that exist. */
+export const listPresentProjects = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>('SELECT p.id FROM json_each(?) j JOIN projects p ON p.id = j.value', [
+      JSON.stringify(ids),
+    ])
+  ).map(({ id }) => id)
 
 /** What the project of a session does about an agent that shows no sign of life. */
 export const readOnSilence = async (db: Reader, sessionId: number): Promise<OnSilence> =>

@@ -108,12 +108,12 @@ describe('the environment of an agent', () => {
     })
   })
 
-  test("holds a credential in the variables that the agent names, a home of the credential's own, and nothing of the account's sign-in", async () => {
+  test("holds a credential in the variables that the agent names, a home for the credential and the project only, and nothing of the account's sign-in", async () => {
     const { env, argv, secrets, tools } = await launch({ credential: credential('anthropic') })
     expect(env).toMatchObject({
       ANTHROPIC_API_KEY: 'the-secret-key',
-      HOME: join(dataDir, 'agents/7/home'),
-      TMPDIR: join(dataDir, 'agents/7/tmp'),
+      HOME: join(dataDir, 'agents/7/3/home'),
+      TMPDIR: join(dataDir, 'agents/7/3/tmp'),
     })
     expect([env.XDG_CONFIG_HOME, env.ANTHROPIC_BASE_URL]).toEqual([undefined, undefined])
     expect(
@@ -129,7 +129,7 @@ describe('the environment of an agent', () => {
       ['the-secret-key', 'svc_at_token'],
       { url: 'http://127.0.0.1:4400/api/mcp', token: 'svc_at_token' },
     ])
-    for (const folder of ['agents', 'agents/7', 'agents/7/home', 'agents/7/tmp'])
+    for (const folder of ['agents', 'agents/7', 'agents/7/3', 'agents/7/3/home', 'agents/7/3/tmp'])
       expect(statSync(join(dataDir, folder)).mode & 0o777).toBe(0o700)
   })
 
@@ -144,7 +144,7 @@ describe('the environment of an agent', () => {
     expect([own.argv, own.env.ANTHROPIC_API_KEY, own.env.HOME]).toEqual([
       ['wrapper', 'acp', '--fast'],
       'sk-of-profile',
-      join(dataDir, 'agents/profile-gateway/home'),
+      join(dataDir, 'agents/profile-gateway/3/home'),
     ])
     expect(own.secrets).toContain('sk-of-profile')
     const harmless = await launch({ profile: { ...profile, command: null, env: { MAX_THINKING_TOKENS: '4000' } } })

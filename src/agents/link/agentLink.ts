@@ -70,6 +70,10 @@ export interface AgentLaunch {
   /** The program and its arguments. With `command`, the prompt replaces `{prompt}`; where there is none, the prompt is written to stdin. */
   argv: readonly string[]
   cwd: string
+  /** Its folder in this project, with its home, or with its conversations if it uses the account's home. */
+  ownFolder?: string
+  /** Whether its home is in that folder. */
+  hasOwnHome?: boolean
   /** The session's folder for files that go with prompts, which the agent may read. */
   filesFolder?: string
   /** The whole environment of the process. */

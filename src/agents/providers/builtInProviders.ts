@@ -43,10 +43,12 @@ export interface AgentProvider {
   account: readonly string[]
   /** Variables of the server's environment that it always gets. */
   pass: readonly string[]
-  /** The initial files of its home folder, by relative path. Existing files stay. */
+  /** Initial files of every home of a credential, by relative path. */
   homeFiles: Readonly<Record<string, string>>
   /** Folders and files of the account's home that hold its sign-in and its state, which a sandbox leaves it. */
   state: readonly string[]
+  /** Folders in `state` that hold conversations and nothing else. A sandbox has others in their place for each project. */
+  conversations: readonly string[]
   /** Without it, it builds no sandbox of its own. */
   walled?: WalledAgent
   /** Ids of authentication methods that use its environment. */
@@ -107,6 +109,7 @@ export const defineProvider = (given: BuiltIn): AgentProvider => ({
   pass: [],
   homeFiles: {},
   state: [],
+  conversations: [],
   authMethods: [],
   toolArgs: [],
   model: null,
@@ -135,6 +138,15 @@ export const builtIn: readonly AgentProvider[] = [
     env: { DISABLE_AUTOUPDATER: '1' },
     modes: { work: ['acceptEdits'], plan },
     state: ['.claude', '.claude.json'],
+    conversations: [
+      '.claude/projects',
+      '.claude/file-history',
+      '.claude/todos',
+      '.claude/tasks',
+      '.claude/plans',
+      '.claude/paste-cache',
+      '.claude/debug',
+    ],
     telemetryOff: claudeTelemetryOff,
   }),
   defineProvider({
@@ -165,6 +177,7 @@ export const builtIn: readonly AgentProvider[] = [
     toolNaming: 'call_id',
     modes: { work: ['autoEdit', 'auto_edit'], plan },
     state: ['.gemini'],
+    conversations: ['.gemini/tmp', '.gemini/history'],
     telemetryOff: geminiTelemetryOff,
   }),
   defineProvider({
@@ -224,6 +237,7 @@ export const builtIn: readonly AgentProvider[] = [
     toolArgs: [`--allowed-tools=${unaskedTools.map(name => `mcp__${boardServer}__${name}`).join(',')}`],
     modes: { work: ['auto-edit', 'auto_edit', 'autoEdit'], plan },
     state: ['.qwen'],
+    conversations: ['.qwen/projects', '.qwen/tmp', '.qwen/logs', '.qwen/debug', '.qwen/todos'],
     telemetryOff: qwenTelemetryOff,
   }),
   defineProvider({
@@ -250,6 +264,7 @@ export const builtIn: readonly AgentProvider[] = [
     pass: ['GOOSE_MODEL'],
     modes: { work: ['smart_approve', 'auto'], plan },
     state: ['.config/goose', '.local/share/goose', '.local/state/goose'],
+    conversations: ['.local/share/goose/sessions', '.local/state/goose/logs'],
     telemetryOff: gooseTelemetryOff,
   }),
   defineProvider({

@@ -1,8 +1,9 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { agentsFolder } from '../../config/folders.ts'
 import { accountFolders, baseEnvironment, boardVariables, pick } from '../../process/environment.ts'
 import type { AgentLaunch } from '../link/agentLink.ts'
+import { agentFolder, makeAgentFolders, trialFolder } from './agentHomes.ts'
 import type { AgentProvider } from './builtInProviders.ts'
 import type { AgentCredential } from './credentialEnvironment.ts'
 import { switchTelemetryOff } from './telemetryOff.ts'
@@ -21,6 +22,7 @@ export interface LaunchRequest {
   choice: { model: string | null; mode: string | null; effort: string | null }
   /** The card's credential, which the agent takes. */
   credential: AgentCredential | null
+  /** The folder that it works in; one of `makeTrialFolder` for an agent on trial. */
   cwd: string
   dataDir: string
   /** The board's address and the agent's token; null for an agent on trial. Without a token the agent has no tools of the board. */
@@ -32,8 +34,8 @@ export interface LaunchRequest {
 
 /**
  * Prepares an agent's folders and its environment. The environment holds only the variables of the server that are listed here.
- * With a credential, or a profile that holds a sign-in, the home and temporary folders are its own; else the agent uses the
- * account's home, where it may be signed in, and the account's variables.
+ * With a credential, or a profile that holds a sign-in, the agent has a home and a temporary folder for this project only. Otherwise
+ * it uses the account's home, where it can be signed in, and the account's variables.
  */
 export async function prepareLaunch(
   request: LaunchRequest,
@@ -45,8 +47,8 @@ export async function prepareLaunch(
     board?.token && provider?.protocol === 'acp'
       ? { url: `${board.url.replace(/\/+$/, '')}/api/mcp`, token: board.token }
       : null
-  const folders = await makeFolders(request.dataDir, ownFolder(request))
-  if (folders.home !== null) await addFiles(folders.home, provider?.homeFiles ?? {})
+  const owner = homeOwner(request)
+  const folders = await makeAgentFolders(folderOf(request, owner ?? 'none'), owner !== null)
   const account = folders.home === null ? pick(env, [...accountFolders, ...(provider?.account ?? [])]) : {}
   const decided = { ...baseEnvironment(env), ...account, ...provider?.env, ...profile?.env }
   const telemetry = provider ? await switchTelemetryOff(provider, request.dataDir, decided) : {}
@@ -60,6 +62,8 @@ export async function prepareLaunch(
       ...(tools ? (provider?.toolArgs ?? []) : []),
     ],
     cwd,
+    ownFolder: folderOf(request, owner ?? 'account'),
+    hasOwnHome: owner !== null,
     env: {
       ...baseEnvironment(env),
       ...passed,
@@ -98,11 +102,16 @@ export async function prepareLaunch(
 const modelOf = ({ models }: AgentCredential, chosen: string | null): string | null =>
   chosen !== null && models.includes(chosen) ? chosen : (models[0] ?? null)
 
-/** The name of the folder that holds the home of a credential, or of a profile that signs in by variables. */
-function ownFolder({ credential, profile, provider }: LaunchRequest): string | null {
+/** The credential, or the profile that signs in by variables, whose home the agent has; null if it uses the account's home. */
+function homeOwner({ credential, profile, provider }: LaunchRequest): string | null {
   if (credential) return String(credential.id)
   const signsIn = profile !== null && provider?.account.some(name => Object.hasOwn(profile.env, name))
   return signsIn ? `profile-${profile.name}` : null
+}
+
+const folderOf = ({ dataDir, board, cwd }: LaunchRequest, owner: string): string => {
+  if (board === null) return trialFolder(cwd)
+  return owner === 'none' ? join(agentsFolder(dataDir), owner) : agentFolder(dataDir, owner, board.projectId)
 }
 
 const secretName = /key|token|secret|passw|credential|auth|header|cookie/i
@@ -111,28 +120,6 @@ const secretsOf = (env: Readonly<Record<string, string>>): string[] =>
   Object.entries(env)
     .filter(([name, value]) => secretName.test(name) && value !== '')
     .map(([, value]) => value)
-
-async function makeFolders(dataDir: string, own: string | null): Promise<{ home: string | null; tmp: string }> {
-  const root = join(dataDir, 'agents', own ?? 'none')
-  const [home, tmp] = [join(root, 'home'), join(root, 'tmp')]
-  for (const folder of [join(dataDir, 'agents'), root, ...(own === null ? [] : [home]), tmp]) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await chmod(folder, 0o700)
-  }
-  return { home: own === null ? null : home, tmp }
-}
-
-/** Writes the missing files only. A file or folder in the way stays: the home is the agent's own. */
-async function addFiles(home: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [place, content] of Object.entries(files)) {
-    const file = join(home, place)
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-      .then(() => writeFile(file, content, { flag: 'wx', mode: 0o600 }))
-      .catch((error: NodeJS.ErrnoException) => {
-        if (!['EEXIST', 'ENOTDIR'].includes(error.code ?? '')) throw error
-      })
-  }
-}
 
 function commitAuthor({ author, provider }: LaunchRequest): Record<string, string> {
   if (!provider) return {}

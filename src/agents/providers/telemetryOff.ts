@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { agentsFolder } from '../../config/folders.ts'
 import { codexWalled, codexWalledSettings } from './walledAgent.ts'
 
 /** How an agent's telemetry, and what else it looks for beyond its model, is switched off without a change of the account's settings. */
@@ -96,7 +97,7 @@ const isThere = async (path: string | undefined): Promise<boolean> =>
   )
 
 /** Where the files are to which the server leads agents. They may read them, and nothing else of the data folder. */
-export const settingsFolder = (dataDir: string): string => join(dataDir, 'agents', 'settings')
+export const settingsFolder = (dataDir: string): string => join(agentsFolder(dataDir), 'settings')
 
 /** The variables that switch an agent's telemetry off. Writes the files that they lead to. `given`: the variables that it gets anyway. */
 export async function switchTelemetryOff(

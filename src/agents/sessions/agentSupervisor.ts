@@ -10,7 +10,9 @@ import { createSessionReconciler, interruptOpen, type SessionReconciler } from '
 
 /** Runs the agents, and answers the domain's questions about them. */
 export interface Supervisor
-  extends Agents, Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'holdSlot' | 'wake' | 'start' | 'stop'> {
+  extends
+    Agents,
+    Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'usesFolder' | 'holdSlot' | 'wake' | 'start' | 'stop'> {
   /** Reads the catalogue before a transaction that may choose an agent. */
   refresh(): Promise<void>
 }
@@ -58,6 +60,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     ...agents,
     runOf: reconciler.runOf,
     isAtWork: reconciler.isAtWork,
+    usesFolder: reconciler.usesFolder,
     holdSlot: reconciler.holdSlot,
     wake: reconciler.wake,
     start: reconciler.start,

@@ -12,6 +12,7 @@ import { headersOf } from '../../identity/credentials.ts'
 import type { Seal } from '../../identity/seal.ts'
 import { mintAgentToken, maxTokenSecs } from '../../identity/agentTokens.ts'
 import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
+import type { Mount } from '../../sandbox/mount.ts'
 import { readProfileNamed, type ProfileRow } from '../../store/agentProfiles.ts'
 import { readCard, type CardRow } from '../../store/cards.ts'
 import { readCredential as findCredential, type CredentialRow } from '../../store/credentials.ts'
@@ -24,6 +25,7 @@ import type { AgentProvider } from '../providers/builtInProviders.ts'
 import { credentialProblem, type AgentCredential } from '../providers/credentialEnvironment.ts'
 import { doesNotTake } from '../providers/providerCatalogue.ts'
 import { modelHosts } from '../providers/modelHosts.ts'
+import { openConversations } from '../providers/agentHomes.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunStopped } from './sessionEndings.ts'
@@ -143,7 +145,7 @@ async function raiseSessionWalls(
     launch,
     {
       ...foldersOf(dependencies, project, place),
-      state: await stateOf(provider, credential, launch),
+      openState: () => openState(provider, credential, launch),
       walled: provider?.walled,
       isReadOnly: session.purpose === 'pre',
       models: modelsOf(config, provider, credential, launch),
@@ -174,22 +176,37 @@ function modelsOf(
 
 const hostOf = (url: string): string[] => (URL.canParse(url) ? [new URL(url).host] : [])
 
-/** What of the account's home an agent without a home of its own may change, and the folders that its variables lead to. */
-export async function stateOf(
+/**
+ * The files and folders that an agent without a credential can change: its state in the account's home, and those that variables name. The
+ * conversations in them are those of the project.
+ * @throws AgentFailure launch_failed
+ */
+export async function openState(
   provider: AgentProvider | null,
   credential: AgentCredential | null,
-  { env }: AgentLaunch,
-): Promise<string[]> {
+  { env, hasOwnHome, ownFolder }: AgentLaunch,
+): Promise<Mount[]> {
   if (!provider || credential) return []
-  const own = provider.state.map(path => resolve(env.HOME!, path))
-  const named = provider.account.filter(name => /_(HOME|DIR)$/.test(name)).flatMap(name => env[name] ?? [])
+  // An agent could have put a link anywhere in a home that is its own.
+  const own = hasOwnHome ? [] : provider.state.map(path => resolve(env.HOME!, path))
+  const named = provider.account
+    .filter(name => /_(HOME|DIR)$/.test(name))
+    .flatMap(name => env[name] ?? [])
+    .filter(isAbsolute)
   for (const folder of own)
     if (!folder.endsWith('.json'))
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {
         /* It is not there, then. */
       })
-  return [...own, ...named.filter(isAbsolute)]
+  const conversations = await Promise.all([
+    ...(hasOwnHome ? [] : [openConversations(ownFolder!, env.HOME!, provider.conversations)]),
+    ...named.map(folder => openConversations(ownFolder!, folder, provider.conversations.map(withoutFirst))),
+  ])
+  return [...[...own, ...named].map((target): Mount => ({ kind: 'rw', target })), ...conversations.flat()]
 }
+
+/** The path below a folder that a variable names, such as CLAUDE_CONFIG_DIR, which replaces the first folder of the path. */
+const withoutFirst = (path: string): string => path.slice(path.indexOf('/') + 1)
 
 /** What was decided for a session: its agent and profile when it was queued, how the agent works now. */
 interface Chosen {

@@ -58,7 +58,7 @@ export async function prepareCommand(
     launch,
     {
       ...foldersOf(dependencies, project, place),
-      state: [],
+      openState: async () => [],
       walled: undefined,
       isReadOnly: false,
       models: { hosts: [], endpoints: [] },

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { attachmentsFolder } from '../../config/folders.ts'
+import { agentsFolder, attachmentsFolder } from '../../config/folders.ts'
 import { promptLimits } from '../../contract/agentMessages.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import { cleanFilename } from '../../domain/filenames.ts'
@@ -9,6 +9,7 @@ import { listAttachments, readAttachment, type AttachmentRow } from '../../store
 import type { Reader, Transaction } from '../../store/database.ts'
 import type { SentAttachment } from '../../store/transcripts.ts'
 import type { PromptFile } from '../link/agentLink.ts'
+import { listAgentFolders } from '../providers/agentHomes.ts'
 import type { RunDependencies } from './runDependencies.ts'
 
 const maxNameBytes = 200
@@ -110,8 +111,8 @@ function nameOf({ id, filename }: AttachmentRow): string {
 
 /** Removes the copies that an earlier server has left. */
 export async function removeLeftCopies(dataDir: string): Promise<void> {
-  const agents = join(dataDir, 'agents')
-  for (const owner of await readdir(agents).catch(() => []))
-    for (const name of await readdir(join(agents, owner, 'tmp')).catch(() => []))
-      if (name.startsWith(prefix)) await rm(join(agents, owner, 'tmp', name), { recursive: true, force: true })
+  const folders = [join(agentsFolder(dataDir), 'none'), ...(await listAgentFolders(dataDir)).map(({ path }) => path)]
+  for (const tmp of folders.map(folder => join(folder, 'tmp')))
+    for (const name of await readdir(tmp).catch(() => []))
+      if (name.startsWith(prefix)) await rm(join(tmp, name), { recursive: true, force: true })
 }

@@ -25,6 +25,8 @@ export interface SessionReconciler {
   runOf(sessionId: number): SessionRun | undefined
   /** Whether processes of an agent may run on a card here. */
   isAtWork(cardId: number): boolean
+  /** Whether an agent here uses a folder of its project, or is about to. */
+  usesFolder(folder: string): boolean
   /** Takes a slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
   holdSlot(check: SlotHolder): Promise<() => void>
   /** Starts a reconciliation; one that is running is followed by another. */
@@ -83,6 +85,7 @@ export function createSessionReconciler(
       reconciler.start(url, log)
     },
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
+    usesFolder: folder => [...runs.values()].some(run => [undefined, folder].includes(run.ownFolder)),
     stop: async () => {
       clearTimeout(later)
       await reconciler.end()

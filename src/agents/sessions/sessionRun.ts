@@ -36,6 +36,8 @@ export class SessionRun {
   readonly cardId: number
   readonly purpose: SessionPurpose
   hasBegun = false
+  /** The folder that the agent shares with no other project. Undefined until it is prepared. */
+  ownFolder: string | undefined
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
 
@@ -124,6 +126,7 @@ export class SessionRun {
       session,
       asked => asked.isAllowed || this.#walls.noteRefused(session.projectId, asked),
     )
+    this.ownFolder = launch.ownFolder
     await this.#walls.use(walls)
     this.#limits = watchLimits(limits, this.#processes, { cgroup: walls?.cgroup })
     this.#promptFiles = createPromptFiles(this.#dependencies, session.projectId, launch.filesFolder!)
@@ -249,14 +252,9 @@ export class SessionRun {
     await this.#promptFiles?.remove()
     await this.#walls.takeCommits()
     await this.#walls.note()
-    await transcript?.settle().catch(() => {
-      /* The session was deleted, or the server stops. */
-    })
-    await this.#record
-      .writeAftermath(() => this.#lastMessage.text())
-      .catch(() => {
-        /* The session was deleted, or the server stops. */
-      })
+    // Both fail if the session was deleted or the server stops.
+    await transcript?.settle().catch(() => {})
+    await this.#record.writeAftermath(() => this.#lastMessage.text()).catch(() => {})
   }
 
   async #stop(): Promise<void> {

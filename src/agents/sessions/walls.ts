@@ -36,8 +36,8 @@ export interface WalledPlace {
   openGit: (() => Promise<GitView>) | null
   /** The project's other repositories. */
   beside?: readonly WalledRepository[]
-  /** Folders and files of the agent's own home that it may change: its sign-in and its state. */
-  state: readonly string[]
+  /** Prepares the folders and files of the account's home that the agent can change: its sign-in and its state. */
+  openState: () => Promise<readonly Mount[]>
   /** How the agent does without a sandbox of its own. */
   walled: WalledAgent | undefined
   /** Whether the agent changes nothing where it works. */
@@ -186,8 +186,9 @@ async function prepareInside(
     real(place.dataDir),
     projectPath === null ? null : real(projectPath),
   ])
-  const [git, roots, programs, cached] = await Promise.all([
+  const [git, state, roots, programs, cached] = await Promise.all([
     place.openGit?.(),
+    place.openState(),
     present(place.worktreeRoots),
     programMounts(launch.argv, launch.env, account),
     Promise.all(caches.map(path => cacheMount(join(account, path.slice(2))))),
@@ -215,7 +216,7 @@ async function prepareInside(
   const mounts: Mount[] = [
     ...programs,
     ...readable.flat().map((target): Mount => ({ kind: 'ro', target })),
-    ...place.state.map((target): Mount => ({ kind: 'rw', target })),
+    ...state,
     ...cached,
     ...(project === null
       ? []

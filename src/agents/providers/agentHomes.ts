@@ -1,0 +1,159 @@
+import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { agentsFolder } from '../../config/folders.ts'
+import { removeFolder } from '../../git/removeFolder.ts'
+import { listProfiles } from '../../store/agentProfiles.ts'
+import { listPresentCredentials } from '../../store/credentials.ts'
+import type { Reader } from '../../store/database.ts'
+import { listPresentProjects } from '../../store/projects.ts'
+import { AgentFailure } from '../link/agentLink.ts'
+import { builtIn } from './builtInProviders.ts'
+
+/** The folder with the home of a credential or profile in one project. The owner `account` has conversations only. */
+export const agentFolder = (dataDir: string, owner: string, projectId: number): string =>
+  join(agentsFolder(dataDir), owner, String(projectId))
+
+const trialsFolder = (dataDir: string): string => join(agentsFolder(dataDir), 'checks')
+
+/** Creates the folder that an agent on trial works in. `trialFolder` has its home as well, and is removed after the trial. */
+export async function makeTrialFolder(dataDir: string): Promise<string> {
+  const trials = trialsFolder(dataDir)
+  await mkdir(trials, { recursive: true, mode: 0o700 })
+  const cwd = join(await mkdtemp(join(trials, 'check-')), 'work')
+  await mkdir(cwd, { mode: 0o700 })
+  return cwd
+}
+
+/**
+ * Creates the folders that take the place of a program's conversations in the account's home, so that agents of one project do not see
+ * those of the others. `names` are their paths below `at`.
+ * @throws AgentFailure launch_failed if a link or file is in the place of such a folder
+ */
+export async function openConversations(
+  folder: string,
+  at: string,
+  names: readonly string[],
+): Promise<Array<{ kind: 'rw'; source: string; target: string }>> {
+  return Promise.all(
+    names.map(async name => {
+      const [source, target] = [join(folder, 'conversations', name), join(at, name)]
+      if ((await lstat(target).catch(() => undefined))?.isDirectory() === false)
+        throw new AgentFailure(
+          'launch_failed',
+          `${target} is not a folder but a link or file, so the agent cannot be kept from conversations of other projects. Replace it by a folder, or use a credential.`,
+        )
+      await mkdir(source, { recursive: true, mode: 0o700 })
+      return { kind: 'rw' as const, source, target }
+    }),
+  )
+}
+
+/** Removes the folders of trials that an earlier server did not finish. */
+export const removeLeftTrials = (dataDir: string): Promise<void> => removeFolder(trialsFolder(dataDir))
+
+/** The folder with everything of an agent on trial that works in `cwd`. */
+export const trialFolder = (cwd: string): string => dirname(cwd)
+
+/** Creates the missing ones of an agent's folders. `home` is null if the agent uses the account's home. */
+export async function makeAgentFolders(
+  folder: string,
+  hasHome: boolean,
+): Promise<{ home: string | null; tmp: string }> {
+  const tmp = join(folder, 'tmp')
+  await mkdir(tmp, { recursive: true, mode: 0o700 })
+  for (const each of [folder, tmp]) await chmod(each, 0o700)
+  if (!hasHome) return { home: null, tmp }
+  const home = join(folder, 'home')
+  if (!(await lstat(home).catch(() => undefined))) await makeHome(home)
+  return { home, tmp }
+}
+
+/**
+ * Creates a home with the initial files of all agents. The home gets its name when it is complete, and the server never writes in
+ * it again: an agent could have put a link in the place of any file or folder.
+ */
+async function makeHome(home: string): Promise<void> {
+  const unfinished = await mkdtemp(`${home}-`)
+  for (const [path, content] of builtIn.flatMap(({ homeFiles }) => Object.entries(homeFiles))) {
+    const file = join(unfinished, path)
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await writeFile(file, content, { mode: 0o600 })
+  }
+  await rename(unfinished, home).catch(async (error: NodeJS.ErrnoException) => {
+    await removeFolder(unfinished)
+    // Another session of the project has created the home.
+    if (!['EEXIST', 'ENOTEMPTY'].includes(error.code ?? '')) throw error
+  })
+}
+
+/** The folder with the home of a credential or profile in a project. */
+interface AgentFolder {
+  path: string
+  owner: string
+  project: string
+}
+
+const isOwner = (name: string): boolean => /^(\d+|profile-.*|account)$/.test(name)
+
+/** The folders with homes. Earlier versions had `home` and `tmp` in the place of projects. */
+export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> {
+  const agents = agentsFolder(dataDir)
+  const owners = (await readdir(agents).catch(() => [])).filter(isOwner)
+  const found = await Promise.all(
+    owners.map(async owner =>
+      (await readdir(join(agents, owner)).catch(() => [])).map(project => ({
+        path: join(agents, owner, project),
+        owner,
+        project,
+      })),
+    ),
+  )
+  return found.flat()
+}
+
+/**
+ * Removes the homes whose project, credential or profile is deleted, and those of earlier versions, which were shared by projects.
+ * A home that an agent uses stays for the next time.
+ * @throws AggregateError with the failures
+ */
+export async function removeUnusedHomes(
+  db: Reader,
+  dataDir: string,
+  isUsed: (folder: string) => boolean,
+): Promise<void> {
+  const folders = await listAgentFolders(dataDir)
+  if (folders.length === 0) return
+  const { owners, projects } = await findPresent(db, folders)
+  const failures: unknown[] = []
+  for (const { path, owner, project } of folders) {
+    if ((owners.has(owner.toLowerCase()) && projects.has(project)) || isUsed(path)) continue
+    await removeFolder(path).catch((error: unknown) => failures.push(error))
+    await rmdir(dirname(path)).catch(() => {
+      /* Homes of other projects are in it. */
+    })
+  }
+  if (failures.length > 0)
+    throw new AggregateError(failures, `The homes of ${failures.length} agents could not be removed.`)
+}
+
+/** The names of those owners and projects that exist. */
+async function findPresent(
+  db: Reader,
+  folders: readonly AgentFolder[],
+): Promise<Record<'owners' | 'projects', ReadonlySet<string>>> {
+  const [credentials, profiles, projects] = await Promise.all([
+    listPresentCredentials(db, idsIn(folders.map(({ owner }) => owner))),
+    listProfiles(db),
+    listPresentProjects(db, idsIn(folders.map(({ project }) => project))),
+  ])
+  return {
+    owners: new Set([
+      'account',
+      ...credentials.map(String),
+      ...profiles.map(({ name }) => `profile-${name}`.toLowerCase()),
+    ]),
+    projects: new Set(projects.map(String)),
+  }
+}
+
+const idsIn = (names: readonly string[]): number[] => [...new Set(names)].map(Number).filter(Number.isSafeInteger)
