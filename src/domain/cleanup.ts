@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { EffectiveWorktree } from '../contract/worktree.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { portsFrom } from './cardPorts.ts'
 import { requireSubfolder, type Workplace, type WorkplaceRepository } from './worktrees.ts'

@@ -1,8 +1,8 @@
 import type { InferOutput } from 'valibot'
 import { invalid, Problem } from '../contract/errors.ts'
 import { homeName, type CardRepository } from '../contract/repositories.ts'
-import { kindOf } from '../git/changes.ts'
-import type { Comparison } from '../git/diff.ts'
+import { kindOf } from '../git/kindOf.ts'
+import type { Comparison } from '../worktrees/comparison.ts'
 import {
   listCardRepositories,
   putCardRepository,

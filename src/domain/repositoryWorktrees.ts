@@ -10,7 +10,7 @@ import {
   type WorktreePlan,
 } from '../worktrees/cardWorktrees.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import {
   deleteCardRepository,

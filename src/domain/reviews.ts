@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { reviewLimits, type NewComment, type Verdict } from '../contract/reviews.ts'
 import { append } from '../events/outbox.ts'
-import type { Comparison } from '../git/diff.ts'
+import type { Comparison } from '../worktrees/comparison.ts'
 import { keepSnapshot } from '../git/snapshotRefs.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'

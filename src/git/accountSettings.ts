@@ -1,8 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { configurationOf } from './configuration.ts'
+import { configurationOf, settingsOf } from './configuration.ts'
 import { git } from './git.ts'
-import { settingsOf } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 import { readPlain } from './untrustedFiles.ts'
 

@@ -1,6 +1,6 @@
 import { mkdir, realpath, rm, rmdir, unlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { kindOf } from './changes.ts'
+import { kindOf } from './kindOf.ts'
 import { gitOutput, GitFailed } from './git.ts'
 import { hasRef, keepsFiles } from './refFiles.ts'
 import { removeFolder } from './removeFolder.ts'

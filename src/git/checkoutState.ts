@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { kindOf } from './changes.ts'
+import { kindOf } from './kindOf.ts'
 import { currentBranch, findRepository, type Repository } from './repository.ts'
 
 /**

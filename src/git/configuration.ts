@@ -91,3 +91,15 @@ async function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string
   )
   return stamps.includes(undefined) ? undefined : stamps.join('\0')
 }
+
+/** Settings of comparisons. None can start a program. */
+const copiedSettings =
+  /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
+
+export type Settings = Array<[name: string, value: string]>
+
+/** The settings of a configuration that hold for comparisons. */
+export const settingsOf = (configuration: readonly ConfigurationEntry[]): Settings =>
+  configuration
+    .map(({ name, value }): Settings[number] => [name.toLowerCase(), value])
+    .filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))

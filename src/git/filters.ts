@@ -1,5 +1,4 @@
 import { git, nulSeparated } from './git.ts'
-import type { Quarantine } from './quarantine.ts'
 import type { Repository } from './repository.ts'
 
 /** The names of the configured filters (LFS, encryption): all of them, and those that the account's configuration lacks. */
@@ -26,17 +25,4 @@ export async function readFilterNames({
   const account = new Set(named(scope => scope === 'global' || scope === 'system'))
   const all = [...new Set(named(() => true))]
   return { all, repositoryOnly: all.filter(name => !account.has(name)) }
-}
-
-/** Whether one of the files has one of the filters. */
-export async function hasFilter(
-  quarantine: Quarantine,
-  paths: readonly string[],
-  names: readonly string[],
-): Promise<boolean> {
-  if (paths.length === 0 || names.length === 0) return false
-  const attributes = nulSeparated(
-    await quarantine.run(['check-attr', '-z', '--stdin', 'filter'], { input: paths.map(path => `${path}\0`).join('') }),
-  )
-  return attributes.some((filter, index) => index % 3 === 2 && names.includes(filter))
 }

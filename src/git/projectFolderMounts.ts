@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Mount } from '../sandbox/mount.ts'
-import { kindOf } from './changes.ts'
+import { kindOf } from './kindOf.ts'
 import type { Repository } from './repository.ts'
 import { shadowsOf } from './shadow.ts'
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { kindOf } from './changes.ts'
+import { kindOf } from './kindOf.ts'
 import { readPlain } from './untrustedFiles.ts'
 
 /** More take longer than a process. */

@@ -39,6 +39,14 @@ export interface ShadowState {
   refused?: { tips: string; reason: string; until: number }
 }
 
+/** The folder, next to its own objects, in which an agent finds those of the repository. */
+export const storeName = 'board-objects'
+/** The ref that shows an agent the commit of its branch in the repository, if that moved there as well. */
+export const outsideRef = 'refs/board/outside'
+
+/** The beginning of the names of folders for transfers of objects. */
+export const transferPrefix = 'transfer-'
+
 /** Where the repository keeps its shadows. Git ignores it. */
 export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 

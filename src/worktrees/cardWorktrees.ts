@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'n
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree } from '../git/addWorktree.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
 import { findIn, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { compareProblem, type Comparison, type DiffOptions } from '../git/diff.ts'
+import { compareProblem, type Comparison, type DiffOptions } from './comparison.ts'
 import type { Repository } from '../git/repository.ts'
 import type { ChangedFile } from './operations.ts'
 import { receiveObjects } from './receiveObjects.ts'

@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { git, GitFailed } from '../git/git.ts'
 import { findRepository, recordedPlace, type Repository } from '../git/repository.ts'
 import { findPlace } from './findPlace.ts'

@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
 import { projectFolderMounts } from '../git/projectFolderMounts.ts'
@@ -15,15 +15,16 @@ import {
   shadowOf,
   shadowsOf,
   shownRefsFile,
+  storeName,
   tipOutside,
+  transferPrefix,
   writeState,
   type LinkedWorktree,
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
-import { transferPrefix } from '../git/shadowObjects.ts'
 import type { Mount } from '../sandbox/mount.ts'
-import { storeName, type ShadowUpdate } from './inside/shadowOperations.ts'
+import type { ShadowUpdate } from './operations.ts'
 import { syncBranch, syncLocked, type BranchSync } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 

@@ -1,5 +1,5 @@
 import { Problem, invalid } from '../contract/errors.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
 import { readFilterNames } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'

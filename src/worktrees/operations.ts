@@ -1,4 +1,5 @@
-import { compareCommits, compareFiles, readCompared, type Comparison, type DiffOptions } from '../git/diff.ts'
+import { compareCommits, compareFiles, readCompared } from './inside/compareFiles.ts'
+import type { Comparison, DiffOptions } from './comparison.ts'
 import type { Repository } from '../git/repository.ts'
 import { tipInside, type LinkedWorktree, type Shadow } from '../git/shadow.ts'
 import {
@@ -109,3 +110,4 @@ export type Operation<Name extends OperationName> = (
   input: OperationInput<Name>,
   send: Send,
 ) => Promise<OperationResult<Name>>
+export type { ShadowUpdate }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { GitFailed, gitOutput, type GitOptions } from '../git/git.ts'
 import { writeGitFolder } from '../git/gitFolder.ts'
 import { excludeTips } from '../git/listRefs.ts'
-import { transferPrefix } from '../git/shadowObjects.ts'
+import { transferPrefix } from '../git/shadow.ts'
 import { copyPlain } from '../git/untrustedFiles.ts'
 import { keepPack } from './keepPack.ts'
 

@@ -1,5 +1,5 @@
 import { rm, rmdir } from 'node:fs/promises'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import type { Worktrees } from './worktrees.ts'
 
 /** Removes a folder that an agent could write, with its content. A missing folder is no failure. */

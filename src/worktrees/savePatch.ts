@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import { Problem } from '../contract/errors.ts'
-import { kindOf } from '../git/changes.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { GitFailed } from '../git/git.ts'
 import { findPlace } from './findPlace.ts'
 import type { Worktrees } from './worktrees.ts'

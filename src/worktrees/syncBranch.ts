@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { GitFailed, GitMissing, git, gitOutput } from '../git/git.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
+  outsideRef,
   findShadow,
   readState,
   refOf,
@@ -12,7 +13,6 @@ import {
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
-import { outsideRef } from './inside/shadowOperations.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 

@@ -59,6 +59,14 @@ test('no rooms on one floor import each other in a circle', () => {
   expect([...arrows.keys()].filter(start => reaches(arrows, start, start))).toEqual([])
 })
 
+test('only the operations on worktrees import the code that runs in their sandbox', () => {
+  const inside = 'src/worktrees/inside/'
+  const others = imports
+    .filter(({ from, to }) => to.startsWith(inside) && !from.startsWith(inside))
+    .map(({ from }) => from)
+  expect([...new Set(others)]).toEqual(['src/worktrees/operations.ts'])
+})
+
 test('only the store knows SQL', () => {
   const sql = /\b(SELECT .+ FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA)\b/
   expect(

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
-import { isChanged } from '../../git/changes.ts'
-import { hasLanded } from '../../git/landed.ts'
-import { openQuarantine } from '../../git/quarantine.ts'
+import { isChanged } from './changes.ts'
+import { isAlreadyInBase } from './isAlreadyInBase.ts'
+import { openQuarantine } from './quarantine.ts'
 import type { Repository } from '../../git/repository.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function findLanded(worktree: Repository, branch: string, base: str
     const tip = (await quarantine.refs()).find(({ name }) => name === `refs/heads/${branch}`)?.id
     if (tip === undefined || (await isChanged(quarantine))) return null
     const own = await quarantine.run(['rev-list', '--max-count=1', `${base}..${tip}`])
-    return own.length > 0 && (await hasLanded(quarantine, tip, base)) ? tip : null
+    return own.length > 0 && (await isAlreadyInBase(quarantine, tip, base)) ? tip : null
   } finally {
     await quarantine.close()
   }

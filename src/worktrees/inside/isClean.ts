@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isChanged, losesCommits, survey } from '../../git/changes.ts'
-import { openQuarantine } from '../../git/quarantine.ts'
+import { isChanged, losesCommits, survey } from './changes.ts'
+import { openQuarantine } from './quarantine.ts'
 import { findShadow } from '../../git/shadow.ts'
 import { hasOwnCommits } from './shadowRefs.ts'
 

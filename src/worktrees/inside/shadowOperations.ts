@@ -2,19 +2,14 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listAlternates } from '../../git/alternates.ts'
-import { kindOf } from '../../git/changes.ts'
+import { kindOf } from '../../git/kindOf.ts'
 import { git, gitOutput, GitFailed } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { excludeTips } from '../../git/listRefs.ts'
-import { refOf, tipInside, type Shadow } from '../../git/shadow.ts'
+import { outsideRef, refOf, storeName, tipInside, type Shadow } from '../../git/shadow.ts'
 import { copyPlain, inFolder, replaceIn, replaceUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
 import { refreshRefs } from './shadowRefs.ts'
-
-/** The folder, next to its own objects, in which an agent finds those of the repository. */
-export const storeName = 'board-objects'
-/** The ref that shows an agent the commit of its branch in the repository, if that moved there as well. */
-export const outsideRef = 'refs/board/outside'
 
 const packTimeoutMs = 5 * 60_000
 const maxListBytes = 64 * 1024 * 1024

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { hasFilter } from '../../git/filters.ts'
-import { openQuarantine } from '../../git/quarantine.ts'
+import { hasFilter } from './hasFilter.ts'
+import { openQuarantine } from './quarantine.ts'
 import type { Repository } from '../../git/repository.ts'
-import { packTree, snapshotOf } from '../../git/snapshot.ts'
+import { packTree, snapshotOf } from './snapshot.ts'
 import type { Send } from '../operations.ts'
 
 const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { commitsOf, kindWithin, survey, type Kind } from '../../git/changes.ts'
+import { commitsOf, kindWithin, survey } from './changes.ts'
+import { type Kind } from '../../git/kindOf.ts'
 import { GitFailed } from '../../git/git.ts'
-import { openQuarantine, type Quarantine } from '../../git/quarantine.ts'
+import { openQuarantine, type Quarantine } from './quarantine.ts'
 import type { Send } from '../operations.ts'
 
 const timeoutMs = 10 * 60_000

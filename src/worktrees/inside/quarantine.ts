@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configurationOf, type ConfigurationEntry } from './configuration.ts'
-import { git, gitOutput, type GitOptions } from './git.ts'
-import { copyIndexFiles, writeGitFolder } from './gitFolder.ts'
-import { findRepository, type Repository } from './repository.ts'
+import { configurationOf, settingsOf, type Settings } from '../../git/configuration.ts'
+import { git, gitOutput, type GitOptions } from '../../git/git.ts'
+import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
+import { findRepository, type Repository } from '../../git/repository.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
-import { copyPlain } from './untrustedFiles.ts'
+import { copyPlain } from '../../git/untrustedFiles.ts'
 
 /**
  * A worktree accessed through a temporary Git folder, with the repository's objects and a copy of the worktree's
@@ -26,10 +26,6 @@ export interface Quarantine {
 
 const maxShallowBytes = 512 * 1024 * 1024
 const maxListBytes = 1024 * 1024
-/** Settings of comparisons. None can start a program. */
-const copiedSettings =
-  /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
-
 /**
  * Opens a worktree in quarantine, with the temporary Git folder inside `folder`. `known` is the worktree's repository,
  * if already looked up. A folder that is no worktree (any more) appears as one without commits, in which every file is
@@ -72,14 +68,7 @@ export async function openQuarantine(worktreePath: string, folder: string, known
   return quarantine
 }
 
-type Settings = Array<[name: string, value: string]>
 const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
-
-/** What of a configuration holds for comparisons. */
-export const settingsOf = (configuration: readonly ConfigurationEntry[]): Settings =>
-  configuration
-    .map(({ name, value }): Settings[number] => [name.toLowerCase(), value])
-    .filter(([name, value]) => copiedSettings.test(name) && /^[a-z0-9]{1,20}$/i.test(value))
 
 /** The repository's settings of comparisons, and the account's ignore list. */
 async function readSettings(repository: Repository): Promise<typeof noSettings> {

@@ -1,10 +1,10 @@
 import { rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gitOutput, type GitOptions } from './git.ts'
-import { configurationOf } from './configuration.ts'
-import { makeGitDir, settingsOf } from './quarantine.ts'
-import type { LinkedWorktree } from './shadow.ts'
+import { gitOutput, type GitOptions } from '../../git/git.ts'
+import { configurationOf, settingsOf } from '../../git/configuration.ts'
+import { makeGitDir } from './quarantine.ts'
+import type { LinkedWorktree } from '../../git/shadow.ts'
 
 /** Runs git on the files of a working tree, with a copy of its index. @throws GitFailed */
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>

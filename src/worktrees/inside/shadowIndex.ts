@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { copyIndexFiles, indexFiles } from './gitFolder.ts'
-import { nulSeparated } from './git.ts'
+import { copyIndexFiles, indexFiles } from '../../git/gitFolder.ts'
+import { nulSeparated } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
-import type { Repository } from './repository.ts'
-import { findShadow, type Shadow } from './shadow.ts'
-import { bringObjects } from './shadowObjects.ts'
-import { inFolder, isSamePlain } from './untrustedFiles.ts'
+import type { Repository } from '../../git/repository.ts'
+import { findShadow, type Shadow } from '../../git/shadow.ts'
+import { bringObjects } from './bringObjects.ts'
+import { inFolder, isSamePlain } from '../../git/untrustedFiles.ts'
 
 const maxListBytes = 256 * 1024 * 1024
 

@@ -1,8 +1,9 @@
 import { constants, type Stats } from 'node:fs'
 import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { kindWithin, survey, type Kind } from './changes.ts'
-import { GitFailed } from './git.ts'
+import { kindWithin, survey } from './changes.ts'
+import { type Kind } from '../../git/kindOf.ts'
+import { GitFailed } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const timeoutMs = 5 * 60_000

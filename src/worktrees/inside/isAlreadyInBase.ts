@@ -1,4 +1,4 @@
-import { GitFailed } from './git.ts'
+import { GitFailed } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const timeoutMs = 60_000
@@ -15,7 +15,7 @@ const plain = ['--no-ext-diff', '--no-textconv', '--no-renames', '--no-color', '
  * Whether the changes of a commit since it left another one's line are there by now: each of its commits by what it changes, or all of them
  * in one commit, as a squash makes it. What is too large to be compared is not.
  */
-export async function hasLanded(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
+export async function isAlreadyInBase(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
   try {
     return (
       (await isPart(quarantine, tip, base)) ||

@@ -1,21 +1,10 @@
 import { tmpdir } from 'node:os'
-import { Problem } from '../contract/errors.ts'
-import { GitFailed } from './git.ts'
+import { Problem } from '../../contract/errors.ts'
+import { compareProblem, type Comparison, type DiffOptions, type WorkDiff } from '../comparison.ts'
+import { GitFailed } from '../../git/git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from '../../git/repository.ts'
 import { isStandIn, packTree, snapshotOf, type SnapshotLimits } from './snapshot.ts'
-
-/** A unified diff with its counts. Binary and very large files are listed without lines. */
-export interface WorkDiff {
-  diff: string
-  stats: DiffStats
-  truncated: boolean
-}
-interface DiffStats {
-  filesChanged: number
-  insertions: number
-  deletions: number
-}
 
 const maxDiffBytes = 2 * 1024 * 1024
 const maxListBytes = 32 * 1024 * 1024
@@ -34,23 +23,6 @@ const plain = [
   '--src-prefix=a/',
   '--dst-prefix=b/',
 ]
-
-/**
- * `numbersOnly` omits the text. `since` replaces the base commit by an object that `compareFiles` or
- * `compareCommits` returned as `snapshot`. `stores` packs the snapshot's objects.
- */
-export interface DiffOptions {
-  numbersOnly?: boolean
-  since?: string
-  stores?: boolean
-}
-/** A diff with its subject: `snapshot` is the object with the present files, `headCommit` their commit. */
-export interface Comparison {
-  work: WorkDiff
-  baseCommit: string | null
-  headCommit: string | null
-  snapshot: string
-}
 
 /**
  * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Runs no program that a
@@ -126,8 +98,6 @@ export const readCompared = (
 
 const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
 
-export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
-
 async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
   try {
     const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
@@ -140,16 +110,6 @@ async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quaranti
     throw compareProblem(error)
   }
 }
-
-/** The Problem to report if Git failed to compare files. Other errors stay. */
-export const compareProblem = (error: unknown): unknown =>
-  error instanceof GitFailed
-    ? new Problem(
-        'CONFLICT',
-        error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.',
-        { cause: error },
-      )
-    : error
 
 async function diffTrees(
   quarantine: Quarantine,
@@ -179,7 +139,7 @@ async function diffTrees(
  * Parses "added TAB removed TAB path NUL", for a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has
  * hyphens.
  */
-function statsOf(numbers: Buffer): DiffStats {
+function statsOf(numbers: Buffer): WorkDiff['stats'] {
   const stats = { filesChanged: 0, insertions: 0, deletions: 0 }
   const parts = numbers.toString().split('\0')
   for (let index = 0; index < parts.length - 1; index++) {

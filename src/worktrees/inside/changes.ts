@@ -1,7 +1,8 @@
-import { lstat, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { GitFailed, nulSeparated } from './git.ts'
-import { hasLanded } from './landed.ts'
+import { GitFailed, nulSeparated } from '../../git/git.ts'
+import { isAlreadyInBase } from './isAlreadyInBase.ts'
+import { kindOf, type Kind } from '../../git/kindOf.ts'
 import type { Quarantine } from './quarantine.ts'
 
 const listTimeoutMs = 60_000
@@ -50,7 +51,7 @@ export async function losesCommits(
   if (own.length === 0) return false
   // What was put elsewhere under another name, by a squash or a rebase, is there nevertheless.
   const bases = (await quarantine.refs()).filter(ref => isBase(ref) && kept.includes(ref.id)).slice(0, maxBases)
-  for (const tip of lost) if (!(await hasLandedInAny(quarantine, tip, bases))) return true
+  for (const tip of lost) if (!(await isInAnyBase(quarantine, tip, bases))) return true
   return false
 }
 
@@ -58,12 +59,12 @@ export async function losesCommits(
 const isBase = ({ name }: { name: string }): boolean =>
   /^refs\/(?:heads|remotes)\//.test(name) && !/^refs\/(?:heads|remotes\/[^/]+)\/board\//.test(name)
 
-async function hasLandedInAny(
+async function isInAnyBase(
   quarantine: Quarantine,
   tip: string,
   bases: ReadonlyArray<{ id: string }>,
 ): Promise<boolean> {
-  for (const { id } of bases) if (id !== tip && (await hasLanded(quarantine, tip, id))) return true
+  for (const { id } of bases) if (id !== tip && (await isAlreadyInBase(quarantine, tip, id))) return true
   return false
 }
 
@@ -146,14 +147,4 @@ const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kin
 export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
   const parent = dirname(join(topLevel, path))
   return (await realpath(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'
-}
-
-export type Kind = 'nothing' | 'file' | 'link' | 'folder' | 'other'
-
-/** The kind of a path; links are not followed. */
-export async function kindOf(path: string): Promise<Kind> {
-  const stats = await lstat(path).catch(() => undefined)
-  if (!stats) return 'nothing'
-  if (stats.isDirectory()) return 'folder'
-  return stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other'
 }

@@ -1,14 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listAlternates } from './alternates.ts'
-import { gitOutput, type GitOptions } from './git.ts'
-import { writeGitFolder } from './gitFolder.ts'
-import type { Shadow } from './shadow.ts'
-import { copyPlain } from './untrustedFiles.ts'
+import { listAlternates } from '../../git/alternates.ts'
+import { gitOutput, type GitOptions } from '../../git/git.ts'
+import { writeGitFolder } from '../../git/gitFolder.ts'
+import { transferPrefix, type Shadow } from '../../git/shadow.ts'
+import { copyPlain } from '../../git/untrustedFiles.ts'
 
-/** The beginning of the names of folders for transfers of objects. */
-export const transferPrefix = 'transfer-'
 const timeoutMs = 5 * 60_000
 const maxShallowBytes = 64 * 1024 * 1024
 
