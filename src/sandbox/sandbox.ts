@@ -5,10 +5,11 @@ import type { SandboxLimits, SandboxStatus } from '../contract/sandbox.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
 import { divideOwnCgroup, readDefaultLimits, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
 import { templateCommand } from './commandTemplate.ts'
+import { configurationParts } from './configurationParts.ts'
 import type { SandboxPolicy } from './policy.ts'
 import { withLimits } from './resourceLimits.ts'
 import { seatbeltCommand } from './seatbelt.ts'
-import { systemParts, type SystemPart } from './systemMounts.ts'
+import { systemParts } from './systemMounts.ts'
 
 /** How the server is set: `auto` uses walls where they work, `require` starts no agent without them. */
 export type SandboxMode = SandboxStatus['mode']
@@ -30,10 +31,9 @@ const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null 
 /** @param template the command of walls of one's own, instead of what the system has (`board serve --sandbox-command`) */
 export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
   let tried: Promise<{ status: SandboxStatus; openSession: OwnCgroup['openSession'] }> | undefined
-  let system: Promise<SystemPart[]> | undefined
   const build = async (kind: Kind, policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]> => {
     const bounded = withLimits(policy.limits, argv)
-    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await (system ??= systemParts()), cwd, bounded)
+    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await readSystem(), cwd, bounded)
     if (kind === 'seatbelt') return seatbeltCommand(policy, bounded)
     if (kind === 'command') return templateCommand(template!, policy, cwd, bounded)
     throw new Error('There is no sandbox on this server.')
@@ -54,6 +54,9 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
     command: async (policy, cwd, argv) => build((await tryOnce()).status.kind, policy, cwd, argv),
   }
 }
+
+/** The parts of the system that every session sees, read again for each process. */
+const readSystem = async () => (await Promise.all([systemParts(), configurationParts()])).flat()
 
 /** Without a sandbox an agent could leave its control group. */
 const notDivided = (): OwnCgroup => ({
