@@ -192,7 +192,7 @@ async function runCheck(
     link = await openAgent(launch, said.listener, async command => {
       const child = await dependencies.processTrees.spawn({
         ...command,
-        command: walls ? await walls.wrap(command) : command.argv,
+        ...(walls ? await walls.wrap(command) : { command: command.argv }),
         stdin: 'pipe',
         kind: 'agent',
         hasNamespace: walls?.hasNamespace ?? false,
@@ -226,7 +226,7 @@ const placeOf = ({ config }: Dependencies) => ({
 
 async function endAll(children: readonly Child[], walls: Walls | null, cwd: string): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
-  await walls?.cgroup?.close()
+  await walls?.close()
   await removeFolder(trialFolder(cwd))
 }
 

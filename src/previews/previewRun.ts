@@ -133,7 +133,7 @@ export class PreviewRun {
     const argv = shellCommand(command)
     const { cwd, env } = launch
     const child = await this.#parts.processTrees.spawn({
-      command: walls ? await walls.wrap({ argv, cwd, env }) : argv,
+      ...(walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }),
       cwd,
       env,
       stdin: 'ignore',
@@ -196,7 +196,7 @@ export class PreviewRun {
   /** What it left running is ended, too. */
   async #end(): Promise<void> {
     const isGone = await this.#child?.stop({ graceMs: 0, termMs }).catch((error: unknown) => this.#logFailure(error))
-    await this.#walls?.cgroup?.close()
+    await this.#walls?.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
       this.#parts.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type IOType } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
@@ -28,6 +28,8 @@ export interface SpawnOptions {
    * no TERM (their end is everybody's), and a signal that ended the command comes back as an exit code of 128 and its number.
    */
   hasNamespace?: boolean
+  /** Descriptors of this process that the program inherits under their numbers. */
+  descriptors?: readonly number[]
   runId?: string
   /**
    * Opens a channel to the program, its descriptor 3, over which it may hand sockets over (`NODE_CHANNEL_FD`), and takes the process
@@ -172,7 +174,7 @@ async function spawnTree(
 }
 
 async function launch(
-  { command, cwd, env, stdin, withChannel }: SpawnOptions,
+  { command, cwd, env, stdin, withChannel, descriptors = [] }: SpawnOptions,
   runId: string,
   covered: Covered,
   nextTurn: () => Promise<void>,
@@ -185,7 +187,10 @@ async function launch(
     const started = spawn(program, args, {
       cwd,
       env: { ...env, [marker]: runId },
-      stdio: [stdin, 'pipe', 'pipe', ...(withChannel ? (['ipc', ...covered.slice(1)] as const) : covered)],
+      stdio: passDescriptors(
+        [stdin, 'pipe', 'pipe', ...(withChannel ? ['ipc' as const, ...covered.slice(1)] : covered)],
+        descriptors,
+      ),
       detached: true,
       windowsHide: true,
     })
@@ -198,6 +203,14 @@ async function launch(
   } catch (error) {
     throw await toLaunchFailed(error, program, cwd)
   }
+}
+
+/** Adds descriptors to a `stdio`, each at its own number. They are open here, so `covered` does not use these numbers. */
+function passDescriptors(stdio: Array<IOType | 'ipc' | number>, descriptors: readonly number[]): typeof stdio {
+  const count = Math.max(stdio.length, ...descriptors.map(each => each + 1))
+  const all = [...stdio, ...Array.from({ length: count - stdio.length }, () => 'ignore' as const)]
+  for (const each of descriptors) all[each] = each
+  return all
 }
 
 async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {

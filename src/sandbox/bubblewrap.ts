@@ -63,5 +63,7 @@ function mountArguments(part: SystemPart): string[] {
   const source = part.source ?? part.target
   if (part.kind === 'link') return ['--symlink', source, part.target]
   if (part.kind === 'tmpfs') return emptyFolder(part.target)
+  if (part.descriptor !== undefined)
+    return [part.kind === 'rw' ? '--bind-fd' : '--ro-bind-fd', String(part.descriptor), part.target]
   return [part.kind === 'rw' ? '--bind-try' : '--ro-bind-try', source, part.target]
 }

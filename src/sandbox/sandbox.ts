@@ -5,10 +5,12 @@ import type { SandboxLimits, SandboxStatus } from '../contract/sandbox.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
 import { divideOwnCgroup, readDefaultLimits, type OwnCgroup, type SessionCgroup } from './cgroup.ts'
 import { templateCommand } from './commandTemplate.ts'
+import { configurationParts } from './configurationParts.ts'
+import { openMounts } from './openMounts.ts'
 import type { SandboxPolicy } from './policy.ts'
 import { withLimits } from './resourceLimits.ts'
 import { seatbeltCommand } from './seatbelt.ts'
-import { systemParts, type SystemPart } from './systemMounts.ts'
+import { systemParts } from './systemMounts.ts'
 
 /** How the server is set: `auto` uses walls where they work, `require` starts no agent without them. */
 export type SandboxMode = SandboxStatus['mode']
@@ -20,8 +22,23 @@ export interface Sandbox {
   status(): Promise<SandboxStatus>
   /** A control group for a session; null where this server has none to divide. */
   openCgroup(limits: SandboxLimits): Promise<SessionCgroup | null>
+  /**
+   * Opens the folders and files of a policy for all commands of a session.
+   * @throws LaunchFailed if one that must not be a link is a link
+   */
+  open(policy: SandboxPolicy): Promise<OpenSandbox>
   /** A command that runs another one in walls. @throws Error when there are none: see `status` */
   command(policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]>
+}
+
+/** The sandbox of a session. */
+export interface OpenSandbox {
+  /**
+   * A command that runs another one in the sandbox, and the descriptors that it must inherit.
+   * @throws LaunchFailed if a mounted folder or file was moved or replaced by a link
+   */
+  command(cwd: string, argv: readonly string[]): Promise<{ command: string[]; descriptors: number[] }>
+  close(): Promise<void>
 }
 
 const probeTimeoutMs = 10_000
@@ -30,10 +47,10 @@ const noBounds = { memoryMb: null, processes: null, fileMb: null, minutes: null 
 /** @param template the command of walls of one's own, instead of what the system has (`board serve --sandbox-command`) */
 export function createSandbox({ mode, template }: { mode: SandboxMode; template?: string }): Sandbox {
   let tried: Promise<{ status: SandboxStatus; openSession: OwnCgroup['openSession'] }> | undefined
-  let system: Promise<SystemPart[]> | undefined
+  let mountsDescriptors: Promise<boolean> | undefined
   const build = async (kind: Kind, policy: SandboxPolicy, cwd: string, argv: readonly string[]): Promise<string[]> => {
     const bounded = withLimits(policy.limits, argv)
-    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await (system ??= systemParts()), cwd, bounded)
+    if (kind === 'bubblewrap') return bubblewrapCommand(policy, await readSystem(), cwd, bounded)
     if (kind === 'seatbelt') return seatbeltCommand(policy, bounded)
     if (kind === 'command') return templateCommand(template!, policy, cwd, bounded)
     throw new Error('There is no sandbox on this server.')
@@ -51,9 +68,35 @@ export function createSandbox({ mode, template }: { mode: SandboxMode; template?
   return {
     status: async () => (await tryOnce()).status,
     openCgroup: async limits => (await tryOnce()).openSession?.(limits) ?? null,
+    open: async policy => {
+      const { kind } = (await tryOnce()).status
+      const opened = kind === 'bubblewrap' ? await openMounts(policy.mounts) : undefined
+      // An older bubblewrap would hand the descriptors on to the agent.
+      const hasDescriptors = opened !== undefined && (await (mountsDescriptors ??= hasOption('--bind-fd')))
+      return {
+        command: async (cwd, argv) => {
+          const current = (await opened?.current()) ?? policy.mounts
+          const mounts = hasDescriptors ? current : current.map(({ descriptor: _, ...mount }) => mount)
+          return {
+            command: await build(kind, { ...policy, mounts }, cwd, argv),
+            descriptors: mounts.flatMap(mount => ('descriptor' in mount ? (mount.descriptor ?? []) : [])),
+          }
+        },
+        close: async () => opened?.close(),
+      }
+    },
     command: async (policy, cwd, argv) => build((await tryOnce()).status.kind, policy, cwd, argv),
   }
 }
+
+const hasOption = (option: string): Promise<boolean> =>
+  promisify(execFile)('bwrap', ['--help'], { timeout: probeTimeoutMs }).then(
+    ({ stdout }) => stdout.includes(option),
+    () => false,
+  )
+
+/** The parts of the system that every session sees, read again for each process. */
+const readSystem = async () => (await Promise.all([systemParts(), configurationParts()])).flat()
 
 /** Without a sandbox an agent could leave its control group. */
 const notDivided = (): OwnCgroup => ({

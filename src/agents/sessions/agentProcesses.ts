@@ -25,10 +25,10 @@ export function createAgentProcesses(
     spawner:
       (kind, walls) =>
       async ({ argv, cwd, env }) => {
-        const command = walls ? await walls.wrap({ argv, cwd, env }) : argv
+        const wrapped = walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }
         if (stopped.aborted) throw new RunStopped()
         const child = await processTrees.spawn({
-          command,
+          ...wrapped,
           cwd,
           env,
           stdin: 'pipe',

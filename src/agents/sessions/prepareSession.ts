@@ -92,11 +92,17 @@ export async function prepareSession(
     launch,
     onAsked,
   )
+  const commands = isWork(session)
+    ? await prepareCommands(common, workplace, walls).catch(async (error: unknown) => {
+        await walls?.close()
+        throw error
+      })
+    : null
   return {
     launch: walls?.inside(launch) ?? launch,
     walls,
     limits: sandboxOf(project),
-    commands: isWork(session) ? await prepareCommands(common, workplace, walls) : null,
+    commands,
     remark: workplace.remark,
     about: tellOfRepositories(workplace.place),
   }

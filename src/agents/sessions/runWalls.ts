@@ -34,9 +34,9 @@ export class RunWalls {
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 
-  /** Removes what bounded the session, once its processes have ended. */
+  /** Closes the session's control group and mounted folders, once its processes have ended. */
   async lower(): Promise<void> {
-    await this.#walls?.cgroup?.close()
+    await this.#walls?.close()
   }
 
   /** Takes over what the agent has committed. What is refused stays in its worktree's own Git folder. */

@@ -18,7 +18,8 @@ import type { SessionCgroup } from '../../sandbox/cgroup.ts'
 import type { Mount } from '../../sandbox/mount.ts'
 import type { SandboxPolicy } from '../../sandbox/policy.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
-import { openRepository, takeAll, withoutWriting, type WalledRepository } from './wallsBeside.ts'
+import { asPlain, openRepository, takeAll, withoutWriting, type WalledRepository } from './wallsBeside.ts'
+import { asLaunchFailure } from '../link/exitFailures.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { settingsFolder } from '../providers/telemetryOff.ts'
 import type { WalledAgent } from '../providers/walledAgent.ts'
@@ -65,14 +66,19 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   takeCommits(): Promise<BranchSync>
   /** Whether what is started keeps a process namespace of its own. */
   hasNamespace: boolean
-  /** Holds all that is started inside to the project's bounds; whoever has raised the walls closes it. Null where they are watched. */
+  /** Holds all that is started inside to the project's bounds. Null where they are watched. */
   cgroup: SessionCgroup | null
-  /** The command that runs another one inside. @throws LaunchFailed when its program is missing */
+  /**
+   * The command that runs another one inside, and the descriptors that it inherits.
+   * @throws LaunchFailed if its program is missing, or a mounted folder was moved or replaced
+   */
   wrap(command: {
     argv: readonly string[]
     cwd: string
     env: Readonly<Record<string, string>>
-  }): Promise<readonly string[]>
+  }): Promise<{ command: readonly string[]; descriptors: readonly number[] }>
+  /** Closes the control group and the mounted folders, once all processes inside have ended. */
+  close(): Promise<void>
 }
 
 /** What a launch in walls gets instead of the account's own: a temporary folder, and no way to sockets of other programs. */
@@ -113,6 +119,9 @@ export async function raiseWalls(
   const { policy, views } = await prepareInside(held, launch, place)
   const network =
     settings.network === 'full' || !parts ? undefined : openNetwork(settings.network, settings, place, parts)
+  const opened = await sandbox.open(policy).catch(error => {
+    throw asLaunchFailure(error)
+  })
   return {
     kind,
     network: settings.network,
@@ -121,12 +130,16 @@ export async function raiseWalls(
     wrap: async ({ argv, cwd, env }) => {
       if ((await findProgram(argv[0] ?? '', env.PATH ?? '')) === null)
         throw new LaunchFailed('missing', `${argv[0]} was not found.`)
-      const command = await sandbox.command(policy, cwd, network ? network.wrap(argv) : argv)
-      return cgroup ? cgroup.enter(command) : command
+      const inside = await opened.command(cwd, network ? network.wrap(argv) : argv)
+      return { ...inside, command: cgroup ? await cgroup.enter(inside.command) : inside.command }
     },
     inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
     attach: network?.attach,
     connectInside: network?.connectInside,
+    close: async () => {
+      await cgroup?.close()
+      await opened.close()
+    },
     takeCommits: () => takeAll(views),
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
   }
@@ -220,7 +233,7 @@ async function prepareInside(
     ...cached,
     ...(project === null
       ? []
-      : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project } as Mount]),
+      : [{ kind: worktreePath === null && !changesNothing ? 'rw' : 'ro', target: project, isPlain: true } as Mount]),
     ...readableBeside,
     ...around!.map(cover),
     // The project's folder may hold what is hidden.
@@ -248,7 +261,7 @@ async function workMounts(
   changesNothing: boolean,
 ): Promise<{ realWork: string; work: Mount[] }> {
   const target = worktreePath ?? cwd
-  const [realWork, work] = [await real(target), [{ kind: 'rw', target } as Mount, ...gitMounts]]
+  const [realWork, work] = [await real(target), [{ kind: 'rw', target } as Mount, ...asPlain(gitMounts)]]
   return { realWork, work: changesNothing ? withoutWriting(work, realWork) : work }
 }
 
@@ -274,7 +287,7 @@ async function cacheMount(target: string): Promise<Mount> {
       'launch_failed',
       `The cache ${target} is a link, or lies behind one. Name the folder itself.`,
     )
-  return { kind: 'rw', target }
+  return { kind: 'rw', target, isPlain: true }
 }
 
 /** A part of a repository's Git folder must not lead elsewhere: an agent whose project holds that repository could have put a link there. */

@@ -22,12 +22,15 @@ export async function openRepository(
   { path, worktree }: WalledRepository,
   isReadOnly: boolean,
 ): Promise<OpenedRepository> {
-  const readable: Mount = { kind: 'ro', target: await realpath(path).catch(() => path) }
+  const readable: Mount = { kind: 'ro', target: await realpath(path).catch(() => path), isPlain: true }
   if (!worktree) return { readable, work: [], git: undefined }
   const git = await worktree.openGit()
-  const mounts: Mount[] = [{ kind: 'rw', target: worktree.path }, ...git.mounts]
+  const mounts: Mount[] = [{ kind: 'rw', target: worktree.path }, ...asPlain(git.mounts)]
   return { readable, work: isReadOnly ? withoutWriting(mounts, await realpath(worktree.path)) : mounts, git }
 }
+
+/** Mounts whose sources must not be links. */
+export const asPlain = (mounts: readonly Mount[]): Mount[] => mounts.map(mount => ({ ...mount, isPlain: true }))
 
 /** The mounts of a folder to work in where nothing of it may change; Git's own part of it is as it was. */
 export const withoutWriting = (mounts: readonly Mount[], realWork: string): Mount[] =>

@@ -28,7 +28,7 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
       update: () => {},
       spawn: async ({ argv, cwd, env }) => {
         const child = await processTrees.spawn({
-          command: walls ? await walls.wrap({ argv, cwd, env }) : argv,
+          ...(walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }),
           cwd,
           env,
           stdin: 'pipe',
@@ -40,7 +40,7 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
         void child.exited.then(() => children.delete(child))
         return child
       },
-    }).finally(() => walls?.cgroup?.close())
+    }).finally(() => walls?.close())
   }
   return {
     run: async cleanup => {

@@ -60,7 +60,8 @@ export async function runWorktreeCommand(which: WorktreeCommand, run: CommandRun
     await within(run.settings.minutes, link.prompt(command))
     await run.update(toUpdate({ status: 'completed' }))
   } catch (error) {
-    await run.update(toUpdate({ status: 'failed' }))
+    const isNotStarted = error instanceof AgentFailure && error.reason === 'launch_failed'
+    await run.update(toUpdate({ ...(isNotStarted && outputOf({ text: error.message })), status: 'failed' }))
     throw error instanceof AgentFailure ? failureOf(which, error) : error
   } finally {
     await Promise.all(started.map(child => child.stop({ graceMs: 0 })))
