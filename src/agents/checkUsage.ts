@@ -9,7 +9,7 @@ import { retryWhileBusy } from '../store/retry.ts'
 import { addToUsage, insertUsage, nameUsage, type UsageDelta } from '../store/usage.ts'
 import type { RunDependencies } from './sessions/runDependencies.ts'
 
-/** What a check uses of its credential's budgets. */
+/** The part of its credential's budgets that a check uses. */
 export interface CheckUsage {
   /** Books what the check has used. */
   end(check: Pick<AgentCheck, 'inputTokens' | 'outputTokens'>, model: string | null | undefined): Promise<void>

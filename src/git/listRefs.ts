@@ -2,7 +2,7 @@ import { gitOutput } from './git.ts'
 import { listRefFiles } from './refFiles.ts'
 
 const maxRefsBytes = 256 * 1024 * 1024
-/** What belongs to a person, to the board or to one worktree. */
+/** Refs of a person, of the board or of one worktree. */
 const ownRefs = /^refs\/(stash$|board\/|worktree\/|bisect\/|rewritten\/)/
 
 /** The repository's branches and tags, a line each, as a file of packed refs has them. */

@@ -284,6 +284,13 @@ function toProblem(error: unknown): unknown {
   if (code === 'ENOSPC' || /No space left/.test(message)) return new Problem('DISK_FULL', undefined, { cause: error })
   if (error instanceof GitFailed && error.reason === 'timeout')
     return new Problem('CONFLICT', 'Git took too long to make the worktree.', { cause: error })
+  const filter = /smudge filter (\S+) failed/.exec(message)?.[1]
+  if (filter !== undefined)
+    return new Problem(
+      'CONFLICT',
+      `The filter ${filter} of your Git configuration failed, so the worktree could not be made. It runs without a network: if files are missing, fetch them in the project's folder, for example with git lfs fetch.`,
+      { cause: error },
+    )
   return new Problem('CONFLICT', 'The worktree could not be made or removed.', { cause: error })
 }
 

@@ -45,7 +45,7 @@ export async function commitWorktree(
 export async function requireSynced(worktrees: Worktrees, worktreePath: string): Promise<void> {
   const { state, reason } = await syncBranch(worktrees, worktreePath)
   if (state === 'refused')
-    throw new Problem('CONFLICT', `What the card's agent has committed cannot be taken over. ${reason}`)
+    throw new Problem('CONFLICT', `The commits of the card's agent cannot be taken over. ${reason}`)
 }
 
 /**

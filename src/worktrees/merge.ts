@@ -26,7 +26,7 @@ export interface MergeRequest {
   /** The target branch; undefined: the current one of the project's folder. */
   into: string | undefined
   squash: boolean
-  /** The commit that the work began at: with `squash` those before it stay as they are. */
+  /** The commit at which the work began: with `squash`, earlier commits are unchanged. */
   base: string | null
   /** The message of the commits. */
   title: string

@@ -66,7 +66,7 @@ async function combine(run: ObjectsRun, work: string, { onto, strategy, message 
   return commit(run, await mergeTrees(run, work, onto), [work, onto], message)
 }
 
-/** The branch's own commits on another one, oldest first, each with its author and message. What is there already is left out. */
+/** Replays the branch's own commits on another one, oldest first, each with its author and message. Skips changes that are there already. */
 async function replay(run: ObjectsRun, work: string, onto: string): Promise<string> {
   const list = await run(['rev-list', '--reverse', '--topo-order', '--no-merges', `${onto}..${work}`])
   const commits = list.toString().split('\n').slice(0, -1)
@@ -90,7 +90,7 @@ async function replay(run: ObjectsRun, work: string, onto: string): Promise<stri
   return tip
 }
 
-/** The tree of `tip` with the changes of a commit. Only from 2.40 on can Git be told from where to merge: these commits have that one before them. */
+/** The tree of `tip` with the changes of a commit. Git accepts a merge base from 2.40 on only, so these commits get that base as their parent. */
 async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
   const before = await commit(run, await treeOf(run, `${picked}^`), [], 'before')
   const [ours, theirs] = [await treeOf(run, tip), await treeOf(run, picked)]

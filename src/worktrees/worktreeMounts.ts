@@ -4,7 +4,7 @@ import { listAlternates } from '../git/alternates.ts'
 import { shadowsOf, type LinkedWorktree } from '../git/shadow.ts'
 import type { Mount } from '../sandbox/mount.ts'
 
-/** What the process of a worktree sees of the host in addition to the system. */
+/** The folders that the process of a worktree sees in addition to the system. */
 export interface WorktreeMounts {
   mounts: Mount[]
   /** Differs if one of the mounted folders is another one. A process that runs has the folders of its start. */

@@ -64,7 +64,7 @@ export function createWorktrees(sandbox: Sandbox): Worktrees {
 
 const ignore: Send = async () => {}
 
-/** What all processes have in common. */
+/** The parts that all processes share. */
 interface ProcessBase {
   program: Buffer
   covered: Covered

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { automaticWays } from '../support/contract/automaticStarts.ts'
-import { answerTo, testApps } from '../support/contract/startTrials.ts'
+import { answerTo, testApps, useTrialBoard } from '../support/contract/startTrials.ts'
+
+useTrialBoard()
 
 describe('a card that starts without a request for it', () => {
   testApps(

@@ -16,10 +16,13 @@ import {
   posted,
   testApps,
   testKeys,
+  useTrialBoard,
   type Way,
 } from '../support/contract/startTrials.ts'
 import { startBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
+
+useTrialBoard()
 
 const ways: Way[] = [
   {

@@ -10,7 +10,7 @@ import { fileBody, seed, startSlotlessBoard, type Seed } from './seed.ts'
 import { callTool, toolOf } from './toolCalls.ts'
 
 export type Kind = 'kanban' | 'terminal'
-/** What a request is about: a card of its own for each. `otherId` is a second card. */
+/** The subject of a request: a separate card for each. `otherId` is a second card. */
 export interface Place extends Seed {
   cardId: string
   otherId: string
@@ -50,18 +50,21 @@ export const posted =
 
 export let board: TestBoard
 export let place: Seed & { reviewId: string }
-beforeAll(async () => {
-  board = await startSlotlessBoard()
-  const seeded = await seed(board)
-  const { id: reviewId } = await board.client.columns.create({
-    projectId: seeded.projectId,
-    boardId: seeded.boardId,
-    name: 'Review',
-    columnType: 'active',
+/** Starts a board for the trials of a file. Files can share this module, so each of them calls this. */
+export function useTrialBoard(): void {
+  beforeAll(async () => {
+    board = await startSlotlessBoard()
+    const seeded = await seed(board)
+    const { id: reviewId } = await board.client.columns.create({
+      projectId: seeded.projectId,
+      boardId: seeded.boardId,
+      name: 'Review',
+      columnType: 'active',
+    })
+    place = { ...seeded, reviewId }
   })
-  place = { ...seeded, reviewId }
-})
-afterAll(() => board.close())
+  afterAll(() => board.close())
+}
 
 export const keyWith = async (permissions: readonly Permission[]) =>
   (
@@ -73,7 +76,7 @@ export const keyWith = async (permissions: readonly Permission[]) =>
     })
   ).key
 
-/** A card as it stands before the request. A session that is over is put into the database: no agent has a slot here. */
+/** A card before the request. A session that is over is put into the database: no agent has a slot here. */
 export async function cardAt(
   { kind = 'kanban', from = 'backlog' }: Way,
   at: Pick<Seed, 'projectId' | 'columnId' | 'activeColumnId'> = place,
@@ -131,7 +134,7 @@ export function rowFor(
   return undefined
 }
 
-/** Sends the request of a way, as it is or by its tool. */
+/** Sends the request of a way, directly or by its tool. */
 export async function send(way: Way, token: string, by: 'request' | 'tool') {
   await endAll()
   const cardId = await cardAt(way)
