@@ -210,7 +210,7 @@ async function fill(worktrees: Worktrees, place: LinkedWorktree, commit: string)
   const index = await takeIndex(place)
   try {
     const move = { from: null, to: commit, index: 'index', isTrial: false }
-    await worktrees.run('moveFiles', { worktree: place, move }, index.write)
+    await worktrees.prepare('moveFiles', { worktree: place, move }, index.write)
     await index.install()
   } finally {
     await index.release()
@@ -288,7 +288,7 @@ function toProblem(error: unknown): unknown {
   if (filter !== undefined)
     return new Problem(
       'CONFLICT',
-      `The filter ${filter} of your Git configuration failed, so the worktree could not be made. It runs without a network: if files are missing, fetch them in the project's folder, for example with git lfs fetch.`,
+      `The filter ${filter} of your Git configuration failed, so the worktree could not be made. If files are missing, fetch them in the project's folder, for example with git lfs fetch.`,
       { cause: error },
     )
   return new Problem('CONFLICT', 'The worktree could not be made or removed.', { cause: error })

@@ -123,10 +123,10 @@ async function update(
 ): Promise<OpenedShadow> {
   const mountPoints = await foldersOf(shadow.commonDir)
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
-  const { copied, hasSubmodules } = await worktrees.run('updateShadow', {
-    worktree: shadow,
-    update: { ...change, mountPoints },
-  })
+  const input = { worktree: shadow, update: { ...change, mountPoints } }
+  const { copied, hasSubmodules } = await (change.isNew
+    ? worktrees.prepare('updateShadow', input)
+    : worktrees.run('updateShadow', input))
   await rename(newRefsFile(shadow), shownRefsFile(shadow))
   shadow.state.copied = copied
   await writeState(shadow.folder, shadow.state)

@@ -37,6 +37,15 @@ export interface Worktrees {
    * @throws what the operation throws; GitFailed if its process ends
    */
   run<Name extends OperationName>(name: Name, input: OperationInput<Name>, send?: Send): Promise<OperationResult<Name>>
+  /**
+   * Runs an operation on a folder that no agent could write yet, without a process: a start of one takes 100 ms, and agents
+   * wait for this.
+   */
+  prepare<Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+    send?: Send,
+  ): Promise<OperationResult<Name>>
   /** Ends the processes, and removes their temporary files. */
   close(): Promise<void>
 }
@@ -56,11 +65,15 @@ export function createWorktrees(sandbox: Sandbox): Worktrees {
     send: Send = ignore,
   ): Promise<unknown> => {
     const sandboxed = await processes.find(input.worktree)
-    if (sandboxed) return sandboxed.call(name, input, await readAccountSettings(input.worktree), send)
-    return (operations[name] as Operation<OperationName>)(input, send)
+    return sandboxed
+      ? sandboxed.call(name, input, await readAccountSettings(input.worktree), send)
+      : prepare(name, input, send)
   }
-  return { run: run as Worktrees['run'], close: processes.close }
+  return { run: run as Worktrees['run'], prepare: prepare as Worktrees['prepare'], close: processes.close }
 }
+
+const prepare = (name: OperationName, input: OperationInput<OperationName>, send: Send = ignore): Promise<unknown> =>
+  (operations[name] as Operation<OperationName>)(input, send)
 
 const ignore: Send = async () => {}
 

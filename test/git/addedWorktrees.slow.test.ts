@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordGit, type GitRuns } from '../support/git/recordGit.ts'
 import { commit, git, openProjects, type TestProject } from './cards.ts'
-import { hasWalls } from './walls.ts'
 
 let recorded: GitRuns | undefined
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -28,12 +27,10 @@ const runsOfStart = async (): Promise<string[]> => {
   return recorded.runs()
 }
 
-test('a card starts with one run of Git outside the sandbox, and five if the configuration has just changed', async () => {
+test('a card starts with two runs of Git, and five if the configuration has just changed', async () => {
   git(project.path, 'config', 'user.name', 'Somebody')
   expect((await runsOfStart()).length).toBeLessThanOrEqual(5)
-  await expect
-    .poll(async () => (await runsOfStart()).map(commandOf).toSorted())
-    .toEqual(hasWalls ? ['update-ref'] : ['read-tree', 'update-ref'])
+  await expect.poll(async () => (await runsOfStart()).map(commandOf).toSorted()).toEqual(['read-tree', 'update-ref'])
 })
 
 test('its worktree is one that Git keeps and finds in order', async () => {
