@@ -148,7 +148,7 @@ async function copyFiles(
   path: string,
   patterns: readonly string[],
 ): Promise<void> {
-  const place = (await linkedWorktree(path)) ?? fail('The worktree that was made is not one.')
+  const place = (await linkedWorktree(path)) ?? fail('The new folder is not a worktree of the repository.')
   const source = await realpath(projectPath)
   await worktrees.run('copyIgnored', {
     worktree: { ...place, from: repository.topLevel },
@@ -195,7 +195,7 @@ async function checkOut(
   if (exitCode === 0) {
     await fill(
       worktrees,
-      (await linkedWorktree(plan.path)) ?? fail('The worktree that was made is not one.'),
+      (await linkedWorktree(plan.path)) ?? fail('The new folder is not a worktree of the repository.'),
       tip ?? baseCommit,
     )
     return { ...plan, baseCommit }

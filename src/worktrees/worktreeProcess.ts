@@ -24,6 +24,8 @@ export interface WorktreeProcess {
   ): Promise<unknown>
   /** The number of operations that run. */
   readonly running: number
+  /** Whether it accepts no more operations: it has ended, or is being killed. */
+  readonly isOver: boolean
   /** Resolves when the process has ended. */
   readonly ended: Promise<void>
   kill(): void
@@ -73,7 +75,9 @@ export function startWorktreeProcess(
   const pending = new Map<number, PendingCall>()
   let lastId = 0
   let output = ''
+  let isOver = false
   const fail = (cause?: unknown) => {
+    isOver = true
     child.kill('SIGKILL')
     const error = new GitFailed('failed', `The process of the worktree ended. ${output}`.trim(), cause)
     for (const call of pending.values()) call.reject(error)
@@ -91,8 +95,11 @@ export function startWorktreeProcess(
     get running() {
       return pending.size
     },
+    get isOver() {
+      return isOver
+    },
     ended,
-    kill: () => void child.kill('SIGKILL'),
+    kill: () => fail(),
     call: async (name, input, account, send) => {
       const id = ++lastId
       const request: OperationRequest = { id, name, input, account }
@@ -100,7 +107,7 @@ export function startWorktreeProcess(
       try {
         return await new Promise((resolve, reject) => {
           pending.set(id, { send, resolve, reject })
-          if (child.exitCode !== null || child.signalCode !== null) fail()
+          if (isOver) return fail()
           for (const chunk of encodeMessage(request)) stdin.write(chunk)
         })
       } finally {
@@ -117,7 +124,12 @@ async function answer(stdout: Readable, pending: Map<number, PendingCall>): Prom
     const response = head as OperationResponse
     const call = pending.get(response.id)
     if (!call) throw new Error('The process answered without a question.')
-    if ('part' in response) await call.send(bytes, response.part || undefined)
+    if ('part' in response)
+      await call.send(bytes, response.part || undefined).catch((error: unknown) => {
+        // The caller receives the cause, for example a full disk, before the process ends.
+        call.reject(error)
+        throw error
+      })
     else if ('failure' in response) call.reject(decodeFailure(response.failure))
     else call.resolve(response.result)
   }

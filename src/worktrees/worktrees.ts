@@ -125,7 +125,7 @@ function createPool(sandbox: Sandbox) {
     find: async (worktree: WorktreePlace): Promise<WorktreeProcess | undefined> => {
       if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
       const { mounts, key } = await worktreeMounts(worktree)
-      if (!kept.has(key)) {
+      if (kept.get(key)?.isOver ?? true) {
         const { scratch, started } = await start(sandbox, await base, mounts)
         const removed = started.ended.then(async () => {
           if (kept.get(key) === started) end(key)
@@ -134,7 +134,7 @@ function createPool(sandbox: Sandbox) {
         })
         removals.add(removed)
         // Another call can have started one in the meantime.
-        if (kept.has(key)) started.kill()
+        if (kept.get(key)?.isOver === false) started.kill()
         else kept.set(key, started)
       }
       const found = kept.get(key)!

@@ -5,8 +5,8 @@ import { openQuarantine } from './quarantine.ts'
 import type { Repository } from '../../git/repository.ts'
 
 /**
- * Returns the commit of a worktree if all of its own work is in a base under another name: by a squash or a rebase. Returns null if
- * some of it is not, or is uncommitted, or if the worktree has no work of its own.
+ * Returns the commit of a worktree if a base contains all of its work under other names, after a squash or a rebase. Returns null if
+ * the base lacks some of it, if some is uncommitted, or if the worktree has no work.
  * @throws GitFailed
  */
 export async function findLanded(worktree: Repository, branch: string, base: string): Promise<string | null> {
