@@ -10,7 +10,6 @@ import * as projects from '../../src/domain/projects.ts'
 import { removeUnneeded } from '../../src/domain/deletedWorktrees.ts'
 import { requireNothingLostBeside } from '../../src/domain/repositoryWorktrees.ts'
 import * as worktrees from '../../src/domain/worktrees.ts'
-import { currentBranch } from '../../src/git/repository.ts'
 import { listItemsJson, listSortedJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
 import { orderedIds } from '../../src/store/order.ts'
 import { cardFor, hasActiveAgent } from '../../src/views/cards.ts'
@@ -29,8 +28,8 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
       return card
     }, cardFor(call.caller)),
   delete: async ({ force, ...ref }, call) => {
-    const card = await cards.find(app.db, ref)
-    await worktrees.requireNothingLost(app.worktrees, card, force, app.config.dataDir)
+    const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
+    await worktrees.requireNothingLost(app.worktrees, project.path, card, force, app.config.dataDir)
     await requireNothingLostBeside(app.worktrees, app.db, card, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing)
   },
@@ -69,9 +68,9 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
 
 const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
   attachWorktree: async ({ path, ...ref }, call) => {
-    const real = await worktrees.requireWorktree(path, (await projects.find(app.db, ref.projectId)).path)
-    const branch = await currentBranch(real)
-    return call.write(tx => worktrees.attach(tx, ref, real, branch), cardFor(call.caller))
+    const project = await projects.find(app.db, ref.projectId)
+    const { topLevel, branch = null } = await worktrees.requireWorktree(path, project.path)
+    return call.write(tx => worktrees.attach(tx, ref, topLevel, branch), cardFor(call.caller))
   },
   detachWorktree: async ({ remove, ...ref }, call) => {
     if (!remove) return call.write(tx => worktrees.detach(tx, ref), nothing)

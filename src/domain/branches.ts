@@ -4,7 +4,7 @@ import { commitWorktree } from '../worktrees/commitWork.ts'
 import { git } from '../git/git.ts'
 import { findRemote, pushBranch } from '../git/pushBranch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
-import { currentBranch, type Repository } from '../git/repository.ts'
+import type { Repository } from '../git/workingTrees.ts'
 import { syncBranch } from '../worktrees/syncBranch.ts'
 import { updateBranch } from '../worktrees/updateBranch.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
@@ -41,7 +41,7 @@ export async function push(
   reach: RemoteReach,
 ): Promise<PushedBranch> {
   const { checkout, place } = await requireIdleWork(worktrees, card, project)
-  const branch = await branchOf(card, place)
+  const branch = branchOf(card, place)
   const remote = await findRemote(checkout.repository, forgeOf(project).remote)
   const commit = place
     ? await commitWorktree(worktrees, project.path, place, inOneLine(card.title))
@@ -95,7 +95,7 @@ export async function update(
   known?: { commit: string; name: string },
 ): Promise<UpdatedBranch | UpdateConflict> {
   const { checkout, place } = await requireIdleWork(worktrees, card, project)
-  const branch = await branchOf(card, place)
+  const branch = branchOf(card, place)
   const based = await withOpenBase(db, card)
   const base: Base = known ?? (await findCardBase(worktrees, db, based, project.path, checkout, reach, name))
   const onto = base.commit
@@ -112,7 +112,7 @@ export async function update(
   try {
     const request = { projectPath: project.path, repository, place, branch, onto, strategy, title, message }
     const { updated, commit } = await updateBranch(worktrees, request)
-    if (place) await syncBranch(worktrees, place.topLevel)
+    if (place) await syncBranch(worktrees, place)
     await keepBase(db, { repository: name, card }, onto)
     return { branch, commit, baseCommit: onto, updated, remark: base.remark ?? null }
   } catch (error) {
@@ -143,9 +143,9 @@ const nameOfBase = ({ base, baseCardId }: CardRow, { branch }: IdleWork['checkou
   base ?? (baseCardId === null ? (branch ?? 'its base') : `the branch of card ${baseCardId}`)
 
 /** A worktree of a person's own may be on another branch by now. */
-async function branchOf(card: CardRow, place: Repository | undefined): Promise<string> {
-  const branch = place ? (place.branch ?? (await currentBranch(place.topLevel))) : card.gitBranch
-  if (branch === null) throw new Problem('CONFLICT', "The card's worktree is on no branch.")
+function branchOf(card: CardRow, place: Repository | undefined): string {
+  const branch = place ? place.branch : card.gitBranch
+  if (branch === undefined || branch === null) throw new Problem('CONFLICT', "The card's worktree is on no branch.")
   return branch
 }
 

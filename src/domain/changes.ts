@@ -4,7 +4,7 @@ import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { noDiff, type Comparison, type DiffOptions, type WorkDiff } from '../worktrees/comparison.ts'
 import { mergeWork, type Merged } from '../worktrees/merge.ts'
-import type { Repository } from '../git/repository.ts'
+import type { Repository } from '../git/workingTrees.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { ProjectRow } from '../store/projects.ts'
@@ -68,7 +68,7 @@ async function workOf(
   const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const { repository } = checkout
   const place = await syncedWorktree(worktrees, repository, card.worktreePath)
-  if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place.topLevel, checkout)) }
+  if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place, checkout)) }
   const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
   if (tip !== undefined) return { repository, base: card.baseCommit, tip }
   return card.useWorktree === 0 && card.baseCommit !== null ? { repository, base: card.baseCommit } : undefined

@@ -58,7 +58,7 @@ export async function removeUnneeded(
   // Its agent may be sent back to it, in that worktree and on that branch.
   if ((await listOpenOfCard(db, card.id)).length > 0)
     throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
-  await requireNothingLost(worktrees, card, false, dataDir)
+  await requireNothingLost(worktrees, project.path, card, false, dataDir)
   await requireNothingLostBeside(worktrees, db, card, false, dataDir)
   await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(tx => forgetLanded(tx, card))
@@ -74,7 +74,7 @@ async function removeOwn(
   runCleanup: RunCleanup,
 ): Promise<void> {
   const { id, gitBranch: branch } = card
-  await requireNothingLost(worktrees, card, true, dataDir)
+  await requireNothingLost(worktrees, project.path, card, true, dataDir)
   const { effective } = await findWorktreeSettings(db, project)
   const firstPort = (await readFirstPort(db, id)) ?? null
   const repositories = await findRepositories(db, card, project)

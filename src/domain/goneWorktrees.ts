@@ -116,7 +116,7 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   for (const { id, branch, snapshots = [], firstPort = null, repositories = [], ...card } of gone) {
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
-    await requireNothingLost(worktrees, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
+    await requireNothingLost(worktrees, projectPath, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
     await requireAllKept(worktrees, id, repositories, true, dataDir)
     if (project && effective)
       await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })

@@ -186,8 +186,8 @@ export async function requireAllKept(
   force: boolean,
   dataDir: string,
 ): Promise<void> {
-  for (const { name, worktreePath, branch } of left)
-    await requireNothingLost(worktrees, { id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
+  for (const { name, path, worktreePath, branch } of left)
+    await requireNothingLost(worktrees, path, { id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
 }
 
 /**

@@ -4,13 +4,13 @@ import { isWithin } from '../config/folders.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
-import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { findIn, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { mergeBase } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { savePatch } from '../worktrees/savePatch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
-import { currentBranch, headOf } from '../git/repository.ts'
-import { belongsTo, isClean } from '../worktrees/findWorktree.ts'
+import type { Repository } from '../git/workingTrees.ts'
+import { isClean, worktreeOf } from '../worktrees/findWorktree.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
@@ -134,13 +134,14 @@ async function attachedPlace(
   project: Pick<ProjectRow, 'path'>,
   checkout: CheckoutState,
 ): Promise<Workplace> {
-  const path = await requireWorktree(card.worktreePath!, project.path).catch(error => {
+  const worktree = await requireWorktree(card.worktreePath!, project.path).catch(error => {
     throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
       cause: error,
     })
   })
-  const baseCommit = card.baseCommit ?? (await findForkPoint(path, checkout))
-  return { cwd: join(path, checkout.subfolder), worktreePath: path, branch: await currentBranch(path), baseCommit }
+  const path = worktree.topLevel
+  const baseCommit = card.baseCommit ?? (await findForkPoint(worktree, checkout))
+  return { cwd: join(path, checkout.subfolder), worktreePath: path, branch: worktree.branch ?? null, baseCommit }
 }
 
 /**
@@ -158,11 +159,11 @@ export async function requireSubfolder(cwd: string, subfolder: string): Promise<
 }
 
 /** The base commit of an attached worktree: its merge base with the project folder's commit. */
-export async function findForkPoint(worktreePath: string, { commit }: CheckoutState): Promise<string | null> {
-  const head = await headOf(worktreePath)
-  return head === undefined || commit === null
-    ? (head ?? null)
-    : ((await mergeBase(worktreePath, head, commit)) ?? head)
+export async function findForkPoint(
+  { head, commonDir }: Repository,
+  { commit }: CheckoutState,
+): Promise<string | null> {
+  return head === undefined || commit === null ? (head ?? null) : ((await mergeBase(commonDir, head, commit)) ?? head)
 }
 
 async function settle(db: Database, card: CardRow, place: Workplace): Promise<Workplace> {
@@ -189,6 +190,7 @@ export async function keep(db: Database, card: CardRow, change: CardChange): Pro
  */
 export async function requireNothingLost(
   worktrees: Worktrees,
+  projectPath: string,
   card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
   force: boolean,
   dataDir: string,
@@ -198,7 +200,7 @@ export async function requireNothingLost(
   if (
     path === null ||
     (await stat(path).catch(() => undefined)) === undefined ||
-    (await isClean(worktrees, path, card.gitBranch))
+    (await isClean(worktrees, projectPath, path, card.gitBranch))
   )
     return
   if (!force)
@@ -210,6 +212,7 @@ export async function requireNothingLost(
   await mkdir(patches, { recursive: true, mode: 0o700 })
   await savePatch(
     worktrees,
+    projectPath,
     path,
     card.gitBranch,
     join(patches, `card-${[card.id, repository, Date.now()].filter(Boolean).join('-')}.patch`),
@@ -217,18 +220,19 @@ export async function requireNothingLost(
 }
 
 /**
- * Checks that a folder is a worktree of the project's repository and returns its real path.
+ * Returns the worktree at a path, which must be one of the project's repository.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, NOT_A_GIT_REPOSITORY
  */
-export async function requireWorktree(path: string, projectPath: string): Promise<string> {
+export async function requireWorktree(path: string, projectPath: string): Promise<Repository> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const real = await realpath(path).catch(() => {
     throw new Problem('PATH_NOT_FOUND')
   })
   if (!(await stat(real)).isDirectory()) throw new Problem('PATH_NOT_FOUND')
-  if (!(await belongsTo(real, projectPath)))
-    throw new Problem('NOT_A_GIT_REPOSITORY', "path must be a worktree of the project's repository.")
-  return real
+  const repository = await findIn(projectPath)
+  const worktree = repository && (await worktreeOf(repository, real))
+  if (!worktree) throw new Problem('NOT_A_GIT_REPOSITORY', "path must be a worktree of the project's repository.")
+  return worktree
 }
 
 /** Attaches a person's own worktree to a card. @throws Problem CARD_NOT_FOUND, CONFLICT when the card has one already */

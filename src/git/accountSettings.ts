@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { configurationOf, settingsOf } from './configuration.ts'
 import { git } from './git.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 import { readPlain } from './untrustedFiles.ts'
 
 type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>

@@ -4,8 +4,8 @@ import { kindOf } from './kindOf.ts'
 import { gitOutput, GitFailed } from './git.ts'
 import { hasRef, keepsFiles } from './refFiles.ts'
 import { removeFolder } from './removeFolder.ts'
-import type { Repository } from './repository.ts'
-import type { LinkedWorktree } from './shadow.ts'
+import type { Repository } from './workingTrees.ts'
+import type { WorkingTree } from './workingTrees.ts'
 
 const maxNames = 1000
 
@@ -19,14 +19,14 @@ const maxNames = 1000
 export async function addWorktree(
   repository: Repository,
   { path, branch, baseCommit }: { path: string; branch: string; baseCommit: string },
-  fill: (place: LinkedWorktree) => Promise<unknown>,
-): Promise<LinkedWorktree | undefined> {
+  fill: (place: WorkingTree) => Promise<unknown>,
+): Promise<WorkingTree | undefined> {
   if (!/^[\w-]+$/.test(basename(path)) || !(await isPlain(repository))) return undefined
   const { commonDir } = repository
   // Its files would be written in vain.
   if (await hasRef(commonDir, `refs/heads/${branch}`)) return undefined
   let admin: string | undefined
-  let place: LinkedWorktree
+  let place: WorkingTree
   let notFilled: unknown
   try {
     await Promise.all([mkdir(path), mkdir(join(commonDir, 'worktrees'), { recursive: true })])

@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { kindOf } from './kindOf.ts'
-import { currentBranch, findRepository, type Repository } from './repository.ts'
+import { findRepository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 
 /**
  * The state of a project's folder: its branch (null when detached), its commit (null before the first) and its
@@ -18,8 +19,13 @@ export interface CheckoutState {
 export async function readCheckoutState(projectPath: string): Promise<CheckoutState | undefined> {
   const repository = await findIn(projectPath)
   if (!repository) return undefined
-  const [branch, real] = await Promise.all([repository.branch ?? currentBranch(projectPath), realpath(projectPath)])
-  return { branch, commit: repository.head ?? null, subfolder: relative(repository.topLevel, real), repository }
+  const real = await realpath(projectPath)
+  return {
+    branch: repository.branch ?? null,
+    commit: repository.head ?? null,
+    subfolder: relative(repository.topLevel, real),
+    repository,
+  }
 }
 
 /** Finds the repository of a folder that might not exist. */

@@ -19,8 +19,8 @@ export const isAncestor = async (path: string, one: string, other: string): Prom
   (await git(path, ['merge-base', '--is-ancestor', one, other])).exitCode === 0
 
 /** The merge base of two commits, if there is one. */
-export async function mergeBase(path: string, one: string, other: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(path, ['merge-base', one, other])
+export async function mergeBase(commonDir: string, one: string, other: string): Promise<string | undefined> {
+  const { exitCode, stdout } = await git(commonDir, ['merge-base', one, other], { env: { GIT_DIR: commonDir } })
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
 

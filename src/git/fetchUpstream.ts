@@ -6,7 +6,7 @@ import { configurationOf } from './configuration.ts'
 import { git, nulSeparated } from './git.ts'
 import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 
 /** What a branch follows: the branch `ref` at `url`, which the repository knows as `tracking`. */
 export interface Upstream {

@@ -1,5 +1,5 @@
 import { git, nulSeparated } from './git.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 
 /** The names of the configured filters (LFS, encryption): all of them, and those that the account's configuration lacks. */
 export interface FilterNames {

@@ -38,22 +38,15 @@ export async function copyIndexFiles(from: string, to: string): Promise<void> {
 
 export const copyIndexFile = (from: string, to: string): Promise<void> => copyPlain(from, to, maxIndexBytes)
 
-/**
- * Copies what is a worktree's own in a Git folder: plain files, but locks. Submodules have repositories of their own there, which stay
- * where they are.
- */
-export async function copyWorktreePart(
-  from: string,
-  to: string,
-  leftOut: readonly string[] = ['modules'],
-): Promise<void> {
+/** Copies what is a worktree's own in a Git folder: plain files, except locks. */
+export async function copyWorktreePart(from: string, to: string, isWanted: (name: string) => boolean): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 })
   const copy = async (entry: Dirent) => {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
-    if (entry.isDirectory()) await copyWorktreePart(source, target, [])
+    if (entry.isDirectory()) await copyWorktreePart(source, target, () => true)
     else if (entry.isFile() && isIndexFile(entry.name)) await copyIndexFile(source, target)
     else if (entry.isFile() && !entry.name.endsWith('.lock')) await copyFile(source, target)
   }
   const entries = await readdir(from, { withFileTypes: true })
-  await Promise.all(entries.filter(({ name }) => !leftOut.includes(name)).map(copy))
+  await Promise.all(entries.filter(({ name }) => isWanted(name)).map(copy))
 }

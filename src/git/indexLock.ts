@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createKeyedQueue } from '../async/serialQueue.ts'
 import { processMark } from '../config/kernel.ts'
 import { Problem } from '../contract/errors.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 import { readPlain } from './untrustedFiles.ts'
 
 const maxOwnerBytes = 200

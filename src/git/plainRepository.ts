@@ -1,9 +1,9 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { configurationOf, type ConfigurationEntry } from './configuration.ts'
-import { keepsFiles, readRefFile } from './refFiles.ts'
-import type { Repository } from './repository.ts'
+import { keepsFiles } from './refFiles.ts'
 import { readPlain } from './untrustedFiles.ts'
+import { readPlainHead, type Repository, type WorkingTree } from './workingTrees.ts'
 
 const maxPointerBytes = 8192
 /** With others Git reads a repository in another way, or not at all. */
@@ -17,17 +17,11 @@ const knownExtensions = new Set(['extensions.objectformat', 'extensions.noop', '
 export async function readPlainRepository(real: string): Promise<Repository | undefined> {
   const place = await placeOf(real)
   if (!place || !(await keepsFiles(place.commonDir)) || !isUsual(await configurationOf(place))) return undefined
-  const head = await readPlain(join(place.gitDir, 'HEAD'), maxPointerBytes).catch(() => '')
-  const branch = /^ref: refs\/heads\/([^\s~^:?*[\\]+)\n$/.exec(head)?.[1]
-  if (branch === undefined) return undefined
-  const commit = await readRefFile(place.commonDir, `refs/heads/${branch}`)
-  return commit === undefined ? undefined : { ...place, head: commit, branch }
+  return readPlainHead(place)
 }
 
-type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>
-
 /** Looks for `.git` as Git does: upwards on one file system. */
-async function placeOf(real: string): Promise<Place | undefined> {
+async function placeOf(real: string): Promise<WorkingTree | undefined> {
   const { dev } = await lstat(real)
   for (let topLevel = real; ; topLevel = dirname(topLevel)) {
     const pointer = join(topLevel, '.git')
@@ -43,13 +37,13 @@ async function placeOf(real: string): Promise<Place | undefined> {
 }
 
 /** A linked worktree. Submodules have no common folder. */
-async function linkedPlace(topLevel: string, gitDir: string): Promise<Place | undefined> {
+async function linkedPlace(topLevel: string, gitDir: string): Promise<WorkingTree | undefined> {
   const common = await readPlain(join(gitDir, 'commondir'), maxPointerBytes).catch(() => undefined)
   if (common?.trimEnd() !== '../..' || !isOwn(await lstat(gitDir))) return undefined
   return placeWith(topLevel, gitDir, dirname(dirname(gitDir)))
 }
 
-async function placeWith(topLevel: string, gitDir: string, commonDir: string): Promise<Place | undefined> {
+async function placeWith(topLevel: string, gitDir: string, commonDir: string): Promise<WorkingTree | undefined> {
   const [common, ...folders] = await Promise.all(
     [commonDir, join(commonDir, 'objects'), join(commonDir, 'refs')].map(path => lstat(path).catch(() => undefined)),
   )

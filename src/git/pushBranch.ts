@@ -3,7 +3,7 @@ import { commitOf } from './commits.ts'
 import { git, nulSeparated } from './git.ts'
 import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 
 /** Another repository by the name that this one has for it, and where it takes pushes. */
 export interface Remote {

@@ -5,7 +5,7 @@ import { git, GitFailed, nulSeparated } from './git.ts'
 import type { GitCredential } from './gitCredential.ts'
 import { writeGitFolder } from './gitFolder.ts'
 import { remoteGit, type RemoteReach, type RemoteResult } from './remoteGit.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
 const maxShallowBytes = 512 * 1024 * 1024

@@ -1,24 +1,16 @@
-import { readFile, realpath, rename, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
-import { recordedPlace } from './repository.ts'
-import { readPlain, readUntrusted } from './untrustedFiles.ts'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { readUntrusted } from './untrustedFiles.ts'
+import { listWorkingTrees, type WorkingTree } from './workingTrees.ts'
 
-const maxPointerBytes = 8192
 const maxRefBytes = 1024
 const maxPackedRefsBytes = 256 * 1024 * 1024
 
-/** A linked worktree as its own `.git` file and the repository's list name it. */
-export interface LinkedWorktree {
-  topLevel: string
-  gitDir: string
-  commonDir: string
-}
-
 /**
- * The private Git folder that an agent in a linked worktree has in place of the repository's: `folder` is the server's alone,
+ * The private Git folder that an agent in a working tree has in place of the repository's: `folder` is the server's alone,
  * all in `common` is what the agent makes of it. `admin` is the worktree's own part, below `common`.
  */
-export interface Shadow extends LinkedWorktree {
+export interface Shadow extends WorkingTree {
   folder: string
   common: string
   admin: string
@@ -50,41 +42,38 @@ export const transferPrefix = 'transfer-'
 /** Where the repository keeps its shadows. Git ignores it. */
 export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 
+/** The name of the shadow of the working tree that the repository was created with. Git names no worktree so. */
+export const mainShadow = '.main'
+
+/** Whether a working tree is the one that its repository was created with. */
+export const isMain = ({ gitDir, commonDir }: WorkingTree): boolean => gitDir === commonDir
+
+/** The folder of a working tree's shadow. */
+export const shadowFolder = (tree: WorkingTree): string =>
+  join(shadowsOf(tree.commonDir), isMain(tree) ? mainShadow : basename(tree.gitDir))
+
 /** The refs of the repository that a shadow shows, in the format of packed refs, and those that it shows next. */
 export const shownRefsFile = ({ folder }: Shadow): string => join(folder, 'refs')
 export const newRefsFile = ({ folder }: Shadow): string => join(folder, 'refs.new')
 
-/** The linked worktree at a path; undefined for anything else, also one that the repository has not on its list. */
-export async function linkedWorktree(path: string): Promise<LinkedWorktree | undefined> {
-  try {
-    const topLevel = await realpath(path)
-    const pointer = /^gitdir: (.+?)\n?$/.exec(await readPlain(join(topLevel, '.git'), maxPointerBytes))?.[1]
-    if (pointer === undefined) return undefined
-    const gitDir = await realpath(resolve(topLevel, pointer))
-    const commonDir = dirname(dirname(gitDir))
-    return (await recordedPlace({ gitDir, commonDir })) === topLevel ? { topLevel, gitDir, commonDir } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The shadow of a worktree, without a process; undefined where there is none. */
-export async function findShadow(worktreePath: string): Promise<Shadow | undefined> {
-  const worktree = await linkedWorktree(worktreePath)
-  return worktree && (await shadowOf(worktree))
-}
-
-export async function shadowOf(worktree: LinkedWorktree): Promise<Shadow | undefined> {
-  const folder = join(shadowsOf(worktree.commonDir), basename(worktree.gitDir))
+/** Returns the shadow of a worktree, without a process. */
+export async function shadowOf(worktree: WorkingTree): Promise<Shadow | undefined> {
+  const folder = shadowFolder(worktree)
   const state = await readState(folder)
   return state?.worktree === worktree.topLevel ? placeShadow(worktree, folder, state) : undefined
 }
 
-export const placeShadow = (worktree: LinkedWorktree, folder: string, state: ShadowState): Shadow => ({
+/** Lists the shadows of the worktrees that a repository has. */
+export async function listShadows(commonDir: string): Promise<Shadow[]> {
+  const found = await Promise.all((await listWorkingTrees(commonDir)).map(shadowOf))
+  return found.flatMap(shadow => shadow ?? [])
+}
+
+export const placeShadow = (worktree: WorkingTree, folder: string, state: ShadowState): Shadow => ({
   ...worktree,
   folder,
   common: join(folder, 'common'),
-  admin: `worktrees/${basename(worktree.gitDir)}`,
+  admin: isMain(worktree) ? '.' : `worktrees/${basename(worktree.gitDir)}`,
   state,
 })
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gitOutput, type GitOptions } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
 const timeoutMs = 5 * 60_000

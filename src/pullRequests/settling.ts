@@ -13,6 +13,7 @@ import { isClean, syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
 import { readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Reader } from '../store/database.ts'
+import type { ProjectRow } from '../store/projects.ts'
 import { readPullRequest, type PullRequestRow } from '../store/pullRequests.ts'
 import { hasOtherOpen } from '../store/requestLoop.ts'
 import { hasActiveAgent } from '../views/cards.ts'
@@ -60,9 +61,14 @@ async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promis
 }
 
 /** Whether all that is in a card's worktrees was pushed, or is part of its requests. */
-async function losesNothing({ db, dataDir, worktrees }: LoopParts, card: CardRow): Promise<boolean> {
+async function losesNothing(
+  { db, dataDir, worktrees }: LoopParts,
+  card: CardRow,
+  project: ProjectRow,
+): Promise<boolean> {
   const home = await readPullRequest(db, card.id)
-  if (!(await isClean(worktrees, card.worktreePath!, card.gitBranch, home?.headCommit ?? undefined))) return false
+  const landed = home?.headCommit ?? undefined
+  if (!(await isClean(worktrees, project.path, card.worktreePath!, card.gitBranch, landed))) return false
   try {
     await requireNothingLostBeside(worktrees, db, card, false, dataDir)
     return true
@@ -94,7 +100,7 @@ async function settleWorktree(parts: LoopParts, id: number): Promise<boolean> {
   const { row, card, project } = request
   if (hasActiveAgent(card) || isAtWork(card.id)) return false
   const isOwn = card.worktreePath !== null && card.worktreeManaged === 1 && !(await hasOtherOpen(db, row))
-  const isLossless = isOwn && (await losesNothing(parts, card))
+  const isLossless = isOwn && (await losesNothing(parts, card, project))
   if (isLossless) await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(async tx => {
     const present = await readRequest(tx, id)

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree } from '../git/addWorktree.ts'
@@ -11,11 +11,9 @@ import { hasRef, keepsFiles } from '../git/refFiles.ts'
 import { takeIndex } from '../git/indexLock.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { removeFolder } from '../git/removeFolder.ts'
-import type { Repository } from '../git/repository.ts'
+import { findWorkingTree, realPlace, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { dropShadows } from './gitView.ts'
 import type { Worktrees } from './worktrees.ts'
-import { linkedWorktree, type LinkedWorktree } from '../git/shadow.ts'
-import { listPlaces, worktreeOf } from './findWorktree.ts'
 
 const checkoutTimeoutMs = 10 * 60_000
 const maxBranchNames = 100
@@ -127,7 +125,7 @@ async function makeOnce(
 ): Promise<WorktreePlan> {
   const unfinished = `${plan.path}.unfinished`
   if ((await kindOf(unfinished)) === 'nothing') {
-    if (await stands(projectPath, repository, plan.path)) return plan
+    if (await stands(worktrees, projectPath, repository, plan.path)) return plan
     await moveAside(plan.path)
   } else await removeFolder(plan.path)
   for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, projectPath, repository, path)
@@ -148,7 +146,7 @@ async function copyFiles(
   path: string,
   patterns: readonly string[],
 ): Promise<void> {
-  const place = (await linkedWorktree(path)) ?? fail('The new folder is not a worktree of the repository.')
+  const place = await requireWorktree(repository, path)
   const source = await realpath(projectPath)
   await worktrees.run('copyIgnored', {
     worktree: { ...place, from: repository.topLevel },
@@ -158,14 +156,22 @@ async function copyFiles(
   })
 }
 
-/** Whether the worktree exists. Repairs its link after the project was moved. */
-async function stands(projectPath: string, repository: Repository, path: string): Promise<boolean> {
+/** Whether the worktree exists. Repairs its link after the project or the worktree was moved. */
+async function stands(
+  worktrees: Worktrees,
+  projectPath: string,
+  repository: Repository,
+  path: string,
+): Promise<boolean> {
   if ((await kindOf(path)) !== 'folder') return false
-  if (await worktreeOf(repository, path)) return true
-  if ((await kindOf(join(path, '.git'))) !== 'file') return false
+  const found = await findWorkingTree(repository.commonDir, path)
+  if (found) return worktrees.run('repairPointer', { worktree: found })
   await git(projectPath, ['worktree', 'repair', path])
-  return (await worktreeOf(repository, path)) !== undefined
+  return (await findWorkingTree(repository.commonDir, path)) !== undefined
 }
+
+const requireWorktree = async ({ commonDir }: Repository, path: string): Promise<WorkingTree> =>
+  (await findWorkingTree(commonDir, path)) ?? fail('The new folder is not a worktree of the repository.')
 
 async function moveAside(path: string): Promise<void> {
   const kind = await kindOf(path)
@@ -193,11 +199,7 @@ async function checkOut(
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
-    await fill(
-      worktrees,
-      (await linkedWorktree(plan.path)) ?? fail('The new folder is not a worktree of the repository.'),
-      tip ?? baseCommit,
-    )
+    await fill(worktrees, await requireWorktree(repository, plan.path), tip ?? baseCommit)
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))
@@ -206,7 +208,7 @@ async function checkOut(
 }
 
 /** Writes a commit's files into a worktree that has none. */
-async function fill(worktrees: Worktrees, place: LinkedWorktree, commit: string): Promise<void> {
+async function fill(worktrees: Worktrees, place: WorkingTree, commit: string): Promise<void> {
   const index = await takeIndex(place)
   try {
     const move = { from: null, to: commit, index: 'index', isTrial: false }
@@ -271,11 +273,10 @@ async function forget(
   { commonDir }: Repository,
   path: string,
 ): Promise<void> {
-  const real = join(await realpath(dirname(path)).catch(() => dirname(path)), path.slice(dirname(path).length))
-  const listed = (await listPlaces(commonDir)).find(place => place === real || place === path)
-  if ((await lstat(path).catch(() => undefined)) !== undefined) return
-  await dropShadows(worktrees, commonDir, real)
-  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed])
+  const listed = await findWorkingTree(commonDir, path)
+  if ((await kindOf(path)) !== 'nothing') return
+  await dropShadows(worktrees, commonDir, await realPlace(path))
+  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.topLevel])
 }
 
 function toProblem(error: unknown): unknown {

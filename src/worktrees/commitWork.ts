@@ -4,7 +4,7 @@ import { readFilterNames } from '../git/filters.ts'
 import { git, GitFailed } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { takeIndex } from '../git/indexLock.ts'
-import { findRepository, type Repository } from '../git/repository.ts'
+import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { receiveObjects } from './receiveObjects.ts'
@@ -22,9 +22,9 @@ export async function commitWorktree(
   place: Repository,
   title: string,
 ): Promise<string> {
-  await requireSynced(worktrees, place.topLevel)
+  await requireSynced(worktrees, place)
   // The branch can have moved.
-  const moved = (await findRepository(place.topLevel)) ?? place
+  const moved = await readHead(place)
   const author = await identityOf(projectPath)
   const work = await withRepositoryLock(moved.commonDir, () =>
     withObjects(moved, author, run =>
@@ -37,13 +37,13 @@ export async function commitWorktree(
     if (!(error instanceof GitFailed)) throw error
     throw new Problem('CONFLICT', "Git could not commit the changes in the card's worktree.", { cause: error })
   })
-  await syncBranch(worktrees, place.topLevel)
+  await syncBranch(worktrees, place)
   return work
 }
 
 /** Takes over what an agent has committed in its Git folder. @throws Problem CONFLICT */
-export async function requireSynced(worktrees: Worktrees, worktreePath: string): Promise<void> {
-  const { state, reason } = await syncBranch(worktrees, worktreePath)
+export async function requireSynced(worktrees: Worktrees, worktree: WorkingTree): Promise<void> {
+  const { state, reason } = await syncBranch(worktrees, worktree)
   if (state === 'refused')
     throw new Problem('CONFLICT', `The commits of the card's agent cannot be taken over. ${reason}`)
 }

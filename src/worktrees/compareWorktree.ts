@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { compareProblem, type Comparison, type DiffOptions } from './comparison.ts'
-import type { Repository } from '../git/repository.ts'
+import type { Repository } from '../git/workingTrees.ts'
 import type { ChangedFile } from './operations.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'

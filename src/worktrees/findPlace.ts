@@ -1,13 +1,14 @@
-import { realpath } from 'node:fs/promises'
-import { findRepository } from '../git/repository.ts'
+import { findIn } from '../git/checkoutState.ts'
+import { findWorkingTree, realPlace } from '../git/workingTrees.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
 
 /**
- * Finds the folders that an operation on a worktree requires. A folder that is not a working tree requires itself alone.
- * @throws GitFailed, GitMissing, or the file system's error
+ * Finds the folders that an operation on a project's worktree requires. A folder that is not on the list of the project's
+ * repository requires itself alone.
+ * @throws GitFailed, GitMissing
  */
-export async function findPlace(path: string): Promise<WorktreePlace> {
-  const topLevel = await realpath(path)
-  const repository = await findRepository(topLevel)
-  return repository?.topLevel === topLevel ? repository : { topLevel }
+export async function findPlace(projectPath: string, path: string): Promise<WorktreePlace> {
+  const repository = await findIn(projectPath)
+  const found = repository && (await findWorkingTree(repository.commonDir, path))
+  return found ?? { topLevel: await realPlace(path) }
 }

@@ -1,17 +1,19 @@
 import { mkdir, readFile, readdir, realpath, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
+import { isWithin } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
-import { projectFolderMounts } from '../git/projectFolderMounts.ts'
 import { findRepository } from '../git/repository.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
-  linkedWorktree,
+  isMain,
+  mainShadow,
   newRefsFile,
   placeShadow,
   readState,
+  shadowFolder,
   shadowOf,
   shadowsOf,
   shownRefsFile,
@@ -19,11 +21,13 @@ import {
   tipOutside,
   transferPrefix,
   writeState,
-  type LinkedWorktree,
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
+import type { Repository, WorkingTree } from '../git/workingTrees.ts'
 import type { Mount } from '../sandbox/mount.ts'
+import { worktreeOf } from './findWorktree.ts'
+import { openGitGuard } from './gitGuard.ts'
 import type { ShadowUpdate } from './operations.ts'
 import { syncBranch, syncLocked, type BranchSync } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -36,52 +40,72 @@ export interface GitView {
   mounts: Mount[]
   /** Takes over the agent's commits: `syncBranch` for this folder. */
   sync(): Promise<BranchSync>
+  /** Removes what the mounts required, after the end of all processes that see them. */
+  close(): Promise<void>
+}
+
+/** The folder of a card, and the branch of which commits come out. Without a worktree, the card works in the project's folder. */
+export interface GitPlace {
+  projectPath: string
+  worktreePath: string | null
+  branch: string | null
 }
 
 /**
- * Prepares what an agent in `folder` sees of Git. In a linked worktree that is a Git folder of its own: it reads the
- * repository's objects and writes its own, and has branches, tags, stash, index and configuration of which only `branch` (null:
- * the worktree's HEAD) comes out, by `sync`. In another working tree it is the repository itself, without what starts programs.
+ * Prepares what an agent in a card's folder sees of Git: a Git folder of its own. It reads the repository's objects and writes
+ * its own, and has branches, tags, stash, index and configuration of which only the card's branch (null: the HEAD of the
+ * worktree) comes out, by `sync`. In a folder that is no repository, the agent cannot create one.
  * @throws Problem CONFLICT for a repository that cannot be shown so; GitFailed, or the file system's error
  */
-export async function openGitView(worktrees: Worktrees, folder: string, branch: string | null): Promise<GitView> {
-  const real = await realpath(folder)
-  const worktree = (await linkedWorktree(real)) ?? (await projectFolder(real))
-  if ('mounts' in worktree) return worktree
+export async function openGitView(worktrees: Worktrees, place: GitPlace): Promise<GitView> {
+  const { projectPath, worktreePath } = place
+  const repository = await findRepository(projectPath)
+  if (worktreePath === null) return openProjectFolder(worktrees, await realpath(projectPath), repository)
+  const worktree = repository && (await worktreeOf(repository, worktreePath))
+  if (!worktree) throw new Problem('CONFLICT', "The card's worktree is not one of the project's repository any more.")
+  return openView(worktrees, worktree, worktree.topLevel, place.branch)
+}
+
+/** The project's folder can be a part of its working tree. */
+async function openProjectFolder(
+  worktrees: Worktrees,
+  folder: string,
+  repository: Repository | undefined,
+): Promise<GitView> {
+  const isTop = repository?.topLevel === folder
+  const guard = isTop ? undefined : openGitGuard(folder)
+  const { mounts, sync } = repository
+    ? await openView(worktrees, repository, folder, repository.branch ?? null)
+    : { mounts: [{ kind: 'rw', target: folder } as Mount], sync: takesNothing }
+  return {
+    mounts: [...mounts, ...(guard ? [guard.mount] : [])],
+    sync,
+    close: async () => guard?.close(),
+  }
+}
+
+const takesNothing = async (): Promise<BranchSync> => ({ state: 'none' })
+
+async function openView(
+  worktrees: Worktrees,
+  worktree: WorkingTree,
+  folder: string,
+  branch: string | null,
+): Promise<GitView> {
   if ((await kindOf(join(worktree.commonDir, 'reftable'))) !== 'nothing')
     throw new Problem('CONFLICT', 'The repository keeps its branches as a reftable, which cannot be used in a sandbox.')
+  if ((await kindOf(join(worktree.topLevel, '.git'))) === 'link')
+    throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which cannot be used in a sandbox.`)
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
     const known = await shadowOf(worktree)
     const opened = known ? await refresh(worktrees, known, branch) : await createShadow(worktrees, worktree, branch)
-    return mountsOf(opened, real)
+    return mountsOf(opened, folder)
   })
-  return { mounts, sync: () => syncBranch(worktrees, worktree.topLevel) }
+  return { mounts, sync: () => syncBranch(worktrees, worktree), close: async () => {} }
 }
 
-/** The view of a folder that is not a linked worktree itself. It can be in one. */
-async function projectFolder(folder: string): Promise<GitView | LinkedWorktree> {
-  const repository = await findRepository(folder)
-  const own: Mount = { kind: 'rw', source: folder, target: folder }
-  if (!repository) return { mounts: [own], sync: async () => ({ state: 'none' }) }
-  if (repository.gitDir !== repository.commonDir) {
-    const worktree = await linkedWorktree(repository.topLevel)
-    if (worktree) return worktree
-  }
-  const dropPlanted = () => rm(join(repository.commonDir, 'commondir'), { recursive: true, force: true })
-  await dropPlanted()
-  return {
-    mounts: [own, ...(await projectFolderMounts(repository))],
-    // Git would take it for a name of another Git folder, with hooks and configuration of its own. No mount can keep it away.
-    sync: () => dropPlanted().then(() => ({ state: 'none' })),
-  }
-}
-
-async function createShadow(
-  worktrees: Worktrees,
-  worktree: LinkedWorktree,
-  branch: string | null,
-): Promise<OpenedShadow> {
-  const folder = join(shadowsOf(worktree.commonDir), basename(worktree.gitDir))
+async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch: string | null): Promise<OpenedShadow> {
+  const folder = shadowFolder(worktree)
   const left = await readState(folder)
   if (left) await exportLast(worktrees, placeShadow(worktree, folder, left))
   await removeShadow(worktrees, placeShadow(worktree, folder, noState))
@@ -103,8 +127,8 @@ async function refresh(worktrees: Worktrees, shadow: Shadow, branch: string | nu
   const isHeadMoved = branch !== null && head !== state.head
   const isMoved = isSwitched || isHeadMoved
   state.head = head
-  if (tip !== undefined && isMoved) await worktrees.run('importTip', { worktree: shadow, tip })
-  if (tip !== undefined && (isSwitched || result !== 'refused')) state.tip = tip
+  if (isMoved) await worktrees.run('importTip', { worktree: shadow, tip: tip ?? null })
+  if (isSwitched || (tip !== undefined && result !== 'refused')) state.tip = tip ?? null
   const shown = result !== 'refused' || isSwitched ? tip : undefined
   await dropStaleTransfers(shadow)
   return update(worktrees, shadow, { isNew: false, tip: shown, head: isMoved ? head : undefined })
@@ -124,7 +148,8 @@ async function update(
   const mountPoints = await foldersOf(shadow.commonDir)
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
   const input = { worktree: shadow, update: { ...change, mountPoints } }
-  const { copied, hasSubmodules } = await (change.isNew
+  // No agent has written in a new worktree.
+  const { copied, hasSubmodules } = await (change.isNew && !isMain(shadow)
     ? worktrees.prepare('updateShadow', input)
     : worktrees.run('updateShadow', input))
   await rename(newRefsFile(shadow), shownRefsFile(shadow))
@@ -148,21 +173,33 @@ async function dropStaleTransfers({ folder }: Shadow): Promise<void> {
 }
 
 async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string): Promise<Mount[]> {
-  const { topLevel, gitDir, commonDir, common } = shadow
+  const { gitDir, commonDir, common } = shadow
   const objects = join(commonDir, 'objects')
   const modules = join(gitDir, 'modules')
-  if (hasSubmodules) await mkdir(modules, { recursive: true })
+  if (hasSubmodules && !isMain(shadow)) await mkdir(modules, { recursive: true })
   const [stores, readable] = await Promise.all([listAlternates(objects), foldersOf(commonDir)])
-  const fixed = [join(gitDir, 'commondir'), join(gitDir, 'gitdir'), join(topLevel, '.git')]
   const readOnly = [...stores, ...readable.map(name => join(commonDir, name))]
+  const own: Mount = { kind: 'rw', target: folder }
+  // The mount of a folder hides those in it that came before.
+  const hasGitInside = isWithin(folder, commonDir)
   return [
+    ...(hasGitInside ? [own] : []),
     { kind: 'rw', source: common, target: commonDir },
     { kind: 'ro', source: objects, target: join(commonDir, storeName) },
-    ...readOnly.map((path): Mount => ({ kind: 'ro', source: path, target: path })),
-    ...(hasSubmodules ? [{ kind: 'rw', source: modules, target: modules } as const] : []),
-    { kind: 'rw', source: folder, target: folder },
-    ...fixed.map((path): Mount => ({ kind: 'ro', source: path, target: path })),
+    ...readOnly.map((target): Mount => ({ kind: 'ro', target })),
+    ...(hasSubmodules && !isMain(shadow) ? [{ kind: 'rw', target: modules } as const] : []),
+    ...(hasGitInside ? [] : [own]),
+    ...(await pointersOf(shadow)).map((target): Mount => ({ kind: 'ro', target })),
   ]
+}
+
+/** The files by which Git finds a worktree's Git folder. */
+async function pointersOf(tree: WorkingTree): Promise<string[]> {
+  const { topLevel, gitDir } = tree
+  const pointer = join(topLevel, '.git')
+  if (!isMain(tree)) return [join(gitDir, 'commondir'), join(gitDir, 'gitdir'), pointer]
+  // A submodule, or a repository with a separate Git folder.
+  return (await kindOf(pointer)) === 'file' ? [pointer] : []
 }
 
 const isFolder = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true
@@ -174,6 +211,7 @@ const isFolder = async (path: string) => (await stat(path).catch(() => undefined
 export async function dropShadows(worktrees: Worktrees, commonDir: string, worktreePath: string): Promise<void> {
   const shadows = shadowsOf(commonDir)
   for (const name of await readdir(shadows).catch(() => [])) {
+    if (name === mainShadow) continue
     const [folder, gitDir] = [join(shadows, name), join(commonDir, 'worktrees', name)]
     const [state, kind] = await Promise.all([readState(folder), kindOf(gitDir)])
     if (state && kind === 'folder' && state.worktree !== worktreePath) continue

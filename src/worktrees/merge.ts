@@ -5,11 +5,12 @@ import { readFilterNames } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { nextIndex, takeIndex } from '../git/indexLock.ts'
-import { currentBranch, findRepository, type Repository } from '../git/repository.ts'
+import { findRepository } from '../git/repository.ts'
+import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
-import { listWorktrees } from './findWorktree.ts'
+import { listWorktrees, worktreeOf } from './findWorktree.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -52,19 +53,19 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
   const into =
     request.into ??
     repository.branch ??
-    (await currentBranch(request.projectPath)) ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
-  const { worktreePath } = request
-  await syncWorktreesOn(worktrees, repository.commonDir, into)
-  if (worktreePath !== null) await requireSynced(worktrees, worktreePath)
-  const merged = await withRepositoryLock(repository.commonDir, () =>
-    mergeOnce(worktrees, request, repository, into).catch(error => {
+  const { commonDir } = repository
+  const worktree = request.worktreePath === null ? undefined : await findWorkingTree(commonDir, request.worktreePath)
+  await syncWorktreesOn(worktrees, commonDir, into)
+  if (worktree) await requireSynced(worktrees, worktree)
+  const merged = await withRepositoryLock(commonDir, () =>
+    mergeOnce(worktrees, request, repository, worktree, into).catch(error => {
       throw mergeProblem(error)
     }),
   )
   // Agents with Git folders of their own see what the merge has moved.
-  await syncWorktreesOn(worktrees, repository.commonDir, into)
-  if (worktreePath !== null) await syncBranch(worktrees, worktreePath)
+  await syncWorktreesOn(worktrees, commonDir, into)
+  if (worktree) await syncBranch(worktrees, worktree)
   return merged
 }
 
@@ -72,13 +73,13 @@ async function mergeOnce(
   worktrees: Worktrees,
   request: MergeRequest,
   repository: Repository,
+  worktree: WorkingTree | undefined,
   into: string,
 ): Promise<Merged> {
   const { commonDir } = repository
-  const place = request.worktreePath === null ? undefined : await findRepository(request.worktreePath)
+  const place = worktree && (await readHead(worktree))
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
-  if (place && (place.branch ?? (await currentBranch(place.topLevel))) === into)
-    throw new Problem('CONFLICT', 'The card works on that branch itself.')
+  if (place?.branch === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
   return withObjects({ commonDir, head: target }, await identityOf(request.projectPath), async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       const result = await combine(run, target, work, request)
@@ -202,7 +203,9 @@ async function tryToAdvance(
 async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
   const found = (await listWorktrees(repository.topLevel)).find(each => each.branch === branch)
   if (!found || (await kindOf(found.path)) === 'nothing') return undefined
-  return (await findRepository(found.path)) ?? refuse('CONFLICT', 'The branch moved in the meantime. Try again.')
+  return (
+    (await worktreeOf(repository, found.path)) ?? refuse('CONFLICT', 'The branch moved in the meantime. Try again.')
+  )
 }
 
 function couldNotFollow(error: unknown): unknown {

@@ -1,7 +1,8 @@
 import { compareCommits, compareFiles, readCompared } from './inside/compareFiles.ts'
 import type { Comparison, DiffOptions } from './comparison.ts'
-import type { Repository } from '../git/repository.ts'
-import { tipInside, type LinkedWorktree, type Shadow } from '../git/shadow.ts'
+import type { Repository } from '../git/workingTrees.ts'
+import { tipInside, type Shadow } from '../git/shadow.ts'
+import type { WorkingTree } from '../git/workingTrees.ts'
 import {
   dropTaken,
   exportTip,
@@ -15,6 +16,7 @@ import { copyIgnored } from './inside/copyIgnored.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
+import { repairPointer } from './inside/repairPointer.ts'
 import { snapshotAll } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
@@ -49,28 +51,21 @@ export const operations = {
   readTip: async ({ worktree }: { worktree: Shadow }): Promise<string | null> => (await tipInside(worktree)) ?? null,
   exportTip: ({ worktree, known }: { worktree: Shadow; known: readonly string[] }, send: Send) =>
     exportTip(worktree, known, send),
-  importTip: ({ worktree, tip }: { worktree: Shadow; tip: string }) => noResult(importTip(worktree, tip)),
+  importTip: ({ worktree, tip }: { worktree: Shadow; tip: string | null }) => noResult(importTip(worktree, tip)),
   showOutside: ({ worktree, tip }: { worktree: Shadow; tip: string }) => noResult(showOutside(worktree, tip)),
   updateShadow: ({ worktree, update }: { worktree: Shadow; update: ShadowUpdate }) => updateShadow(worktree, update),
   dropTaken: ({ worktree }: { worktree: Shadow }) => noResult(dropTaken(worktree)),
   clearShadow: ({ worktree }: { worktree: Shadow }) => noResult(clearFolder(worktree.common)),
   isClean: ({ worktree, branch, landed }: { worktree: WorktreePlace; branch: string | null; landed?: string }) =>
-    isClean(worktree.topLevel, branch, landed),
+    isClean(worktree, branch, landed),
   findLanded: ({ worktree, branch, base }: { worktree: Repository; branch: string; base: string }) =>
     findLanded(worktree, branch, base),
   snapshotAll: ({ worktree, filters }: { worktree: Repository; filters: readonly string[] }, send: Send) =>
     snapshotAll(worktree, filters, send),
-  moveFiles: ({ worktree, move }: { worktree: LinkedWorktree; move: FileMove }, send: Send) =>
+  moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
-  requireMovable: ({
-    worktree,
-    ...change
-  }: {
-    worktree: LinkedWorktree
-    from: string
-    to: string
-    filters: string[]
-  }) => noResult(requireMovable(worktree.topLevel, change)),
+  requireMovable: ({ worktree, ...change }: { worktree: WorkingTree; from: string; to: string; filters: string[] }) =>
+    noResult(requireMovable(worktree.topLevel, change)),
   /** Copies ignored files of the folder `source`, which is in `worktree.from`, to the folder `target` of the worktree. */
   copyIgnored: ({
     source,
@@ -82,6 +77,7 @@ export const operations = {
     target: string
     patterns: readonly string[]
   }) => noResult(copyIgnored(source, target, patterns)),
+  repairPointer: ({ worktree }: { worktree: WorkingTree }) => repairPointer(worktree),
   /** Removes all files. */
   clearFiles: ({ worktree }: { worktree: WorktreePlace }) => noResult(clearFolder(worktree.topLevel)),
   /** Sends the patch. */

@@ -12,6 +12,7 @@ import type { Worktrees } from './worktrees.ts'
  */
 export async function savePatch(
   worktrees: Worktrees,
+  projectPath: string,
   worktreePath: string,
   branch: string | null,
   file: string,
@@ -20,7 +21,7 @@ export async function savePatch(
   const patch = await open(file, 'wx', 0o600)
   try {
     if ((await kindOf(worktreePath)) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
-    const worktree = await findPlace(worktreePath)
+    const worktree = await findPlace(projectPath, worktreePath)
     await worktrees.run('writePatch', { worktree, branch }, bytes => patch.writeFile(bytes))
     await patch.sync()
     const { size } = await patch.stat()

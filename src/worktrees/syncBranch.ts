@@ -1,18 +1,20 @@
-import { copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitFailed, GitMissing, git, gitOutput } from '../git/git.ts'
+import { kindOf } from '../git/kindOf.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
   outsideRef,
-  findShadow,
-  readState,
+  isMain,
+  listShadows,
   refOf,
-  shadowsOf,
+  shadowOf,
   tipOutside,
   writeState,
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
+import type { WorkingTree } from '../git/workingTrees.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -34,8 +36,8 @@ export interface BranchSync {
  * Never call it with the repository's lock held.
  * @throws Problem CONFLICT if there are new commits and this machine has no Git
  */
-export async function syncBranch(worktrees: Worktrees, worktreePath: string): Promise<BranchSync> {
-  const shadow = await findShadow(worktreePath)
+export async function syncBranch(worktrees: Worktrees, worktree: WorkingTree): Promise<BranchSync> {
+  const shadow = await shadowOf(worktree)
   if (!shadow) return { state: 'none' }
   try {
     if (!(await hasMoved(worktrees, shadow))) return { state: 'none' }
@@ -48,10 +50,8 @@ export async function syncBranch(worktrees: Worktrees, worktreePath: string): Pr
 
 /** Does the same for the worktrees of a repository in which a branch is what comes out. */
 export async function syncWorktreesOn(worktrees: Worktrees, commonDir: string, branch: string): Promise<void> {
-  for (const name of await readdir(shadowsOf(commonDir)).catch(() => [])) {
-    const state = await readState(join(shadowsOf(commonDir), name))
-    if (state?.branch === branch) await syncBranch(worktrees, state.worktree)
-  }
+  for (const shadow of await listShadows(commonDir))
+    if (shadow.state.branch === branch) await syncBranch(worktrees, shadow)
 }
 
 async function hasMoved(worktrees: Worktrees, shadow: Shadow): Promise<boolean> {
@@ -62,17 +62,18 @@ async function hasMoved(worktrees: Worktrees, shadow: Shadow): Promise<boolean> 
 /** Does what `syncBranch` does. Requires the repository's lock. Changes the shadow's state. */
 export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<BranchSync> {
   const outside = await tipOutside(shadow)
-  if (outside === undefined) return { state: 'none' }
+  // A branch without a commit gets its first one. A branch that was deleted does not come back.
+  if (outside === undefined && (shadow.state.branch === null || shadow.state.tip !== null)) return { state: 'none' }
   const refused = recentRefusal(shadow.state, outside)
   const known = [outside, shadow.state.tip, refused?.tip].filter(id => id !== null && id !== undefined)
-  const commits = receiveObjects(shadow.commonDir, shadow.folder, outside)
+  const commits = receiveObjects(shadow.commonDir, shadow.folder, outside ?? '')
   let inside: string | null = null
   try {
     inside = (await worktrees.run('exportTip', { worktree: shadow, known }, commits.write)).tip
-    if (inside === outside) return await settle(shadow, outside, 'none')
+    if (inside === (outside ?? null)) return await settle(shadow, inside, 'none')
     if (inside === null || inside === shadow.state.tip) {
-      await worktrees.run('importTip', { worktree: shadow, tip: outside })
-      return await settle(shadow, outside, 'none')
+      if (outside !== undefined) await worktrees.run('importTip', { worktree: shadow, tip: outside })
+      return await settle(shadow, outside ?? null, 'none')
     }
     if (refused && inside === refused.tip) return { state: 'refused', reason: refused.reason }
     await commits.accept(inside, 'commit')
@@ -91,14 +92,19 @@ export async function syncLocked(worktrees: Worktrees, shadow: Shadow): Promise<
 }
 
 /** The commit that was refused a short time ago while the branch outside was where it is now. */
-function recentRefusal({ refused }: ShadowState, outside: string): { tip: string; reason: string } | undefined {
+function recentRefusal(
+  { refused }: ShadowState,
+  outside: string | undefined,
+): { tip: string; reason: string } | undefined {
   const [tip, before] = refused?.tips.split(' ') ?? []
-  return refused && before === outside && refused.until > Date.now() ? { tip: tip!, reason: refused.reason } : undefined
+  return refused && before === String(outside) && refused.until > Date.now()
+    ? { tip: tip!, reason: refused.reason }
+    : undefined
 }
 
 const reasonIn = (error: unknown): string => String((error as Error).message).slice(0, maxReasonLength)
 
-async function settle(shadow: Shadow, tip: string, state: 'none' | 'moved'): Promise<BranchSync> {
+async function settle(shadow: Shadow, tip: string | null, state: 'none' | 'moved'): Promise<BranchSync> {
   if (shadow.state.tip !== tip) {
     shadow.state.tip = tip
     delete shadow.state.refused
@@ -107,22 +113,37 @@ async function settle(shadow: Shadow, tip: string, state: 'none' | 'moved'): Pro
   return { state }
 }
 
-async function takeOver(worktrees: Worktrees, shadow: Shadow, inside: string, outside: string): Promise<void> {
+async function takeOver(
+  worktrees: Worktrees,
+  shadow: Shadow,
+  inside: string,
+  outside: string | undefined,
+): Promise<void> {
   const { commonDir, gitDir, state } = shadow
   const env = { GIT_DIR: gitDir }
-  if (outside !== state.tip) {
+  if (outside !== undefined && outside !== state.tip) {
     const { exitCode } = await git(commonDir, ['merge-base', '--is-ancestor', outside, inside], { env })
     if (exitCode !== 0) {
       await worktrees.run('showOutside', { worktree: shadow, tip: outside })
       throw new GitFailed(
         'failed',
-        `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, then it can be taken over.`,
+        isMain(shadow)
+          ? `The branch moved in the repository as well. Run git reset ${outsideRef}, and commit again.`
+          : `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, then it can be taken over.`,
       )
     }
   }
   await gitOutput(
     commonDir,
-    ['update-ref', '--no-deref', '-m', 'board: from the sandbox', refOf(state), inside, outside],
+    [
+      'update-ref',
+      '--no-deref',
+      '-m',
+      'board: from the sandbox',
+      refOf(state),
+      inside,
+      outside ?? '0'.repeat(inside.length),
+    ],
     { env },
   )
   await followWithIndex(shadow, inside).catch(() => {
@@ -137,7 +158,9 @@ async function followWithIndex({ folder, gitDir, commonDir, state }: Shadow, tip
   const [index, next, lock] = [join(gitDir, 'index'), join(folder, 'index.new'), join(gitDir, 'index.lock')]
   await writeFile(lock, '', { flag: 'wx' })
   try {
-    await copyFile(index, next)
+    // A worktree without commits can have no index.
+    if ((await kindOf(index)) === 'file') await copyFile(index, next)
+    else await rm(next, { force: true })
     await gitOutput(commonDir, ['-c', 'core.splitIndex=false', 'read-tree', '--reset', tip], {
       env: { GIT_DIR: gitDir, GIT_INDEX_FILE: next },
     })

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { branchTip } from '../git/commits.ts'
 import { identityOf } from '../git/identity.ts'
-import type { Repository } from '../git/repository.ts'
+import type { Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { commit, treeOf, withCommitted } from './commitWork.ts'

@@ -1,7 +1,8 @@
 import { lstat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { listAlternates } from '../git/alternates.ts'
-import { shadowsOf, type LinkedWorktree } from '../git/shadow.ts'
+import { shadowFolder, shadowsOf } from '../git/shadow.ts'
+import type { WorkingTree } from '../git/workingTrees.ts'
 import type { Mount } from '../sandbox/mount.ts'
 
 /** The folders that the process of a worktree sees in addition to the system. */
@@ -12,7 +13,7 @@ export interface WorktreeMounts {
 }
 
 /** The folders that an operation on a worktree requires. */
-export interface WorktreePlace extends Partial<LinkedWorktree> {
+export interface WorktreePlace extends Partial<WorkingTree> {
   topLevel: string
   /** A folder whose files are read as well. */
   from?: string
@@ -23,8 +24,9 @@ export interface WorktreePlace extends Partial<LinkedWorktree> {
  * can write. It can read the repository's Git folder, and the stores from which that borrows objects. Git folders of
  * other cards are hidden.
  */
-export async function worktreeMounts({ topLevel, gitDir, commonDir, from }: WorktreePlace): Promise<WorktreeMounts> {
-  const git = gitDir === undefined || commonDir === undefined ? noGit : await gitMounts(gitDir, commonDir)
+export async function worktreeMounts(place: WorktreePlace): Promise<WorktreeMounts> {
+  const { topLevel, from } = place
+  const git = isWorkingTree(place) ? await gitMounts(place) : noGit
   const mounts: Mount[] = [
     ...(from === undefined ? [] : [{ kind: 'ro', target: from } as const]),
     { kind: 'rw', target: topLevel },
@@ -34,16 +36,23 @@ export async function worktreeMounts({ topLevel, gitDir, commonDir, from }: Work
   return { mounts, key: JSON.stringify([mounts, identities]) }
 }
 
+export const isWorkingTree = (place: WorktreePlace): place is WorkingTree =>
+  place.gitDir !== undefined && place.commonDir !== undefined
+
 const noGit = { mounts: [], folders: [] }
 
-async function gitMounts(gitDir: string, commonDir: string): Promise<{ mounts: Mount[]; folders: string[] }> {
+async function gitMounts({
+  topLevel,
+  gitDir,
+  commonDir,
+}: WorkingTree): Promise<{ mounts: Mount[]; folders: string[] }> {
   const shadows = shadowsOf(commonDir)
-  const own = join(shadows, basename(gitDir))
+  const own = shadowFolder({ topLevel, gitDir, commonDir })
   const common = join(own, 'common')
   const [stores, hasShadows, hasOwn] = await Promise.all([
     listAlternates(join(commonDir, 'objects')),
     isFolder(shadows),
-    dirname(gitDir) === join(commonDir, 'worktrees') ? isFolder(own) : false,
+    isFolder(own),
   ])
   const folders = [commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
   return {

@@ -57,7 +57,9 @@ test.each([
   plant()
   await expect(card.diff()).rejects.toMatchObject(failure)
   await expect((await project.card()).start()).rejects.toMatchObject(failure)
-  await expect(openGitView(projects.worktrees, worktree, null)).rejects.toMatchObject(failure)
+  await expect(
+    openGitView(projects.worktrees, { projectPath: project.path, worktreePath: worktree, branch: null }),
+  ).rejects.toMatchObject(failure)
   rmSync(file)
   expect((await card.diff()).diff).toBe('')
 })
@@ -69,6 +71,10 @@ test('a repository that borrows objects from another store works, and a session 
   writeFileSync(file, `${objects}\n`)
   git(worktree, 'reset', '-q', '--hard', git(lender.path, 'rev-parse', 'HEAD'))
   expect((await card.diff()).diff).toContain('+lent')
-  const { mounts } = await openGitView(projects.worktrees, worktree, null)
-  expect(mounts).toContainEqual({ kind: 'ro', source: objects, target: objects })
+  const { mounts } = await openGitView(projects.worktrees, {
+    projectPath: project.path,
+    worktreePath: worktree,
+    branch: null,
+  })
+  expect(mounts).toContainEqual({ kind: 'ro', target: objects })
 })

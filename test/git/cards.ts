@@ -155,7 +155,7 @@ export async function openProjects(): Promise<{
         diff: async () => diffOf(worktrees, await cardRow(), await row()),
         merge: async options => merge(worktrees, await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {
-          await requireNothingLost(worktrees, await cardRow(), force, dataDir)
+          await requireNothingLost(worktrees, path, await cardRow(), force, dataDir)
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: '2026-01-01' }))
           await removeDeleted(worktrees, db, '2026-02-01', dataDir, async () => {})
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: null }))

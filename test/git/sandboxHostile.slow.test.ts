@@ -25,16 +25,18 @@ beforeEach(async () => {
   // The repository is a copy, of which Git must have seen the files.
   git(project.path, 'status')
   card = await project.card()
-  const place = await card.start()
-  worktree = place.cwd
-  branch = place.branch!
+  const started = await card.start()
+  worktree = started.cwd
+  branch = started.branch!
   victim = join(projects.folder, `victim-${count}`)
   mkdirSync(victim)
-  if (hasWalls) session = await openSession(projects.worktrees, worktree, branch)
+  if (hasWalls) session = await openSession(projects.worktrees, place())
 })
 
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const gitDir = () => join(project.path, '.git')
+/** The card's worktree. */
+const place = () => ({ projectPath: project.path, worktreePath: worktree, branch })
 const common = () => join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
 /** The names that an agent's scripts know its Git folder, its own part of it, its branch and the victim by. */
 const names = () =>
@@ -87,7 +89,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     await session.view.sync()
     expect(tip()).toBe(theirs)
     expect((await card.diff()).diff).toContain('+theirs')
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     expect(session.run('git rev-parse HEAD')).toBe(theirs)
     expect(readdirSync(victim)).toEqual([])
     session.run('echo a > a; git add a; git commit -qm a')

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { syncBranch } from '../../src/worktrees/syncBranch.ts'
+import { withoutWriting } from '../../src/agents/sessions/wallsBeside.ts'
+import { openGitView } from '../../src/worktrees/gitView.ts'
 import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
 import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
 
@@ -21,12 +22,14 @@ const start = async () => {
   git(project.path, 'tag', 'first')
   git(project.path, 'branch', 'other')
   card = await project.card()
-  const place = await card.start()
-  worktree = place.cwd
-  branch = place.branch!
-  session = await openSession(projects.worktrees, worktree, branch)
+  const started = await card.start()
+  worktree = started.cwd
+  branch = started.branch!
+  session = await openSession(projects.worktrees, place())
 }
 const gitDir = () => join(project.path, '.git')
+/** The card's worktree. */
+const place = () => ({ projectPath: project.path, worktreePath: worktree, branch })
 const otherRefs = () => git(project.path, 'for-each-ref').replace(new RegExp(`^.*refs/heads/${branch}\n?`, 'm'), '')
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const change = (name: string, text = name) =>
@@ -63,7 +66,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     )
     session.run('git update-ref refs/heads/other HEAD; git update-ref refs/heads/main HEAD')
     const later = commit(project.path, 'later', 'later\n')
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     expect(session.run('git rev-parse main')).toBe(later)
     expect(session.run('git branch --list mine loose --format="%(refname:short)"')).toBe('loose\nmine')
     expect(session.run('git stash pop -q; git diff --stat')).toContain('README')
@@ -74,7 +77,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     const remote = await projects.project(`remote-${count}`)
     const fetched = commit(remote.path, 'theirs', 'theirs\n')
     git(project.path, 'remote', 'add', 'origin', remote.path)
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     const before = otherRefs()
     expect(session.run('git fetch -q origin; git rev-parse origin/main')).toBe(fetched)
     session.run('git merge -q --no-edit origin/main')
@@ -86,7 +89,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
   test('a submodule can be added, worked in and committed', async () => {
     const library = await projects.project(`library-${count}`)
     write(worktree, '.gitmodules', '')
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     session.run(`git add .gitmodules; git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
     session.run('cd lib; echo x > x; git add x; git commit -qm x; cd ..; git add lib; git commit -qm "Add lib"')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
@@ -146,7 +149,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     git(project.path, 'gc', '-q')
     commit(project.path, 'loose', 'loose\n')
     const second = await (await project.card()).start()
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     const without = /^board(\/|$)|^objects\/pack\/|^worktrees\/[^/]+\/index$|^(worktrees\/[^/]+\/)?logs\//
     const look = () => [
       fingerprint(gitDir(), without),
@@ -225,7 +228,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     })
     expect(tip()).toBe(person)
     await expect(card.merge()).rejects.toMatchObject({ code: 'CONFLICT' })
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     expect(session.run('git rev-parse HEAD')).toBe(agent)
     session.run('git add -A; git stash -q; git merge -q --no-edit refs/board/outside; git stash drop -q')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
@@ -249,16 +252,16 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 
   test('a worktree that is on another branch, or on none, is followed', async () => {
     git(worktree, 'checkout', '-q', '--detach')
-    session = await openSession(projects.worktrees, worktree, null)
+    session = await openSession(projects.worktrees, { ...place(), branch: null })
     const detached = change('detached')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
     expect(git(worktree, 'rev-parse', 'HEAD')).toBe(detached)
     expect(tip()).toBe(tip('main'))
     git(worktree, 'checkout', '-qb', 'mine/too')
-    session = await openSession(projects.worktrees, worktree, 'mine/too')
+    session = await openSession(projects.worktrees, { ...place(), branch: 'mine/too' })
     expect(session.run('git branch --show-current; git status --porcelain')).toBe('mine/too')
     const work = change('work')
-    expect(await syncBranch(projects.worktrees, worktree)).toEqual({ state: 'moved' })
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
     expect(tip('mine/too')).toBe(work)
   })
 
@@ -268,12 +271,12 @@ describe.runIf(hasWalls)('Git behind walls', () => {
     const [old, young] = ['transfer-old', 'transfer-young'].map(name => join(shadows, own!, name))
     for (const folder of [old!, young!]) mkdirSync(folder)
     utimesSync(old!, new Date(0), new Date(0))
-    await openSession(projects.worktrees, worktree, branch)
+    await openSession(projects.worktrees, place())
     expect([old!, young!].map(folder => existsSync(folder))).toEqual([false, true])
     // Without a state, the server was killed while it created the Git folder.
     rmSync(join(shadows, own!, 'state.json'))
     write(join(shadows, own!), 'common/half', 'half\n')
-    await openSession(projects.worktrees, worktree, branch)
+    await openSession(projects.worktrees, place())
     expect(existsSync(join(shadows, own!, 'common/half'))).toBe(false)
   })
 
@@ -289,35 +292,87 @@ describe.runIf(hasWalls)('Git behind walls', () => {
       writeFileSync(join(common, lock), '')
       utimesSync(join(common, lock), hourAgo, hourAgo)
     }
-    session = await openSession(projects.worktrees, worktree, branch)
+    session = await openSession(projects.worktrees, place())
     change('a')
     expect(locks.filter(lock => existsSync(join(common, lock)))).toEqual([])
   })
 })
 
 describe.runIf(hasWalls)("Git in a project's own folder", () => {
+  const own = () => ({ projectPath: project.path, worktreePath: null, branch: null })
   beforeEach(async () => {
     project = await projects.project(`project-${++count}`)
-    session = await openSession(projects.worktrees, project.path, 'main')
+    session = await openSession(projects.worktrees, own())
   })
 
-  test('an agent commits there', () => {
-    expect(change('a')).toBe(tip('main'))
-    session.run('git checkout -qb more; git stash list; git gc -q')
-    expect(git(project.path, 'branch', '--show-current')).toBe('more')
+  test('the commits of an agent come out, and the folder of its owner is clean', async () => {
+    const made = change('a')
+    session.run(
+      'git checkout -qb more; echo x > x; git add x; git stash; git tag mine; git gc -q; git checkout -q main',
+    )
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(tip('main')).toBe(made)
+    expect(git(project.path, 'status', '--porcelain')).toBe('')
+    expect(git(project.path, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main')
+    expect(git(project.path, 'fsck', '--full', '--strict')).toBe('')
   })
 
-  test('what would make Git look for hooks elsewhere is gone at the end of the turn', async () => {
-    session.run('mkdir evil; echo ../evil > .git/commondir')
-    await session.view.sync()
-    expect(existsSync(join(gitDir(), 'commondir'))).toBe(false)
+  test('the first commit of a repository comes out', async () => {
+    git(project.path, 'switch', '-q', '--orphan', 'empty')
+    session = await openSession(projects.worktrees, own())
+    const made = change('a')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(tip('empty')).toBe(made)
+    expect(git(project.path, 'status', '--porcelain')).toBe('')
+    expect(await session.view.sync()).toEqual({ state: 'none' })
+  })
+
+  test("the next session sees the owner's branch, commits and staged files, and its own stash", async () => {
+    session.run('echo x >> README; git stash -q')
+    git(project.path, 'switch', '-q', '-c', 'theirs')
+    const theirs = commit(project.path, 'theirs', 'theirs\n')
+    write(project.path, 'staged', 'staged\n')
+    git(project.path, 'add', 'staged')
+    session = await openSession(projects.worktrees, own())
+    expect(session.run('git branch --show-current; git rev-parse HEAD; git status --porcelain')).toBe(
+      `theirs\n${theirs}\nA  staged`,
+    )
+    expect(session.run('git stash pop -q; git diff --stat')).toContain('README')
+  })
+
+  test('after a commit of the owner, an agent commits again', async () => {
+    change('a')
+    const theirs = commit(project.path, 'theirs', 'theirs\n')
+    expect(await session.view.sync()).toMatchObject({
+      state: 'refused',
+      reason: expect.stringContaining('refs/board/outside'),
+    })
+    expect(tip('main')).toBe(theirs)
+    session.run('git reset -q refs/board/outside; git add a; git commit -qm a')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(project.path, 'log', '--format=%s')).toBe('a\nChange theirs\nChange README')
+    expect(git(project.path, 'status', '--porcelain')).toBe('')
+  })
+
+  test('an agent in a submodule commits there, and not to the repository around it', async () => {
+    const inner = await projects.project(`inner-${count}`)
+    git(project.path, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', inner.path, 'inner')
+    git(project.path, 'commit', '-qm', 'Add inner')
+    const around = tip('main')
+    session = await openSession(projects.worktrees, { ...own(), projectPath: join(project.path, 'inner') })
+    const made = change('a')
+    session.attempt('echo x > ../x; git -C .. commit --allow-empty -qm x')
+    expect(await session.view.sync()).toEqual({ state: 'moved' })
+    expect(git(join(project.path, 'inner'), 'rev-parse', 'main')).toBe(made)
+    expect(tip('main')).toBe(around)
+    expect(existsSync(join(project.path, 'x'))).toBe(false)
   })
 
   test('in a part of a linked worktree the repository is as safe as in all of it', async () => {
     const place = join(projects.folder, `linked-${count}`)
     git(project.path, 'worktree', 'add', '-q', '-b', 'linked', place)
     mkdirSync(join(place, 'part'))
-    session = await openSession(projects.worktrees, join(place, 'part'), 'linked')
+    session = await openSession(projects.worktrees, { ...own(), projectPath: join(place, 'part') })
     const before = git(project.path, 'rev-parse', 'main')
     const made = session.run('echo x > x; git add x; git commit -qm x; git rev-parse HEAD')
     session.attempt('git update-ref refs/heads/main HEAD; echo x > ../outside')
@@ -337,12 +392,47 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     ['worktrees', 'mkdir -p .git/worktrees/x; git worktree add -q ../inner'],
     ['the Git folder', 'mv .git was; rm -rf .git/hooks'],
     ['what other agents have', 'mkdir -p .git/board/x/common; ln -s / .git/board/y'],
-  ])('no agent can change %s', (_, script) => {
+    ['the index', 'echo x > x; git add x; rm .git/index; ln -s /etc/passwd .git/index'],
+    ['the HEAD', 'git checkout -qb x; rm .git/HEAD; ln -s refs/heads/x .git/HEAD'],
+    ['the objects', 'rm -rf .git/objects/* .git/board-objects/*; echo / >> .git/objects/info/alternates'],
+    ['a reflog', 'rm -f .git/logs/HEAD; ln -s /etc/passwd .git/logs/HEAD; echo x >> .git/logs/refs/heads/main'],
+    ['a submodule', 'mv .git/modules .git/was; mkdir -p .git/modules/x; echo x > .git/modules/x/config'],
+    ['where Git looks for the rest', 'mkdir evil; echo ../evil > .git/commondir'],
+  ])('no agent can change %s, also if its owner replaces a file meanwhile', async (_, script) => {
     mkdirSync(join(gitDir(), 'worktrees/kept'), { recursive: true })
-    const look = () => fingerprint(gitDir(), /^(refs|objects|logs|index|worktrees$)/)
+    mkdirSync(join(gitDir(), 'modules/x'), { recursive: true })
+    session = await openSession(projects.worktrees, own())
+    git(project.path, 'config', 'user.name', 'Owner')
+    git(project.path, 'config', '--file', '.git/modules/x/config', 'user.name', 'Owner')
+    const look = () => fingerprint(gitDir(), /^board\/\.main\/common\//)
     const before = look()
     session.attempt(script)
+    session.attempt('git config core.fsmonitor x; git add -A; git commit -qm x')
     expect(look()).toEqual(before)
-    expect(statSync(join(gitDir(), 'board')).isDirectory()).toBe(true)
+  })
+
+  test('an agent makes neither a folder nor a part of a working tree a repository', async () => {
+    const folder = join(projects.folder, `folder-${count}`)
+    const part = join(project.path, 'part')
+    for (const path of [folder, part]) {
+      mkdirSync(path)
+      const session = await openSession(projects.worktrees, { ...own(), projectPath: path })
+      const attempt = session.attempt(
+        'git init -q .; mkdir -p .git/objects; echo x > .git/HEAD; mv .git was; echo x > made',
+      )
+      expect(attempt.output).toContain('Read-only file system')
+      expect(readdirSync(join(path, '.git'))).toEqual([])
+      await session.view.close()
+      expect(readdirSync(path)).toEqual(['made'])
+    }
+    expect(session.run('git init -q inner; git -C inner rev-parse --git-dir')).toBe('.git')
+  })
+
+  test('a session that reads cannot write, and leaves nothing in a folder without a repository', async () => {
+    const folder = join(projects.folder, `read-${count}`)
+    mkdirSync(folder)
+    const view = await openGitView(projects.worktrees, { ...own(), projectPath: folder })
+    expect(withoutWriting(view.mounts, folder)).toEqual([{ kind: 'ro', target: folder }])
+    await view.close()
   })
 })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { openGitView, type GitView } from '../../src/worktrees/gitView.ts'
+import { openGitView, type GitPlace, type GitView } from '../../src/worktrees/gitView.ts'
 import type { Mount } from '../../src/sandbox/mount.ts'
 import { environment } from './cards.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
@@ -13,7 +13,9 @@ const walls =
     ' ',
   )
 const asArguments = ({ kind, source, target }: Mount) =>
-  kind === 'tmpfs' ? ['--tmpfs', target] : [kind === 'rw' ? '--bind' : '--ro-bind', source ?? target, target]
+  kind === 'tmpfs'
+    ? ['--tmpfs', target, '--remount-ro', target]
+    : [kind === 'rw' ? '--bind' : '--ro-bind', source ?? target, target]
 
 /** Whether bubblewrap works on this machine. */
 export const hasWalls = spawnSync('bwrap', [...walls, 'true']).status === 0
@@ -28,8 +30,9 @@ export interface Session {
   attempt(script: string): { status: number | null; output: string }
 }
 
-export async function openSession(worktrees: Worktrees, folder: string, branch: string | null): Promise<Session> {
-  const view = await openGitView(worktrees, folder, branch)
+export async function openSession(worktrees: Worktrees, place: GitPlace): Promise<Session> {
+  const view = await openGitView(worktrees, place)
+  const folder = place.worktreePath ?? place.projectPath
   const attempt = (script: string) => {
     const { status, stdout, stderr } = spawnSync(
       'bwrap',

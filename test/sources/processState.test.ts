@@ -24,6 +24,7 @@ const allowed: Record<string, string> = {
   'src/store/hranaEncoding.ts: writer': 'the room in which a message is written, in one go',
   'src/store/migrate.ts: objectsByVersion': 'what a version of the schema consists of, the same for every board',
   'src/store/remoteReader.ts: makers': 'by the columns of an answer, and gone with them',
+  'src/worktrees/gitGuard.ts: counts': 'two boards may have projects in one folder',
   'src/worktrees/worktreeProgram.ts: applied': 'the settings of this process, which works on one worktree of one board',
   'daemon/http/hostOriginGuard.ts: rulesOf': 'by the configuration of a board',
   'daemon/http/requestId.ts: requests': 'request ids are unique in the process, whose log several boards may share',

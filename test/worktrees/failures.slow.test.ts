@@ -1,19 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findPlace } from '../../src/worktrees/findPlace.ts'
-import { openProjects, write } from '../git/cards.ts'
+import { openProjects, write, type TestProject } from '../git/cards.ts'
 import { hasWalls } from '../git/walls.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
+let project: TestProject
 let worktree: string
 beforeAll(async () => {
   projects = await openProjects()
-  worktree = (await (await (await projects.project('project')).card()).start()).cwd
+  project = await projects.project('project')
+  worktree = (await (await project.card()).start()).cwd
   write(worktree, 'new', 'new\n')
 })
 afterAll(() => projects.close())
 
 const patch = async (send: (bytes: Buffer) => Promise<void>) =>
-  projects.worktrees.run('writePatch', { worktree: await findPlace(worktree), branch: null }, send)
+  projects.worktrees.run('writePatch', { worktree: await findPlace(project.path, worktree), branch: null }, send)
 
 describe.skipIf(!hasWalls)('the process of a worktree', () => {
   it('reports the failure of the receiver, and serves the next operation', async () => {

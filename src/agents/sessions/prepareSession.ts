@@ -35,7 +35,8 @@ import { refusalAsLaunchFailure, networkParts, foldersOf } from './projectComman
 import type { SessionCommands } from './runCommands.ts'
 import { makeFilesFolder } from './promptFiles.ts'
 import { tellOfRepositories } from './repositoriesBeside.ts'
-import { raiseWalls, type WalledPlace, type Walls } from './walls.ts'
+import type { WalledPlace } from './sessionPolicy.ts'
+import { raiseWalls, type Walls } from './walls.ts'
 
 /** `remark` is a message for the transcript about the folder that the agent works in. */
 export interface PreparedSession {

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../config/server.ts'
 import { Problem } from '../../contract/errors.ts'
 import { portVariables } from '../../domain/cardPorts.ts'
 import type { Workplace } from '../../domain/worktrees.ts'
-import { openGitView } from '../../worktrees/gitView.ts'
+import { openGitView, type GitPlace } from '../../worktrees/gitView.ts'
 import type { AskedHost } from '../../sandbox/network/askedHosts.ts'
 import { sandboxOf, type ProjectRow } from '../../store/projects.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
@@ -95,17 +95,20 @@ export const foldersOf = (
   worktreeRoots: foreignRoots(config),
   projectPath: project.path,
   worktreePath: place.worktreePath,
-  openGit: () => openGitAt(worktrees, place.worktreePath ?? project.path, place.branch),
+  openGit: () =>
+    openGitAt(worktrees, { projectPath: project.path, worktreePath: place.worktreePath, branch: place.branch }),
   beside: (place.repositories ?? []).map(({ path, worktreePath, branch }) => ({
     path,
     worktree:
-      worktreePath === null ? null : { path: worktreePath, openGit: () => openGitAt(worktrees, worktreePath, branch) },
+      worktreePath === null
+        ? null
+        : { path: worktreePath, openGit: () => openGitAt(worktrees, { projectPath: path, worktreePath, branch }) },
   })),
 })
 
 /** What the agent sees of Git. @throws AgentFailure launch_failed */
-const openGitAt = (worktrees: Worktrees, folder: string, branch: string | null) =>
-  openGitView(worktrees, folder, branch).catch(error => {
+const openGitAt = (worktrees: Worktrees, place: GitPlace) =>
+  openGitView(worktrees, place).catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new AgentFailure('launch_failed', 'The folder to work in does not exist.', error)
     throw refusalAsLaunchFailure(error)

@@ -15,18 +15,18 @@ export interface WalledRepository {
 export interface OpenedRepository {
   readable: Mount
   work: Mount[]
-  git: GitView | undefined
 }
 
 export async function openRepository(
   { path, worktree }: WalledRepository,
   isReadOnly: boolean,
+  open: (openGit: () => Promise<GitView>) => Promise<GitView>,
 ): Promise<OpenedRepository> {
   const readable: Mount = { kind: 'ro', target: await realpath(path).catch(() => path), isPlain: true }
-  if (!worktree) return { readable, work: [], git: undefined }
-  const git = await worktree.openGit()
+  if (!worktree) return { readable, work: [] }
+  const git = await open(worktree.openGit)
   const mounts: Mount[] = [{ kind: 'rw', target: worktree.path }, ...asPlain(git.mounts)]
-  return { readable, work: isReadOnly ? withoutWriting(mounts, await realpath(worktree.path)) : mounts, git }
+  return { readable, work: isReadOnly ? withoutWriting(mounts, await realpath(worktree.path)) : mounts }
 }
 
 /** Mounts whose sources must not be links. */
@@ -34,14 +34,17 @@ export const asPlain = (mounts: readonly Mount[]): Mount[] => mounts.map(mount =
 
 /** The mounts of a folder to work in where nothing of it may change; Git's own part of it is as it was. */
 export const withoutWriting = (mounts: readonly Mount[], realWork: string): Mount[] =>
-  mounts.map(mount =>
-    mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
-  )
+  mounts
+    // Where nothing can be written, nothing needs to be covered.
+    .filter(({ kind, target }) => kind !== 'tmpfs' || !isWithin(realWork, target))
+    .map(mount =>
+      mount.kind === 'rw' && isWithin(realWork, mount.source ?? realWork) ? { ...mount, kind: 'ro' } : mount,
+    )
 
 /** Takes over what was committed in all of them. What one refuses keeps no other from it. */
-export async function takeAll(views: readonly (GitView | undefined)[]): Promise<BranchSync> {
+export async function takeAll(views: readonly GitView[]): Promise<BranchSync> {
   const taken: BranchSync[] = []
-  for (const view of views) if (view) taken.push(await view.sync())
+  for (const view of views) taken.push(await view.sync())
   const find = (state: BranchSync['state']) => taken.find(each => each.state === state)
   return find('refused') ?? find('moved') ?? { state: 'none' }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { configurationOf, settingsOf } from '../../git/configuration.ts'
 import { makeGitDir } from './quarantine.ts'
-import type { LinkedWorktree } from '../../git/shadow.ts'
+import type { WorkingTree } from '../../git/workingTrees.ts'
 
 /** Runs git on the files of a working tree, with a copy of its index. @throws GitFailed */
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
@@ -15,7 +15,7 @@ export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Pro
  * the account's own configuration do, and find the repository's LFS objects.
  */
 export async function inCheckout<T>(
-  place: LinkedWorktree,
+  place: WorkingTree,
   work: (run: CheckoutRun, gitDir: string) => Promise<T>,
 ): Promise<T> {
   const configuration = await configurationOf(place)

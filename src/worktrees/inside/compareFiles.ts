@@ -3,7 +3,7 @@ import { Problem } from '../../contract/errors.ts'
 import { compareProblem, type Comparison, type DiffOptions, type WorkDiff } from '../comparison.ts'
 import { GitFailed } from '../../git/git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
-import type { Repository } from '../../git/repository.ts'
+import type { Repository } from '../../git/workingTrees.ts'
 import { isStandIn, packTree, snapshotOf, type SnapshotLimits } from './snapshot.ts'
 
 const maxDiffBytes = 2 * 1024 * 1024

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { isChanged } from './changes.ts'
 import { isAlreadyInBase } from './isAlreadyInBase.ts'
 import { openQuarantine } from './quarantine.ts'
-import type { Repository } from '../../git/repository.ts'
+import type { Repository } from '../../git/workingTrees.ts'
 
 /**
  * Returns the commit of a worktree if a base contains all of its work under other names, after a squash or a rebase. Returns null if

@@ -2,16 +2,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isChanged, losesCommits, survey } from './changes.ts'
 import { openQuarantine } from './quarantine.ts'
-import { findShadow } from '../../git/shadow.ts'
+import { isWorkingTree, type WorktreePlace } from '../worktreeMounts.ts'
+import { shadowOf } from '../../git/shadow.ts'
 import { hasOwnCommits } from './shadowRefs.ts'
 
 const maxLevels = 16
 
 /** Whether deleting a worktree loses nothing, as `isClean` in `findWorktree.ts` describes. @throws GitFailed */
-export async function isClean(topLevel: string, branch: string | null, landed?: string): Promise<boolean> {
-  const shadow = await findShadow(topLevel)
+export async function isClean(worktree: WorktreePlace, branch: string | null, landed?: string): Promise<boolean> {
+  const shadow = isWorkingTree(worktree) ? await shadowOf(worktree) : undefined
   if (shadow && (await hasOwnCommits(shadow))) return false
-  return isCleanAt(topLevel, branch, 0, landed)
+  return isCleanAt(worktree.topLevel, branch, 0, landed)
 }
 
 async function isCleanAt(

@@ -8,7 +8,7 @@ import { hasFilter } from './hasFilter.ts'
 import { nulSeparated } from '../../git/git.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
 import { openQuarantine } from './quarantine.ts'
-import type { LinkedWorktree } from '../../git/shadow.ts'
+import type { WorkingTree } from '../../git/workingTrees.ts'
 import type { Send } from '../operations.ts'
 
 const timeoutMs = 10 * 60_000
@@ -29,7 +29,7 @@ export interface FileMove {
  * repository's configuration runs; the filters of the account's do.
  * @throws GitFailed, and then the files are unchanged
  */
-export const moveFiles = (place: LinkedWorktree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
+export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
   inCheckout(place, async (run, gitDir) => {
     if (index !== 'index') await copyIndexFile(join(place.gitDir, index), join(gitDir, 'index'))
     const change = from === null ? ['--reset', '-u', to] : ['-m', '-u', ...(isTrial ? ['-n'] : []), from, to]

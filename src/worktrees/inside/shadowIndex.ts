@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { copyIndexFiles, indexFiles } from '../../git/gitFolder.ts'
 import { nulSeparated } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
-import type { Repository } from '../../git/repository.ts'
-import { findShadow, type Shadow } from '../../git/shadow.ts'
+import type { Repository } from '../../git/workingTrees.ts'
+import { shadowOf, type Shadow } from '../../git/shadow.ts'
 import { bringObjects } from './bringObjects.ts'
 import { inFolder, isSamePlain } from '../../git/untrustedFiles.ts'
 
@@ -14,7 +14,7 @@ const maxListBytes = 256 * 1024 * 1024
  * If that fails, it keeps the index of the repository.
  */
 export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<void> {
-  const shadow = await findShadow(quarantine.topLevel)
+  const shadow = await shadowOf(repository)
   if (!shadow || quarantine.head === undefined) return
   try {
     if (await isIndexOf(shadow, quarantine.gitDir)) return

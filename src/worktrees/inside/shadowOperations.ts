@@ -6,7 +6,7 @@ import { kindOf } from '../../git/kindOf.ts'
 import { git, gitOutput, GitFailed } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { excludeTips } from '../../git/listRefs.ts'
-import { outsideRef, refOf, storeName, tipInside, type Shadow } from '../../git/shadow.ts'
+import { isMain, outsideRef, refOf, storeName, tipInside, type Shadow } from '../../git/shadow.ts'
 import { copyPlain, inFolder, replaceIn, replaceUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
 import { refreshRefs } from './shadowRefs.ts'
@@ -50,9 +50,9 @@ export async function exportTip(shadow: Shadow, known: readonly string[], send: 
   }
 }
 
-/** Puts the shadow's branch on a commit of the repository, with the index outside. */
-export async function importTip({ common, admin, gitDir, state }: Shadow, tip: string): Promise<void> {
-  await writeUntrusted(common, state.branch === null ? `${admin}/HEAD` : refOf(state), `${tip}\n`)
+/** Puts the shadow's branch on a commit of the repository (null: it has none yet), with the index outside. */
+export async function importTip({ common, admin, gitDir, state }: Shadow, tip: string | null): Promise<void> {
+  if (tip !== null) await writeUntrusted(common, state.branch === null ? `${admin}/HEAD` : refOf(state), `${tip}\n`)
   for (const name of await indexFiles(gitDir))
     await replaceUntrusted(common, `${admin}/${name}`, file => copyIndexFile(join(gitDir, name), file))
 }
@@ -85,7 +85,7 @@ export async function updateShadow(
   if (isNew) await fill(shadow)
   if (head !== undefined) await writeUntrusted(common, `${admin}/HEAD`, head)
   const hasSubmodules = (await kindOf(join(shadow.topLevel, '.gitmodules'))) === 'file'
-  const places = [...mountPoints, storeName, ...(hasSubmodules ? [`${admin}/modules`] : [])]
+  const places = [...mountPoints, storeName, ...(hasSubmodules && !isMain(shadow) ? [`${admin}/modules`] : [])]
   const [copied] = await Promise.all([
     copyFiles(shadow),
     refreshRefs(shadow, tip),
@@ -95,22 +95,27 @@ export async function updateShadow(
   return { copied, hasSubmodules }
 }
 
+/** What belongs to the working tree in a Git folder that has everything else, too. Submodules stay where they are. */
+const ownPart = /^([A-Z_]+|index|sharedindex\..*|rebase-merge|rebase-apply|sequencer)$/
+
 /** Creates a Git folder without refs, with the worktree's own part of the repository's. */
-async function fill({ gitDir, common, admin }: Shadow): Promise<void> {
+async function fill(shadow: Shadow): Promise<void> {
+  const { gitDir, common, admin } = shadow
   const parts = ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'logs', 'worktrees']
   await Promise.all(parts.map(part => mkdir(join(common, part), { recursive: true, mode: 0o700 })))
   await Promise.all([
     writeFile(join(common, 'objects/info/alternates'), `../${storeName}\n`),
-    copyWorktreePart(gitDir, join(common, admin)),
+    copyWorktreePart(gitDir, join(common, admin), name => (isMain(shadow) ? ownPart.test(name) : name !== 'modules')),
   ])
 }
 
 /** Copies the small files of the repository that differ from the versions in `state.copied`. Changes of the agent stay. */
-async function copyFiles({ commonDir, gitDir, common, admin, state }: Shadow): Promise<Record<string, string>> {
+async function copyFiles(shadow: Shadow): Promise<Record<string, string>> {
+  const { commonDir, gitDir, common, admin, state } = shadow
   const folders = [
-    { from: commonDir, to: '.', names: ['HEAD', 'config', 'config.worktree', 'shallow'] },
+    { from: commonDir, to: '.', names: [...(isMain(shadow) ? [] : ['HEAD']), 'config', 'config.worktree', 'shallow'] },
     { from: join(commonDir, 'info'), to: 'info', names: ['exclude', 'attributes', 'sparse-checkout'] },
-    { from: gitDir, to: admin, names: ['config.worktree'] },
+    ...(isMain(shadow) ? [] : [{ from: gitDir, to: admin, names: ['config.worktree'] }]),
   ]
   const copied = { ...state.copied }
   const copy = async ({ from, to, names }: (typeof folders)[number]) => {

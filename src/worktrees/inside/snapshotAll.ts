@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { hasFilter } from './hasFilter.ts'
 import { openQuarantine } from './quarantine.ts'
-import type { Repository } from '../../git/repository.ts'
+import type { Repository } from '../../git/workingTrees.ts'
 import { packTree, snapshotOf } from './snapshot.ts'
 import type { Send } from '../operations.ts'
 

@@ -1,0 +1,83 @@
+import { readdir, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { git } from './git.ts'
+import { readRefFile } from './refFiles.ts'
+import { readPlain } from './untrustedFiles.ts'
+
+const maxRecordBytes = 8192
+
+/**
+ * A working tree of a repository: its folder, its Git folder, and the Git folder that all working trees of the repository share.
+ * Absolute, without links.
+ */
+export interface WorkingTree {
+  topLevel: string
+  gitDir: string
+  commonDir: string
+}
+
+/** A working tree with its commit (undefined before the first one) and its branch (undefined if detached). */
+export interface Repository extends WorkingTree {
+  head: string | undefined
+  branch: string | undefined
+}
+
+/**
+ * Lists the working trees of a repository by its own records, missing folders included. Opens nothing in the working
+ * trees: an agent could have changed it.
+ */
+export async function listWorkingTrees(commonDir: string): Promise<WorkingTree[]> {
+  const names = await readdir(join(commonDir, 'worktrees')).catch(() => [])
+  const linked = await Promise.all(names.map(name => readRecord(commonDir, name)))
+  return [...mainTree(commonDir), ...linked.flatMap(tree => tree ?? [])]
+}
+
+/** Finds the working tree at a path, as `listWorkingTrees` does. */
+export async function findWorkingTree(commonDir: string, path: string): Promise<WorkingTree | undefined> {
+  const real = await realPlace(path)
+  // Git names the record after the folder, unless the name is taken.
+  const guess = await readRecord(commonDir, basename(real))
+  if (guess?.topLevel === real) return guess
+  return (await listWorkingTrees(commonDir)).find(({ topLevel }) => topLevel === real)
+}
+
+/** The working tree that a repository was created with. A bare repository, or a submodule's, has none here. */
+const mainTree = (commonDir: string): WorkingTree[] =>
+  basename(commonDir) === '.git' ? [{ topLevel: dirname(commonDir), gitDir: commonDir, commonDir }] : []
+
+async function readRecord(commonDir: string, name: string): Promise<WorkingTree | undefined> {
+  const gitDir = join(commonDir, 'worktrees', name)
+  const record = await readPlain(join(gitDir, 'gitdir'), maxRecordBytes).catch(() => undefined)
+  if (record === undefined) return undefined
+  return { topLevel: await realPlace(dirname(resolve(gitDir, record.trimEnd()))), gitDir, commonDir }
+}
+
+/** Resolves the links of the parent folder only: an agent can have put a link in the place of its folder. */
+export const realPlace = (path: string): Promise<string> =>
+  realpath(dirname(path)).then(
+    parent => join(parent, basename(path)),
+    () => path,
+  )
+
+/** Reads the commit and the branch of a working tree, without opening anything in its folder. @throws GitFailed, GitMissing */
+export async function readHead(tree: WorkingTree): Promise<Repository> {
+  const plain = await readPlainHead(tree).catch(() => undefined)
+  if (plain) return plain
+  const run = async (args: readonly string[]): Promise<string | undefined> => {
+    const { exitCode, stdout } = await git(tree.commonDir, args, { env: { GIT_DIR: tree.gitDir } })
+    return exitCode === 0 ? stdout.toString().trim() : undefined
+  }
+  const [head, ref] = await Promise.all([
+    run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+    run(['symbolic-ref', '--quiet', 'HEAD']),
+  ])
+  return { ...tree, head, branch: ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined }
+}
+
+/** The same without a process. Returns undefined unless HEAD names a branch whose ref is a file. */
+export async function readPlainHead(tree: WorkingTree): Promise<Repository | undefined> {
+  const text = await readPlain(join(tree.gitDir, 'HEAD'), maxRecordBytes).catch(() => '')
+  const branch = /^ref: refs\/heads\/([^\s~^:?*[\\]+)\n$/.exec(text)?.[1]
+  const head = branch === undefined ? undefined : await readRefFile(tree.commonDir, `refs/heads/${branch}`)
+  return head === undefined ? undefined : { ...tree, head, branch }
+}

@@ -1,0 +1,33 @@
+import { rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Mount } from '../sandbox/mount.ts'
+
+/** How many open guards each folder has. */
+const counts = new Map<string, number>()
+
+/** Prevents that an agent makes its folder a repository. */
+export interface GitGuard {
+  mount: Mount
+  /** Removes the mount point. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a guard of a folder: an empty, read-only `.git`. A repository that an agent creates there could run programs with the
+ * rights of everybody who calls Git in the folder. bubblewrap creates the mount point, and the last guard removes it.
+ */
+export function openGitGuard(folder: string): GitGuard {
+  const target = join(folder, '.git')
+  counts.set(target, (counts.get(target) ?? 0) + 1)
+  return {
+    mount: { kind: 'tmpfs', target },
+    close: async () => {
+      const left = (counts.get(target) ?? 1) - 1
+      if (left > 0) return void counts.set(target, left)
+      counts.delete(target)
+      await rmdir(target).catch(() => {
+        /* It is no empty folder: a person has created a repository. */
+      })
+    },
+  }
+}
