@@ -5,7 +5,7 @@ import type { Mount } from '../sandbox/mount.ts'
 /** How many open guards each folder has. */
 const counts = new Map<string, number>()
 
-/** Prevents that an agent makes its folder a repository. */
+/** Prevents that an agent creates a repository in its folder. */
 export interface GitGuard {
   mount: Mount
   /** Removes the mount point. */
@@ -14,7 +14,7 @@ export interface GitGuard {
 
 /**
  * Opens a guard of a folder: an empty, read-only `.git`. A repository that an agent creates there could run programs with the
- * rights of everybody who calls Git in the folder. bubblewrap creates the mount point, and the last guard removes it.
+ * rights of each user who runs Git in the folder. bubblewrap creates the mount point, and the last guard removes it.
  */
 export function openGitGuard(folder: string): GitGuard {
   const target = join(folder, '.git')
@@ -26,7 +26,7 @@ export function openGitGuard(folder: string): GitGuard {
       if (left > 0) return void counts.set(target, left)
       counts.delete(target)
       await rmdir(target).catch(() => {
-        /* It is no empty folder: a person has created a repository. */
+        /* A person has created a repository. */
       })
     },
   }

@@ -54,7 +54,7 @@ export interface GitPlace {
 /**
  * Prepares what an agent in a card's folder sees of Git: a Git folder of its own. It reads the repository's objects and writes
  * its own, and has branches, tags, stash, index and configuration of which only the card's branch (null: the HEAD of the
- * worktree) comes out, by `sync`. In a folder that is no repository, the agent cannot create one.
+ * worktree) comes out, by `sync`. In a folder without a repository, the agent cannot create one.
  * @throws Problem CONFLICT for a repository that cannot be shown so; GitFailed, or the file system's error
  */
 export async function openGitView(worktrees: Worktrees, place: GitPlace): Promise<GitView> {

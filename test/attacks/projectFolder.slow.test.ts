@@ -66,13 +66,13 @@ async function attack(script: string, meanwhile = () => {}): Promise<void> {
   })
 }
 
-/** What an owner does in the folder. */
+/** Runs Git in the folder as its owner does. */
 const useGit = () => {
   for (const command of [['status'], ['diff'], ['log'], ['branch'], ['submodule', 'status']])
     try {
       git(...command)
     } catch {
-      /* The folder is no repository, or a broken one. */
+      /* The folder has no repository, or the attack broke it. */
     }
 }
 const monitor = `printf '#!/bin/sh\\necho ran > "%s"\\n' "$PROOF" > evil.sh; chmod +x evil.sh`

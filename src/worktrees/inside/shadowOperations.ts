@@ -95,7 +95,7 @@ export async function updateShadow(
   return { copied, hasSubmodules }
 }
 
-/** What belongs to the working tree in a Git folder that has everything else, too. Submodules stay where they are. */
+/** Names of the files and folders that belong to the working tree alone, in a Git folder that has the rest of the repository also. */
 const ownPart = /^([A-Z_]+|index|sharedindex\..*|rebase-merge|rebase-apply|sequencer)$/
 
 /** Creates a Git folder without refs, with the worktree's own part of the repository's. */
