@@ -33,7 +33,7 @@ export function registerEdit(projects: Command): void {
     .summary('Change a project')
     .description('Change a project, by default the current one.')
     .option('--name <name>', 'the new name')
-    .option('--path <folder>', 'the new folder, on the server')
+    .option('--path <folder>', 'the folder on the server; give the present one to confirm that its repository changed')
     .option('--org <organization>', 'the organization that it belongs to, by name or id; none for none')
   const edit = addChoiceOptions(
     described,

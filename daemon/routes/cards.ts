@@ -29,8 +29,8 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     }, cardFor(call.caller)),
   delete: async ({ force, ...ref }, call) => {
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
-    await worktrees.requireNothingLost(app.worktrees, project.path, card, force, app.config.dataDir)
-    await requireNothingLostBeside(app.worktrees, app.db, card, force, app.config.dataDir)
+    await worktrees.requireNothingLost(app.worktrees, project, card, force, app.config.dataDir)
+    await requireNothingLostBeside(app.worktrees, app.db, card, project, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing)
   },
   restore: ({ force, ...ref }, call) =>
@@ -69,7 +69,7 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
 const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
   attachWorktree: async ({ path, ...ref }, call) => {
     const project = await projects.find(app.db, ref.projectId)
-    const { topLevel, branch = null } = await worktrees.requireWorktree(path, project.path)
+    const { topLevel, branch = null } = await worktrees.requireWorktree(path, project)
     return call.write(tx => worktrees.attach(tx, ref, topLevel, branch), cardFor(call.caller))
   },
   detachWorktree: async ({ remove, ...ref }, call) => {

@@ -9,6 +9,7 @@ import * as projects from '../../src/domain/projects.ts'
 import { folderIn } from '../../src/domain/repositoryWork.ts'
 import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src/domain/worktreeSettings.ts'
 import { Problem } from '../../src/contract/errors.ts'
+import { recordFolders } from '../../src/git/folderRecord.ts'
 import { trackedFiles } from '../../src/git/repository.ts'
 import { countCards } from '../../src/store/cardCounts.ts'
 import { countAskedMonitors } from '../../src/store/monitors.ts'
@@ -24,8 +25,9 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path = await projects.requireFolder(app.config, call.caller, input.path)
     try {
       const repositories = await requireRepositories(app.config, call.caller, path, input.repositories)
+      const folders = await recordFolders([path, ...repositories.map(each => each.path)])
       return await call.write(
-        tx => projects.create(tx, call.caller, { ...input, path, repositories }),
+        tx => projects.create(tx, call.caller, { ...input, path, repositories, folders }),
         row => projectView(row, 'admin'),
       )
     } catch (error) {
@@ -42,9 +44,11 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path =
       change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
     const repositories = await changedRepositories(app, call, id, { path, repositories: change.repositories })
+    const named = [...(path === undefined ? [] : [path]), ...(repositories ?? []).map(each => each.path)]
+    const folders = named.length === 0 ? undefined : await recordFolders(named)
     return call.write(
       async tx => {
-        const project = await projects.update(tx, call.caller, id, { ...change, path, repositories })
+        const project = await projects.update(tx, call.caller, id, { ...change, path, repositories, folders })
         if (change.agent || change.profile)
           await requireTakenInProject(tx, app.supervisor, id, change.agent ? 'agent' : 'profile')
         if (change.agentSlots !== undefined) app.supervisor.reconcile(tx)

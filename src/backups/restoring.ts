@@ -7,6 +7,7 @@ import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import { requireSafeAuthSettings } from '../identity/authSettings.ts'
 import { clearHosts } from '../store/daemons.ts'
+import { clearFolderRecords } from '../store/projects.ts'
 import { deleteAllAgentTokens } from '../store/agentTokens.ts'
 import { isFileReleased } from '../store/connection.ts'
 import type { NewAuditRow } from '../store/audit.ts'
@@ -163,6 +164,7 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
       await forgetTickets(tx)
       // What several machines shared is this one's alone.
       await clearHosts(tx)
+      await clearFolderRecords(tx)
       if (keep) await keepSignInToken(tx, keep)
     })
     await requireSafeAuthSettings({ config, db })

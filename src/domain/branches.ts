@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { commitOf } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
 import { git } from '../git/git.ts'
@@ -18,7 +19,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 
 const maxTitles = 20
 
-type Project = Pick<ProjectRow, 'path' | 'forge' | 'forgeCredentialId'>
+type Project = Pick<ProjectRow, 'path' | 'folderRecords' | 'forge' | 'forgeCredentialId'>
 
 /** `pushed` is false where the branch was there already. */
 export interface PushedBranch {
@@ -88,7 +89,7 @@ export async function update(
   worktrees: Worktrees,
   db: Database,
   card: CardRow,
-  project: Pick<ProjectRow, 'path'>,
+  project: ProjectFolder,
   strategy: 'merge' | 'rebase',
   reach: RemoteReach,
   name = home,

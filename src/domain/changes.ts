@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
@@ -7,13 +8,12 @@ import { mergeWork, type Merged } from '../worktrees/merge.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
-import type { ProjectRow } from '../store/projects.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { compareCommits, compareWorktree, readChangedFile } from '../worktrees/compareWorktree.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findForkPoint } from './worktrees.ts'
 
-type Project = Pick<ProjectRow, 'path'>
+type Project = ProjectFolder
 
 /**
  * A card's changes since its base commit, including untracked files (specification "Diff"): in its worktree, else on
@@ -54,7 +54,7 @@ export async function changedFileOf(
 ): Promise<Buffer> {
   const work = await workOf(worktrees, card, project)
   if (work) return readChangedFile(worktrees, work.repository, work.base, { ...file, tip: work.tip })
-  const { repository } = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const { repository } = (await readCheckoutState(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (repository.head === undefined) throw new Problem('FILE_NOT_FOUND')
   return readChangedFile(worktrees, repository, null, { ...file, tip: repository.head })
 }
@@ -65,7 +65,7 @@ async function workOf(
   card: CardRow,
   project: Project,
 ): Promise<{ repository: Repository; base: string | null; tip?: string } | undefined> {
-  const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const checkout = (await readCheckoutState(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const { repository } = checkout
   const place = await syncedWorktree(worktrees, repository, card.worktreePath)
   if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place, checkout)) }
@@ -85,7 +85,7 @@ export interface IdleWork {
  * @throws Problem NOT_A_GIT_REPOSITORY, AGENT_ALREADY_RUNNING, CONFLICT
  */
 export async function requireIdleWork(worktrees: Worktrees, card: CardRow, project: Project): Promise<IdleWork> {
-  const checkout = (await readCheckoutState(project.path)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const checkout = (await readCheckoutState(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   if (hasActiveAgent(card))
     throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
   if (card.gitBranch === null && card.worktreePath === null)
@@ -110,7 +110,7 @@ export async function merge(
 ): Promise<Merged> {
   const { place } = await requireIdleWork(worktrees, card, project)
   return mergeWork(worktrees, {
-    projectPath: project.path,
+    project,
     worktreePath: place?.topLevel ?? null,
     branch: card.gitBranch,
     into,

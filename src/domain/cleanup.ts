@@ -9,7 +9,7 @@ import { requireSubfolder, type Workplace, type WorkplaceRepository } from './wo
 /** A project's cleanup command, and where it runs. */
 export interface Cleanup {
   cardId: number
-  project: Pick<ProjectRow, 'id' | 'path' | 'sandbox'>
+  project: Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'sandbox'>
   place: Workplace
   settings: EffectiveWorktree
   ports: readonly number[]
@@ -33,7 +33,7 @@ export async function cleanUp(
   const { id, path, branch, firstPort, repositories } = card
   const isThere = (await kindOf(path)) === 'folder' && (await kindOf(`${path}.unfinished`)) === 'nothing'
   if (settings.cleanup === '' || !isThere) return
-  const top = join(path, (await readCheckoutState(project.path))?.subfolder ?? '')
+  const top = join(path, (await readCheckoutState(project))?.subfolder ?? '')
   await run({
     cardId: id,
     project,

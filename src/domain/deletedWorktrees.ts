@@ -26,7 +26,7 @@ export async function removeWorktree(
   dataDir: string,
   runCleanup: RunCleanup,
 ): Promise<void> {
-  await requireNothingLostBeside(worktrees, db, card, true, dataDir)
+  await requireNothingLostBeside(worktrees, db, card, project, true, dataDir)
   if (card.worktreePath !== null && card.worktreeManaged === 1)
     await removeOwn(worktrees, db, card, card.worktreePath, project, dataDir, runCleanup)
   await removeBeside(worktrees, db, card, project)
@@ -58,8 +58,8 @@ export async function removeUnneeded(
   // Its agent may be sent back to it, in that worktree and on that branch.
   if ((await listOpenOfCard(db, card.id)).length > 0)
     throw new Problem('CONFLICT', 'The card has an open pull request. Merge or close it first.')
-  await requireNothingLost(worktrees, project.path, card, false, dataDir)
-  await requireNothingLostBeside(worktrees, db, card, false, dataDir)
+  await requireNothingLost(worktrees, project, card, false, dataDir)
+  await requireNothingLostBeside(worktrees, db, card, project, false, dataDir)
   await removeWorktree(worktrees, db, card, project, dataDir, runCleanup)
   await db.transaction(tx => forgetLanded(tx, card))
 }
@@ -74,12 +74,12 @@ async function removeOwn(
   runCleanup: RunCleanup,
 ): Promise<void> {
   const { id, gitBranch: branch } = card
-  await requireNothingLost(worktrees, project.path, card, true, dataDir)
+  await requireNothingLost(worktrees, project, card, true, dataDir)
   const { effective } = await findWorktreeSettings(db, project)
   const firstPort = (await readFirstPort(db, id)) ?? null
   const repositories = await findRepositories(db, card, project)
   await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
-  const hasBranch = await dropWorktree(worktrees, project.path, path, branch)
+  const hasBranch = await dropWorktree(worktrees, project, path, branch)
   await keep(db, card, {
     worktreePath: null,
     ...(!hasBranch && { worktreeManaged: 0, gitBranch: null, baseCommit: null }),

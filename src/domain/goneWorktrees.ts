@@ -21,6 +21,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 interface Note {
   projectId: number
   projectPath: string
+  folderRecords?: string
   /** What the project's cleanup runs by; earlier versions did not note it. */
   settings?: Pick<ProjectRow, 'worktree' | 'copiedFiles' | 'sandbox'> & {
     agreements?: Pick<Agreement, 'version' | 'lapsed'>[]
@@ -45,6 +46,7 @@ export async function noteGone(
   const note: Note = {
     projectId: project.id,
     projectPath: project.path,
+    folderRecords: project.folderRecords,
     settings: {
       worktree: project.worktree,
       copiedFiles: project.copiedFiles,
@@ -98,8 +100,15 @@ export async function removeGone(db: Database, parts: RemovalParts): Promise<voi
 
 async function removeNoted(db: Database, file: string, parts: RemovalParts): Promise<void> {
   const { dataDir, isAtWork, runCleanup, worktrees } = parts
-  const { projectId, projectPath, settings, cards } = JSON.parse(await readFile(file, 'utf8')) as Note
-  const project = settings && { ...settings, id: projectId, path: projectPath }
+  const {
+    projectId,
+    projectPath,
+    folderRecords = '{}',
+    settings,
+    cards,
+  } = JSON.parse(await readFile(file, 'utf8')) as Note
+  const folder = { path: projectPath, folderRecords }
+  const project = settings && { ...settings, ...folder, id: projectId }
   const effective = project && (await effectiveBy(project, settings.agreements ?? []))
   // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
@@ -116,12 +125,12 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   for (const { id, branch, snapshots = [], firstPort = null, repositories = [], ...card } of gone) {
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
-    await requireNothingLost(worktrees, projectPath, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
-    await requireAllKept(worktrees, id, repositories, true, dataDir)
+    await requireNothingLost(worktrees, folder, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
+    await requireAllKept(worktrees, folderRecords, id, repositories, true, dataDir)
     if (project && effective)
       await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
-    await dropWorktree(worktrees, projectPath, path, branch)
-    for (const each of repositories) await dropLeft(worktrees, each)
+    await dropWorktree(worktrees, folder, path, branch)
+    for (const each of repositories) await dropLeft(worktrees, folderRecords, each)
     await dropSnapshots(projectPath, id, snapshots)
     for (const { path: beside, snapshot } of card.snapshotsBeside ?? []) await dropSnapshots(beside, id, [snapshot])
   }

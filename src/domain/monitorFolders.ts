@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
@@ -9,12 +10,12 @@ import { wrong } from './monitorFields.ts'
 import { worktreesBeside } from './repositoryWorktrees.ts'
 
 type Card = Pick<CardRow, 'worktreePath'>
-type Project = Pick<ProjectRow, 'path'>
+type Project = ProjectFolder
 
 /** The folder of a card's work: its worktree if that exists, else the project's folder. */
 export async function workingFolder({ worktreePath }: Card, project: Project): Promise<string> {
   if (worktreePath === null) return project.path
-  const folder = join(worktreePath, (await readCheckoutState(project.path))?.subfolder ?? '')
+  const folder = join(worktreePath, (await readCheckoutState(project))?.subfolder ?? '')
   return (await isFolder(folder)) ? folder : project.path
 }
 

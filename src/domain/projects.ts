@@ -19,6 +19,7 @@ import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
 import { isInScope, roleBy, strongest } from './access.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import { readCredentialOfProject } from '../store/credentials.ts'
+import type { FolderRecords } from '../git/folderRecord.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
@@ -26,6 +27,7 @@ import {
   deleteProject,
   acceptProject,
   forgetOtherAcceptances,
+  addFolderRecords,
   insertProject,
   listOwnedProjects,
   listProjects,
@@ -64,11 +66,14 @@ export interface ProjectChange extends Partial<AgentChoice> {
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
   forge?: ChangedForge
+  /** Records of the folders that the change names. */
+  folders?: FolderRecords
 }
 
 interface NewProject {
   name: string
   path: string
+  folders: FolderRecords
   repositories?: readonly Repository[]
   organizationId: number | null
 }
@@ -97,11 +102,16 @@ export const strongestRole = async (db: Reader, caller: Caller): Promise<Project
 export async function create(
   tx: Transaction,
   caller: Caller,
-  { repositories = [], ...project }: NewProject,
+  { repositories = [], folders, ...project }: NewProject,
 ): Promise<VisibleProject> {
   await requireOrganization(tx, caller, project.organizationId)
   const ownerId = await ownerFor(tx, caller.userId)
-  const id = await insertProject(tx, { ...project, repositories: JSON.stringify(repositories), ownerId })
+  const id = await insertProject(tx, {
+    ...project,
+    repositories: JSON.stringify(repositories),
+    folderRecords: JSON.stringify(folders),
+    ownerId,
+  })
   await acceptProject(tx, ownerId, id)
   await append(tx, 'project.created', id, projectEvent(await find(tx, id)))
   await boards.create(tx, caller, id, { name: 'Board' })
@@ -148,6 +158,7 @@ export async function update(
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),
       ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
     })
+    if (change.folders) await addFolderRecords(tx, id, change.folders)
     if (change.organizationId !== undefined) await noteRightsChanged(tx)
     // Members accepted the project with its former folder.
     if (change.path !== undefined && change.path !== project.path)

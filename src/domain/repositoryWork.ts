@@ -17,7 +17,10 @@ import { compareWork, diffOf } from './changes.ts'
 import { keep } from './worktrees.ts'
 
 /** What is needed of a project to find its repositories. */
-export type ProjectPlaces = Pick<ProjectRow, 'id' | 'path' | 'repositories' | 'forge' | 'forgeCredentialId'>
+export type ProjectPlaces = Pick<
+  ProjectRow,
+  'id' | 'path' | 'folderRecords' | 'repositories' | 'forge' | 'forgeCredentialId'
+>
 
 /** The name of a project's home repository. */
 export const home = ''

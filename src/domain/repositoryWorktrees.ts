@@ -25,7 +25,7 @@ import { findCardBase } from './worktreeBase.ts'
 import { requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-type Project = Pick<ProjectRow, 'id' | 'path' | 'repositories' | 'copiedFiles'>
+type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'repositories' | 'copiedFiles'>
 
 /** The project's other repositories as a card's agent has them, and what people are to be told of that. */
 interface PreparedRepositories {
@@ -55,7 +55,7 @@ export async function ensureRepositories(
   const isManaged = place.worktreePath !== null && (card.worktreePath === null || card.worktreeManaged === 1)
   let branch = isManaged ? place.branch : null
   for (const { name, path } of all) {
-    const checkout = await readCheckoutState(path)
+    const checkout = await readCheckoutState({ ...project, path })
     if (!checkout) throw inRepository(name, `${path} is not there any more, or no Git repository.`)
     const row = rows.find(each => each.name === name)
     if (card.useWorktree === 0 || (checkout.commit === null && !row)) {
@@ -169,10 +169,11 @@ export async function requireNothingLostBeside(
   worktrees: Worktrees,
   db: Reader,
   { id }: Pick<CardRow, 'id'>,
+  { folderRecords }: Pick<ProjectRow, 'folderRecords'>,
   force: boolean,
   dataDir: string,
 ): Promise<void> {
-  await requireAllKept(worktrees, id, await listCardRepositories(db, id), force, dataDir)
+  await requireAllKept(worktrees, folderRecords, id, await listCardRepositories(db, id), force, dataDir)
 }
 
 /** What a card leaves in a repository. */
@@ -181,13 +182,21 @@ export type LeftWorktree = Pick<CardRepositoryRow, 'name' | 'path' | 'branch' | 
 /** @throws Problem WORKTREE_DIRTY */
 export async function requireAllKept(
   worktrees: Worktrees,
+  folderRecords: string,
   cardId: number,
   left: readonly LeftWorktree[],
   force: boolean,
   dataDir: string,
 ): Promise<void> {
   for (const { name, path, worktreePath, branch } of left)
-    await requireNothingLost(worktrees, path, { id: cardId, worktreePath, gitBranch: branch }, force, dataDir, name)
+    await requireNothingLost(
+      worktrees,
+      { path, folderRecords },
+      { id: cardId, worktreePath, gitBranch: branch },
+      force,
+      dataDir,
+      name,
+    )
 }
 
 /**
@@ -195,9 +204,13 @@ export async function requireAllKept(
  * @returns whether its branch is still there: it is deleted only when others hold all its commits
  * @throws Problem CONFLICT
  */
-export async function dropLeft(worktrees: Worktrees, { path, branch, worktreePath }: LeftWorktree): Promise<boolean> {
+export async function dropLeft(
+  worktrees: Worktrees,
+  folderRecords: string,
+  { path, branch, worktreePath }: LeftWorktree,
+): Promise<boolean> {
   if (worktreePath === null) return true
-  const hasBranch = await dropWorktree(worktrees, path, worktreePath, branch)
+  const hasBranch = await dropWorktree(worktrees, { path, folderRecords }, worktreePath, branch)
   await rmdir(dirname(worktreePath)).catch(() => {
     /* The card has other worktrees in it, or it is gone. */
   })
@@ -209,12 +222,12 @@ export async function removeBeside(
   worktrees: Worktrees,
   db: Database,
   { id }: Pick<CardRow, 'id'>,
-  project: Pick<ProjectRow, 'repositories'>,
+  project: Pick<ProjectRow, 'repositories' | 'folderRecords'>,
 ): Promise<void> {
   for (const row of await listCardRepositories(db, id)) {
     if (row.worktreePath === null) continue
     const path = repositoriesOf(project).find(({ name }) => name === row.name)?.path ?? row.path
-    const hasBranch = await dropLeft(worktrees, { ...row, path })
+    const hasBranch = await dropLeft(worktrees, project.folderRecords, { ...row, path })
     await db.transaction(async tx => {
       if (hasBranch) await putCardRepository(tx, { ...row, worktreePath: null })
       else await deleteCardRepository(tx, id, row.name)

@@ -2,10 +2,10 @@ import { Problem } from '../contract/errors.ts'
 import { reviewLimits, type NewComment, type Verdict } from '../contract/reviews.ts'
 import { append } from '../events/outbox.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { keepSnapshot } from '../git/snapshotRefs.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import type { ProjectRow } from '../store/projects.ts'
 import {
   deleteReviewDraft,
   insertReview,
@@ -147,11 +147,7 @@ async function compareBeside(
 }
 
 /** Undefined where there is no repository. */
-const compareIn = (
-  worktrees: Worktrees,
-  card: CardRow,
-  project: Pick<ProjectRow, 'path'>,
-): Promise<Comparison | undefined> =>
+const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder): Promise<Comparison | undefined> =>
   compareWork(worktrees, card, project, { stores: true }).catch((error: unknown) => {
     if ((error as Problem).code === 'NOT_A_GIT_REPOSITORY') return undefined
     throw error
@@ -207,7 +203,7 @@ async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promi
 
 /** Keeps the snapshots of a review until its card is purged. */
 export async function keepReviewed(
-  project: Pick<ProjectRow, 'path'>,
+  project: ProjectFolder,
   { cardId, snapshot }: Pick<ReviewRow, 'cardId' | 'snapshot'>,
   { beside }: Pick<CheckedReview, 'beside'>,
 ): Promise<void> {

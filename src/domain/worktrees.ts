@@ -4,8 +4,9 @@ import { isWithin } from '../config/folders.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
-import { findIn, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { findProjectRepository, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { mergeBase } from '../git/commits.ts'
+import { isRecorded, recordFolders, type ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { savePatch } from '../worktrees/savePatch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
@@ -13,7 +14,7 @@ import type { Repository } from '../git/workingTrees.ts'
 import { isClean, worktreeOf } from '../worktrees/findWorktree.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
+import { addFolderRecords, repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { find, type CardRef } from './cards.ts'
@@ -41,7 +42,7 @@ export interface WorkplaceRepository {
   worktreePath: string | null
   branch: string | null
 }
-type Project = Pick<ProjectRow, 'id' | 'path' | 'copiedFiles' | 'repositories'>
+type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'copiedFiles' | 'repositories'>
 
 /**
  * Ensures that a card has a folder to work in, and stores it on the card: the attached worktree; else, if the card
@@ -58,7 +59,8 @@ export async function ensureWorktree(
   places: WorktreePlaces,
   reach: RemoteReach,
 ): Promise<Workplace> {
-  const checkout = await readCheckoutState(project.path)
+  await recordMissing(db, project)
+  const checkout = await readCheckoutState(project)
   if (!checkout || card.useWorktree === 0)
     return settle(db, card, {
       cwd: project.path,
@@ -85,6 +87,15 @@ export async function ensureWorktree(
   return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit, ...(remark && { remark }) }
 }
 
+/** Records the folders of a project that was imported or restored, or whose folders could not be read when it was created. */
+async function recordMissing(db: Database, project: Project): Promise<void> {
+  const paths = [project.path, ...repositoriesOf(project).map(({ path }) => path)]
+  const missing = paths.filter(path => !isRecorded({ ...project, path }))
+  if (missing.length === 0) return
+  const folders = await recordFolders(missing)
+  await db.transaction(tx => addFolderRecords(tx, project.id, folders))
+}
+
 /** A worktree that was planned before keeps its branch and base; the base of a new one is fetched. */
 async function planFor(
   worktrees: Worktrees,
@@ -107,9 +118,9 @@ async function planFor(
  * The folder that a card has to work in now; none is made.
  * @throws Problem CONFLICT where its agent has not begun yet, or the attached worktree is gone
  */
-export async function findWorkplace(card: CardRow, project: Pick<ProjectRow, 'path'>): Promise<Workplace> {
+export async function findWorkplace(card: CardRow, project: ProjectFolder): Promise<Workplace> {
   const { useWorktree, worktreePath, worktreeManaged, baseCommit, gitBranch } = card
-  const checkout = await readCheckoutState(project.path)
+  const checkout = await readCheckoutState(project)
   if (!checkout || useWorktree === 0)
     return { cwd: project.path, worktreePath: null, branch: checkout?.branch ?? null, baseCommit }
   if (worktreePath !== null && worktreeManaged === 0) return attachedPlace(card, project, checkout)
@@ -129,12 +140,8 @@ async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project
   return newWorktreePath(places, project.id, id)
 }
 
-async function attachedPlace(
-  card: CardRow,
-  project: Pick<ProjectRow, 'path'>,
-  checkout: CheckoutState,
-): Promise<Workplace> {
-  const worktree = await requireWorktree(card.worktreePath!, project.path).catch(error => {
+async function attachedPlace(card: CardRow, project: ProjectFolder, checkout: CheckoutState): Promise<Workplace> {
+  const worktree = await requireWorktree(card.worktreePath!, project).catch(error => {
     throw new Problem('CONFLICT', 'The attached worktree is not there any more. Detach it, or attach another one.', {
       cause: error,
     })
@@ -190,7 +197,7 @@ export async function keep(db: Database, card: CardRow, change: CardChange): Pro
  */
 export async function requireNothingLost(
   worktrees: Worktrees,
-  projectPath: string,
+  project: ProjectFolder,
   card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
   force: boolean,
   dataDir: string,
@@ -200,7 +207,7 @@ export async function requireNothingLost(
   if (
     path === null ||
     (await stat(path).catch(() => undefined)) === undefined ||
-    (await isClean(worktrees, projectPath, path, card.gitBranch))
+    (await isClean(worktrees, project, path, card.gitBranch))
   )
     return
   if (!force)
@@ -212,7 +219,7 @@ export async function requireNothingLost(
   await mkdir(patches, { recursive: true, mode: 0o700 })
   await savePatch(
     worktrees,
-    projectPath,
+    project,
     path,
     card.gitBranch,
     join(patches, `card-${[card.id, repository, Date.now()].filter(Boolean).join('-')}.patch`),
@@ -223,13 +230,13 @@ export async function requireNothingLost(
  * Returns the worktree at a path, which must be one of the project's repository.
  * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, NOT_A_GIT_REPOSITORY
  */
-export async function requireWorktree(path: string, projectPath: string): Promise<Repository> {
+export async function requireWorktree(path: string, project: ProjectFolder): Promise<Repository> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
   const real = await realpath(path).catch(() => {
     throw new Problem('PATH_NOT_FOUND')
   })
   if (!(await stat(real)).isDirectory()) throw new Problem('PATH_NOT_FOUND')
-  const repository = await findIn(projectPath)
+  const repository = await findProjectRepository(project)
   const worktree = repository && (await worktreeOf(repository, real))
   if (!worktree) throw new Problem('NOT_A_GIT_REPOSITORY', "path must be a worktree of the project's repository.")
   return worktree

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { relative } from 'node:path'
+import { requireRecorded, type ProjectFolder } from './folderRecord.ts'
 import { kindOf } from './kindOf.ts'
 import { findRepository } from './repository.ts'
 import type { Repository } from './workingTrees.ts'
@@ -15,11 +16,14 @@ export interface CheckoutState {
   repository: Repository
 }
 
-/** Reads the state of a project's folder. Returns undefined if no Git repository contains the folder. */
-export async function readCheckoutState(projectPath: string): Promise<CheckoutState | undefined> {
-  const repository = await findIn(projectPath)
+/**
+ * Reads the state of a project's folder. Returns undefined if no Git repository contains the folder.
+ * @throws Problem CONFLICT if the folder or its repository is not the recorded one
+ */
+export async function readCheckoutState(project: ProjectFolder): Promise<CheckoutState | undefined> {
+  const repository = await findProjectRepository(project)
   if (!repository) return undefined
-  const real = await realpath(projectPath)
+  const real = await realpath(project.path)
   return {
     branch: repository.branch ?? null,
     commit: repository.head ?? null,
@@ -28,6 +32,14 @@ export async function readCheckoutState(projectPath: string): Promise<CheckoutSt
   }
 }
 
-/** Finds the repository of a folder that might not exist. */
-export const findIn = async (path: string): Promise<Repository | undefined> =>
-  (await kindOf(await realpath(path).catch(() => path))) === 'folder' ? findRepository(path) : undefined
+/**
+ * Finds the repository of a project's folder, which can be missing.
+ * @throws Problem CONFLICT if the folder or its repository is not the recorded one
+ */
+export async function findProjectRepository(project: ProjectFolder): Promise<Repository | undefined> {
+  const { path } = project
+  if ((await kindOf(await realpath(path).catch(() => path))) !== 'folder') return undefined
+  const repository = await findRepository(path)
+  await requireRecorded(project, repository)
+  return repository
+}

@@ -70,7 +70,7 @@ async function bringUpToBase(parts: LoopParts, request: RequestOf): Promise<void
   const { row } = request
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   if (row.stopped !== null) return
-  const checkout = await readCheckoutState(project.path)
+  const checkout = await readCheckoutState(project)
   const base = checkout && (await fetchBranch(parts, project, checkout, row.base))
   if (!base || 'reason' in base) return
   const key = `conflict:${base.commit}@${row.headCommit}`

@@ -39,7 +39,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   const head = row.headCommit
   if (head === null || head === row.pushedCommit) return true
-  const checkout = await readCheckoutState(project.path)
+  const checkout = await readCheckoutState(project)
   if (!checkout) return false
   const place = await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath)
   const tip = await commitOf(project.path, `refs/heads/${row.branch}`)

@@ -68,9 +68,9 @@ async function losesNothing(
 ): Promise<boolean> {
   const home = await readPullRequest(db, card.id)
   const landed = home?.headCommit ?? undefined
-  if (!(await isClean(worktrees, project.path, card.worktreePath!, card.gitBranch, landed))) return false
+  if (!(await isClean(worktrees, project, card.worktreePath!, card.gitBranch, landed))) return false
   try {
-    await requireNothingLostBeside(worktrees, db, card, false, dataDir)
+    await requireNothingLostBeside(worktrees, db, card, project, false, dataDir)
     return true
   } catch (error) {
     if (error instanceof Problem && error.code === 'WORKTREE_DIRTY') return false
@@ -83,7 +83,7 @@ export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void>
   const request = await readRequest(parts.db, id)
   if (request?.row.state !== 'closed' || request.row.settled > 0) return
   const { card, project } = await workIn(parts.db, request.card, request.project, request.row.repository)
-  const checkout = await readCheckoutState(project.path)
+  const checkout = await readCheckoutState(project)
   const place = checkout && (await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath))
   const base = checkout && place && (await fetchBranch(parts, project, checkout, request.row.base))
   if (!base || 'reason' in base) return

@@ -45,6 +45,7 @@ import agentDays from './migrations/0041-agent-days.ts'
 import monitorPermissions from './migrations/0042-monitor-permissions.ts'
 import lapsedAgreements from './migrations/0043-lapsed-agreements.ts'
 import sessionCards from './migrations/0044-session-cards.ts'
+import folderRecords from './migrations/0045-folder-records.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -92,6 +93,7 @@ const migrations = [
   monitorPermissions,
   lapsedAgreements,
   sessionCards,
+  folderRecords,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -18,6 +18,8 @@ export const projectFields = {
   path: text(),
   /** Those beside its home, which `path` names. */
   repositories: json<Repository[]>().initially('[]'),
+  /** Its folders as they were when a person chose them. */
+  folderRecords: json<Readonly<Record<string, unknown>>>().initially('{}'),
   /** The machine that has its folder; null where there is only one. */
   host: text().orNull(),
   organizationId: id().orNull(),
@@ -122,6 +124,18 @@ export const grantBeside = (userId: string, projectId: string): { fields: string
 })
 /** The fields of `grantBeside`. */
 export type GrantBeside = { [Field in keyof Grant]: Grant[Field] | null }
+
+/** Adds records of folders to those of a project. */
+export async function addFolderRecords(tx: Transaction, id: number, folders: object): Promise<void> {
+  const row = await tx.get<{ records: string }>('SELECT folder_records AS records FROM projects WHERE id = ?', [id])
+  const records = { ...(JSON.parse(row?.records ?? '{}') as object), ...folders }
+  await tx.run('UPDATE projects SET folder_records = ? WHERE id = ?', [JSON.stringify(records), id])
+}
+
+/** Removes all records of folders: those of another machine are not comparable. */
+export async function clearFolderRecords(tx: Transaction): Promise<void> {
+  await tx.run("UPDATE projects SET folder_records = '{}'")
+}
 
 export const readProject = (db: Reader, id: number): Promise<ProjectRow | undefined> =>
   db.get(`SELECT ${fields} FROM projects p WHERE p.id = ?`, [id])

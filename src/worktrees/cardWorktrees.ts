@@ -2,9 +2,10 @@ import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree } from '../git/addWorktree.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
-import { findIn, type CheckoutState } from '../git/checkoutState.ts'
+import { findProjectRepository, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'
 import { git, GitFailed, gitOutput } from '../git/git.ts'
 import { hasRef, keepsFiles } from '../git/refFiles.ts'
@@ -227,18 +228,18 @@ async function fill(worktrees: Worktrees, place: WorkingTree, commit: string): P
  */
 export async function dropWorktree(
   worktrees: Worktrees,
-  projectPath: string,
+  project: ProjectFolder,
   path: string,
   branch: string | null,
 ): Promise<boolean> {
-  const repository = await findIn(projectPath)
+  const repository = await findProjectRepository(project)
   if (!repository) return removeFiles(worktrees, path).then(() => false)
   return withRepositoryLock(repository.commonDir, async () => {
     await removeFiles(worktrees, path)
     await rm(`${path}.unfinished`, { force: true })
     await rm(setUpMark(path), { force: true })
-    await forget(worktrees, projectPath, repository, path)
-    return branch !== null && !(await dropBranch(projectPath, `refs/heads/${branch}`))
+    await forget(worktrees, project.path, repository, path)
+    return branch !== null && !(await dropBranch(project.path, `refs/heads/${branch}`))
   }).catch(error => {
     throw toProblem(error)
   })

@@ -1,3 +1,4 @@
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { git, GitFailed } from '../git/git.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
@@ -48,14 +49,14 @@ export async function listWorktrees(path: string): Promise<Array<{ path: string;
  */
 export async function isClean(
   worktrees: Worktrees,
-  projectPath: string,
+  project: ProjectFolder,
   worktreePath: string,
   branch: string | null,
   landed?: string,
 ): Promise<boolean> {
   const kind = await kindOf(worktreePath)
   if (kind !== 'folder') return kind === 'nothing'
-  const worktree = await findPlace(projectPath, worktreePath)
+  const worktree = await findPlace(project, worktreePath)
   if (isWorkingTree(worktree) && (await syncBranch(worktrees, worktree)).state === 'refused') return false
   try {
     return await worktrees.run('isClean', { worktree, branch, landed })

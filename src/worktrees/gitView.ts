@@ -5,7 +5,8 @@ import { Problem } from '../contract/errors.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
-import { findRepository } from '../git/repository.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
   isMain,
@@ -46,7 +47,7 @@ export interface GitView {
 
 /** The folder of a card, and the branch of which commits come out. Without a worktree, the card works in the project's folder. */
 export interface GitPlace {
-  projectPath: string
+  project: ProjectFolder
   worktreePath: string | null
   branch: string | null
 }
@@ -58,9 +59,9 @@ export interface GitPlace {
  * @throws Problem CONFLICT for a repository that cannot be shown so; GitFailed, or the file system's error
  */
 export async function openGitView(worktrees: Worktrees, place: GitPlace): Promise<GitView> {
-  const { projectPath, worktreePath } = place
-  const repository = await findRepository(projectPath)
-  if (worktreePath === null) return openProjectFolder(worktrees, await realpath(projectPath), repository)
+  const { project, worktreePath } = place
+  const repository = await findProjectRepository(project)
+  if (worktreePath === null) return openProjectFolder(worktrees, await realpath(project.path), repository)
   const worktree = repository && (await worktreeOf(repository, worktreePath))
   if (!worktree) throw new Problem('CONFLICT', "The card's worktree is not one of the project's repository any more.")
   return openView(worktrees, worktree, worktree.topLevel, place.branch)

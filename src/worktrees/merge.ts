@@ -5,7 +5,8 @@ import { readFilterNames } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { nextIndex, takeIndex } from '../git/indexLock.ts'
-import { findRepository } from '../git/repository.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
@@ -17,7 +18,7 @@ import type { Worktrees } from './worktrees.ts'
 const maxNamed = 50
 
 export interface MergeRequest {
-  projectPath: string
+  project: ProjectFolder
   /**
    * The card's worktree, if it exists: its uncommitted changes are committed there and merged, too. Null: the branch
    * alone.
@@ -49,7 +50,7 @@ export interface Merged {
  *   files; WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
 export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Promise<Merged> {
-  const repository = (await findRepository(request.projectPath)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const repository = (await findProjectRepository(request.project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const into =
     request.into ??
     repository.branch ??
@@ -80,7 +81,7 @@ async function mergeOnce(
   const place = worktree && (await readHead(worktree))
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
   if (place?.branch === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
-  return withObjects({ commonDir, head: target }, await identityOf(request.projectPath), async run => {
+  return withObjects({ commonDir, head: target }, await identityOf(request.project.path), async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       const result = await combine(run, target, work, request)
       if (result !== target)

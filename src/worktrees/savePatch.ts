@@ -1,5 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import { Problem } from '../contract/errors.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { GitFailed } from '../git/git.ts'
 import { findPlace } from './findPlace.ts'
@@ -12,7 +13,7 @@ import type { Worktrees } from './worktrees.ts'
  */
 export async function savePatch(
   worktrees: Worktrees,
-  projectPath: string,
+  project: ProjectFolder,
   worktreePath: string,
   branch: string | null,
   file: string,
@@ -21,7 +22,7 @@ export async function savePatch(
   const patch = await open(file, 'wx', 0o600)
   try {
     if ((await kindOf(worktreePath)) !== 'folder') throw new GitFailed('failed', 'The worktree is not a folder.')
-    const worktree = await findPlace(projectPath, worktreePath)
+    const worktree = await findPlace(project, worktreePath)
     await worktrees.run('writePatch', { worktree, branch }, bytes => patch.writeFile(bytes))
     await patch.sync()
     const { size } = await patch.stat()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programPath } from '../../src/worktrees/worktreeProcess.ts'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
@@ -90,11 +91,12 @@ describe.runIf(hasBubblewrap)('a session in the sandbox', () => {
   })
 })
 
-/** The processes that keep walls: bubblewrap, and what it has for the first process inside. */
+/** The processes of bubblewrap for sessions. The processes of worktrees run longer, and are not counted. */
 function keepersOf(serverPid: number): number[] {
   const parents = new Map<number, number>()
   for (const pid of processIds())
-    if (readProcessFile(pid, 'comm').trim() === 'bwrap') parents.set(pid, Number(statOf(pid)[1]))
+    if (readProcessFile(pid, 'comm').trim() === 'bwrap' && !readProcessFile(pid, 'cmdline').includes(programPath))
+      parents.set(pid, Number(statOf(pid)[1]))
   return [...parents]
     .filter(([, parent]) => parent === serverPid || parents.get(parent) === serverPid)
     .map(([pid]) => pid)

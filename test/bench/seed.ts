@@ -105,6 +105,7 @@ export async function seedProject(tx: Transaction, cards: number, path: string):
     name: `Project of ${cards}`,
     path,
     organizationId: null,
+    folders: {},
   })
   const { id: boardId } = (await readDefaultBoard(tx, projectId))!
   const [{ id: columnId }, { id: activeColumnId }] = [

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openGitView } from '../../src/worktrees/gitView.ts'
-import { commit, git, openProjects, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, openProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
@@ -58,7 +58,7 @@ test.each([
   await expect(card.diff()).rejects.toMatchObject(failure)
   await expect((await project.card()).start()).rejects.toMatchObject(failure)
   await expect(
-    openGitView(projects.worktrees, { projectPath: project.path, worktreePath: worktree, branch: null }),
+    openGitView(projects.worktrees, { project: unrecorded(project.path), worktreePath: worktree, branch: null }),
   ).rejects.toMatchObject(failure)
   rmSync(file)
   expect((await card.diff()).diff).toBe('')
@@ -72,7 +72,7 @@ test('a repository that borrows objects from another store works, and a session 
   git(worktree, 'reset', '-q', '--hard', git(lender.path, 'rev-parse', 'HEAD'))
   expect((await card.diff()).diff).toContain('+lent')
   const { mounts } = await openGitView(projects.worktrees, {
-    projectPath: project.path,
+    project: unrecorded(project.path),
     worktreePath: worktree,
     branch: null,
   })

@@ -5,6 +5,7 @@ import { diffOf, merge } from '../../src/domain/changes.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
+import type { ProjectFolder } from '../../src/git/folderRecord.ts'
 import { createProcessTrees } from '../../src/process/spawn.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { insertBoard } from '../../src/store/boards.ts'
@@ -29,6 +30,9 @@ export const git = (cwd: string, ...args: string[]): string =>
   execFileSync('git', args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
     .toString()
     .trim()
+
+/** A project's folder of which no record exists. */
+export const unrecorded = (path: string): ProjectFolder => ({ path, folderRecords: '{}' })
 
 export function write(folder: string, path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -155,7 +159,7 @@ export async function openProjects(): Promise<{
         diff: async () => diffOf(worktrees, await cardRow(), await row()),
         merge: async options => merge(worktrees, await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {
-          await requireNothingLost(worktrees, path, await cardRow(), force, dataDir)
+          await requireNothingLost(worktrees, unrecorded(path), await cardRow(), force, dataDir)
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: '2026-01-01' }))
           await removeDeleted(worktrees, db, '2026-02-01', dataDir, async () => {})
           await db.transaction(tx => updateCard(tx, cardId, { deletedAt: null }))

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { processMark } from '../../src/config/kernel.ts'
 import { merge } from '../../src/domain/changes.ts'
-import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, openProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
 let project: TestProject
@@ -301,7 +301,9 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
 test('an agent at work keeps its work to itself', async () => {
   commit(worktree, 'work', 'work\n')
   await expect(
-    merge(projects.worktrees, { ...(await card.row()), status: 'running' }, { path: project.path }, { squash: false }),
+    merge(projects.worktrees, { ...(await card.row()), status: 'running' }, unrecorded(project.path), {
+      squash: false,
+    }),
   ).rejects.toMatchObject({ code: 'AGENT_ALREADY_RUNNING' })
 })
 

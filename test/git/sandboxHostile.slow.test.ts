@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { commit, git, openProjects, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, openProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
 import { hasWalls, openSession, type Session } from './walls.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -36,7 +36,7 @@ beforeEach(async () => {
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const gitDir = () => join(project.path, '.git')
 /** The card's worktree. */
-const place = () => ({ projectPath: project.path, worktreePath: worktree, branch })
+const place = () => ({ project: unrecorded(project.path), worktreePath: worktree, branch })
 const common = () => join(gitDir(), 'board', readdirSync(join(gitDir(), 'board'))[0]!, 'common')
 /** The names that an agent's scripts know its Git folder, its own part of it, its branch and the victim by. */
 const names = () =>

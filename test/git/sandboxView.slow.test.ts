@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { withoutWriting } from '../../src/agents/sessions/wallsBeside.ts'
 import { openGitView } from '../../src/worktrees/gitView.ts'
-import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, openProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -29,7 +29,7 @@ const start = async () => {
 }
 const gitDir = () => join(project.path, '.git')
 /** The card's worktree. */
-const place = () => ({ projectPath: project.path, worktreePath: worktree, branch })
+const place = () => ({ project: unrecorded(project.path), worktreePath: worktree, branch })
 const otherRefs = () => git(project.path, 'for-each-ref').replace(new RegExp(`^.*refs/heads/${branch}\n?`, 'm'), '')
 const tip = (ref = branch) => git(project.path, 'rev-parse', ref)
 const change = (name: string, text = name) =>
@@ -299,7 +299,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 })
 
 describe.runIf(hasWalls)("Git in a project's own folder", () => {
-  const own = () => ({ projectPath: project.path, worktreePath: null, branch: null })
+  const own = () => ({ project: unrecorded(project.path), worktreePath: null, branch: null })
   beforeEach(async () => {
     project = await projects.project(`project-${++count}`)
     session = await openSession(projects.worktrees, own())
@@ -359,7 +359,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     git(project.path, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', inner.path, 'inner')
     git(project.path, 'commit', '-qm', 'Add inner')
     const around = tip('main')
-    session = await openSession(projects.worktrees, { ...own(), projectPath: join(project.path, 'inner') })
+    session = await openSession(projects.worktrees, { ...own(), project: unrecorded(join(project.path, 'inner')) })
     const made = change('a')
     session.attempt('echo x > ../x; git -C .. commit --allow-empty -qm x')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
@@ -372,7 +372,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     const place = join(projects.folder, `linked-${count}`)
     git(project.path, 'worktree', 'add', '-q', '-b', 'linked', place)
     mkdirSync(join(place, 'part'))
-    session = await openSession(projects.worktrees, { ...own(), projectPath: join(place, 'part') })
+    session = await openSession(projects.worktrees, { ...own(), project: unrecorded(join(place, 'part')) })
     const before = git(project.path, 'rev-parse', 'main')
     const made = session.run('echo x > x; git add x; git commit -qm x; git rev-parse HEAD')
     session.attempt('git update-ref refs/heads/main HEAD; echo x > ../outside')
@@ -416,7 +416,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     const part = join(project.path, 'part')
     for (const path of [folder, part]) {
       mkdirSync(path)
-      const session = await openSession(projects.worktrees, { ...own(), projectPath: path })
+      const session = await openSession(projects.worktrees, { ...own(), project: unrecorded(path) })
       const attempt = session.attempt(
         'git init -q .; mkdir -p .git/objects; echo x > .git/HEAD; mv .git was; echo x > made',
       )
@@ -431,7 +431,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
   test('a session that reads cannot write, and leaves nothing in a folder without a repository', async () => {
     const folder = join(projects.folder, `read-${count}`)
     mkdirSync(folder)
-    const view = await openGitView(projects.worktrees, { ...own(), projectPath: folder })
+    const view = await openGitView(projects.worktrees, { ...own(), project: unrecorded(folder) })
     expect(withoutWriting(view.mounts, folder)).toEqual([{ kind: 'ro', target: folder }])
     await view.close()
   })

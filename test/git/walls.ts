@@ -32,7 +32,7 @@ export interface Session {
 
 export async function openSession(worktrees: Worktrees, place: GitPlace): Promise<Session> {
   const view = await openGitView(worktrees, place)
-  const folder = place.worktreePath ?? place.projectPath
+  const folder = place.worktreePath ?? place.project.path
   const attempt = (script: string) => {
     const { status, stdout, stderr } = spawnSync(
       'bwrap',

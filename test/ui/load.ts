@@ -63,7 +63,12 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
   })
   const app = await createApp(config, logs)
   const seeded = await app.db.transaction(async tx => {
-    const { id: projectId } = await projects.create(tx, operator, { name: 'web', path: root, organizationId: null })
+    const { id: projectId } = await projects.create(tx, operator, {
+      name: 'web',
+      path: root,
+      organizationId: null,
+      folders: {},
+    })
     const { id: boardId } = (await readDefaultBoard(tx, projectId))!
     await columns.create(tx, operator, projectId, {
       boardId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findPlace } from '../../src/worktrees/findPlace.ts'
-import { openProjects, write, type TestProject } from '../git/cards.ts'
+import { openProjects, write, unrecorded, type TestProject } from '../git/cards.ts'
 import { hasWalls } from '../git/walls.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -15,7 +15,11 @@ beforeAll(async () => {
 afterAll(() => projects.close())
 
 const patch = async (send: (bytes: Buffer) => Promise<void>) =>
-  projects.worktrees.run('writePatch', { worktree: await findPlace(project.path, worktree), branch: null }, send)
+  projects.worktrees.run(
+    'writePatch',
+    { worktree: await findPlace(unrecorded(project.path), worktree), branch: null },
+    send,
+  )
 
 describe.skipIf(!hasWalls)('the process of a worktree', () => {
   it('reports the failure of the receiver, and serves the next operation', async () => {

@@ -1,3 +1,4 @@
+import type { ProjectFolder } from '../../git/folderRecord.ts'
 import { foreignRoots } from '../../config/worktreePlaces.ts'
 import type { ServerConfig } from '../../config/server.ts'
 import { Problem } from '../../contract/errors.ts'
@@ -22,7 +23,7 @@ export type CommandDependencies = Pick<
 }
 /** Where a command runs, and for whom. */
 export interface CommandSite {
-  project: Pick<ProjectRow, 'id' | 'path' | 'sandbox'>
+  project: Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'sandbox'>
   cardId: number
   place: Workplace
   ports: readonly number[]
@@ -88,21 +89,23 @@ export async function commandLaunch(
 /** The folders that walls are built around. */
 export const foldersOf = (
   { config, worktrees }: Pick<CommandDependencies, 'config' | 'worktrees'>,
-  project: Pick<ProjectRow, 'path'>,
+  project: ProjectFolder,
   place: Workplace,
 ) => ({
   dataDir: config.dataDir,
   worktreeRoots: foreignRoots(config),
   projectPath: project.path,
   worktreePath: place.worktreePath,
-  openGit: () =>
-    openGitAt(worktrees, { projectPath: project.path, worktreePath: place.worktreePath, branch: place.branch }),
+  openGit: () => openGitAt(worktrees, { project, worktreePath: place.worktreePath, branch: place.branch }),
   beside: (place.repositories ?? []).map(({ path, worktreePath, branch }) => ({
     path,
     worktree:
       worktreePath === null
         ? null
-        : { path: worktreePath, openGit: () => openGitAt(worktrees, { projectPath: path, worktreePath, branch }) },
+        : {
+            path: worktreePath,
+            openGit: () => openGitAt(worktrees, { project: { ...project, path }, worktreePath, branch }),
+          },
   })),
 })
 
