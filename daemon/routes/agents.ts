@@ -1,7 +1,8 @@
 import type { App } from '../../src/app.ts'
 import { InvalidConfig } from '../../src/agents/providers/configuredProviders.ts'
 import { queryMessages } from '../../src/agents/transcript/messageQuery.ts'
-import { commandFiles, merge } from '../../src/agents/slashCommands.ts'
+import { merge } from '../../src/agents/slashCommands.ts'
+import { listSlashCommands } from '../../src/worktrees/projectFiles.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { isAdmin } from '../../src/domain/caller.ts'
@@ -80,7 +81,7 @@ export const agentReads = ({
   active: async ({ projectId }) => (await listActiveAgents(db, projectId)).map(activeAgent),
   slashCommands: async ({ projectId }) => {
     const [project, announced] = await Promise.all([projects.find(db, projectId), listAnnouncedCommands(db, projectId)])
-    return merge([...announced.flatMap(announcedCommands), ...(await commandFiles(project.path))])
+    return merge([...announced.flatMap(announcedCommands), ...(await listSlashCommands(worktrees, project))])
   },
   token: ({ ttlSecs, ...ref }, { caller, db }) => db.transaction(tx => mintForPerson(tx, caller, ref, ttlSecs)),
   diff: async ({ since, repository, ...ref }) => {

@@ -6,11 +6,11 @@ import * as cards from '../../src/domain/cards.ts'
 import { requireTakenInProject } from '../../src/domain/credentials.ts'
 import { requireApart, requireRepositories } from '../../src/domain/projectRepositories.ts'
 import * as projects from '../../src/domain/projects.ts'
-import { folderIn } from '../../src/domain/repositoryWork.ts'
+import { projectIn } from '../../src/domain/repositoryWork.ts'
 import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src/domain/worktreeSettings.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { recordFolders } from '../../src/git/folderRecord.ts'
-import { trackedFiles } from '../../src/git/repository.ts'
+import { trackedFiles } from '../../src/git/trackedFiles.ts'
 import { countCards } from '../../src/store/cardCounts.ts'
 import { countAskedMonitors } from '../../src/store/monitors.ts'
 import { noteProjectOpened, repositoriesOf, type VisibleProject } from '../../src/store/projects.ts'
@@ -71,15 +71,15 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     stats(await countCards(app.db, id), await readProjectTokens(app.db, id), await countAskedMonitors(app.db, id)),
   history: ({ id, since }) => projects.history(app.db, id, app.config.clock(), since),
   usage: ({ id, since }) => projects.usageByDay(app.db, id, app.config.clock(), since),
-  getWorktree: async ({ id }) => findWorktreeSettings(app.db, await projects.find(app.db, id)),
+  getWorktree: async ({ id }) => findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id)),
   agreeToBoardFile: async ({ id, version }, call) => {
-    await requireVersion(await projects.find(app.db, id), version)
+    await requireVersion(app.worktrees, await projects.find(app.db, id), version)
     await call.write(async tx => agree(tx, call.caller, await projects.find(tx, id), version), nothing)
-    return findWorktreeSettings(app.db, await projects.find(app.db, id))
+    return findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id))
   },
   withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id)), nothing),
   files: async ({ projectId, repository }) =>
-    trackedFiles(folderIn(await projects.find(app.db, projectId), repository)),
+    trackedFiles(projectIn(await projects.find(app.db, projectId), repository)),
 })
 
 const nothing = () => undefined

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
 import * as v from 'valibot'
 import { issueText } from '../contract/issueText.ts'
 import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
 import { gitOutput } from '../git/git.ts'
+import { readProjectFile } from '../worktrees/projectFiles.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 
 const boardFileName = 'board.json'
 const maxBytes = 64 * 1024
@@ -16,19 +16,18 @@ export type ReadBoardFile =
   | { problem: string; settings: null; version: null }
 
 /**
- * Reads board.json in a project's folder, of which nothing is believed: a plain file of at most 64 KiB; a link is not followed.
- * @returns null where there is none
+ * Reads board.json in a project's folder: a plain file of at most 64 KiB. A link is not followed.
+ * @returns null if there is none
  */
-export async function readBoardFile(projectPath: string): Promise<ReadBoardFile | null> {
-  let content: string
+export async function readBoardFile(worktrees: Worktrees, project: ProjectFolder): Promise<ReadBoardFile | null> {
+  const file = await readProjectFile(worktrees, project, boardFileName, maxBytes)
+  if (!file) return null
+  if (file.problem !== null) return unusable(file.problem)
   try {
-    content = await readPlainFile(join(projectPath, boardFileName))
+    return parse(utf8Of(file.content))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    return unusable(code === 'ELOOP' ? 'it is a link' : code === undefined ? message : `it cannot be read (${code})`)
+    return unusable((error as Error).message)
   }
-  return parse(content)
 }
 
 /**
@@ -44,19 +43,6 @@ export async function readBaseVersion(projectPath: string): Promise<string | und
     return parse(utf8Of(content)).version ?? undefined
   } catch {
     return undefined
-  }
-}
-
-async function readPlainFile(path: string): Promise<string> {
-  // Without NONBLOCK, opening a pipe would wait for its writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  try {
-    if (!(await file.stat()).isFile()) throw new Error('it is not a file')
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0)
-    if (bytesRead > maxBytes) throw new Error('it is larger than 64 KiB')
-    return utf8Of(buffer.subarray(0, bytesRead))
-  } finally {
-    await file.close()
   }
 }
 

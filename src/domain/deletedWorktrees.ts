@@ -75,7 +75,7 @@ async function removeOwn(
 ): Promise<void> {
   const { id, gitBranch: branch } = card
   await requireNothingLost(worktrees, project, card, true, dataDir)
-  const { effective } = await findWorktreeSettings(db, project)
+  const { effective } = await findWorktreeSettings(worktrees, db, project)
   const firstPort = (await readFirstPort(db, id)) ?? null
   const repositories = await findRepositories(db, card, project)
   await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })

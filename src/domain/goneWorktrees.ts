@@ -109,7 +109,7 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
   } = JSON.parse(await readFile(file, 'utf8')) as Note
   const folder = { path: projectPath, folderRecords }
   const project = settings && { ...settings, ...folder, id: projectId }
-  const effective = project && (await effectiveBy(project, settings.agreements ?? []))
+  const effective = project && (await effectiveBy(worktrees, project, settings.agreements ?? []))
   // A separate transaction, which runs after the one that wrote the record.
   const present = new Set(
     await db.transaction(tx =>

@@ -7,6 +7,7 @@ import { portsOf } from './cardPorts.ts'
 import { find as findProject } from './projects.ts'
 import { findRepositories } from './repositoryWorktrees.ts'
 import { findWorkplace, requireSubfolder, type Workplace } from './worktrees.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from './worktreeSettings.ts'
 
 /** What serves a card's worktree, and where. */
@@ -24,9 +25,14 @@ export interface PreviewPlan {
  * @throws Problem CARD_NOT_FOUND; CONFLICT where the project has no preview command, the card is archived or has no folder yet, or
  *   all ports are taken
  */
-export async function planPreview(db: Database, dataDir: string, ref: CardRef): Promise<PreviewPlan> {
+export async function planPreview(
+  worktrees: Worktrees,
+  db: Database,
+  dataDir: string,
+  ref: CardRef,
+): Promise<PreviewPlan> {
   const [card, project] = await Promise.all([findCard(db, ref), findProject(db, ref.projectId)])
-  const { effective, boardFile } = await findWorktreeSettings(db, project)
+  const { effective, boardFile } = await findWorktreeSettings(worktrees, db, project)
   if (effective.preview === '')
     throw new Problem(
       'CONFLICT',

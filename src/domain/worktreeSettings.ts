@@ -17,20 +17,26 @@ import {
 import type { Database, Transaction } from '../store/database.ts'
 import { worktreeOf, type ProjectRow } from '../store/projects.ts'
 import { projectEvent } from '../views/projects.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { readBaseVersion, readBoardFile, type ReadBoardFile } from './boardFile.ts'
 import type { Caller } from './caller.ts'
 
-type Project = Pick<ProjectRow, 'id' | 'path' | 'worktree' | 'copiedFiles'>
+type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'worktree' | 'copiedFiles'>
 
 /**
  * Returns how a project's worktrees are prepared: its own settings, then its board.json, if a member has agreed to its current version.
  * An agreement lapses once this finds another version. Commands run in the sandbox of the project's agents.
  */
-export async function findWorktreeSettings(db: Database, project: Project): Promise<ProjectWorktree> {
+export async function findWorktreeSettings(
+  worktrees: Worktrees,
+  db: Database,
+  project: Project,
+): Promise<ProjectWorktree> {
   const settings = worktreeOf(project)
   // Read before the file: what is agreed to afterwards must not lapse because of an earlier version.
   const agreements = await listAgreements(db, project.id)
-  const file = await readBoardFile(project.path)
+  const file = await readBoardFile(worktrees, project)
   const current = agreements.find(({ lapsed }) => lapsed === 0)
   if (current && !file?.problem && file?.version !== current.version)
     await db.transaction(tx => lapseAgreement(tx, project.id, current.version))
@@ -44,10 +50,11 @@ export async function findWorktreeSettings(db: Database, project: Project): Prom
 
 /** Returns how the worktrees of a project that might be deleted are prepared, by the agreements that it had. */
 export async function effectiveBy(
-  project: Pick<Project, 'path' | 'worktree' | 'copiedFiles'>,
+  worktrees: Worktrees,
+  project: Pick<Project, 'path' | 'folderRecords' | 'worktree' | 'copiedFiles'>,
   agreements: readonly Pick<Agreement, 'version' | 'lapsed'>[],
 ): Promise<EffectiveWorktree> {
-  const file = await readBoardFile(project.path)
+  const file = await readBoardFile(worktrees, project)
   const agreement = file && (await findAgreement(project.path, file, agreements))
   return effectiveOf(worktreeOf(project), (agreement && file.settings) || noWorktreeSettings)
 }
@@ -66,8 +73,8 @@ async function findAgreement<A extends Pick<Agreement, 'version' | 'lapsed'>>(
  * Agrees to the version of a project's board.json that the caller has seen.
  * @throws Problem CONFLICT when it is another one by now, or cannot be used
  */
-export async function requireVersion(project: Pick<ProjectRow, 'path'>, version: string): Promise<void> {
-  const file = await readBoardFile(project.path)
+export async function requireVersion(worktrees: Worktrees, project: ProjectFolder, version: string): Promise<void> {
+  const file = await readBoardFile(worktrees, project)
   if (!file) throw new Problem('CONFLICT', "There is no board.json in the project's folder.")
   if (file.problem !== null) throw new Problem('CONFLICT', `board.json cannot be used: ${file.problem}.`)
   if (file.version !== version)

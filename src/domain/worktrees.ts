@@ -83,7 +83,8 @@ export async function ensureWorktree(
   )
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, checkout.subfolder)
-  await mkdir(cwd, { recursive: true })
+  if ((await kindOf(cwd)) === 'nothing')
+    await worktrees.run('createFolder', { worktree: { topLevel: made.path }, path: checkout.subfolder })
   return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit, ...(remark && { remark }) }
 }
 

@@ -1,12 +1,9 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Problem } from '../contract/errors.ts'
 import { listAlternates } from './alternates.ts'
-import { git, gitOutput, GitFailed, nulSeparated, type GitResult } from './git.ts'
+import { git, GitFailed, type GitResult } from './git.ts'
 import { readPlainRepository } from './plainRepository.ts'
 import { readHead, type Repository, type WorkingTree } from './workingTrees.ts'
-
-const maxListBytes = 64 * 1024 * 1024
 
 /**
  * Returns the repository whose working tree contains the folder. Returns undefined if there is none.
@@ -50,26 +47,3 @@ const isMarked = async (folder: string): Promise<boolean> =>
     () => false,
   )) ||
   (dirname(folder) !== folder && isMarked(dirname(folder)))
-
-/**
- * The tracked files below a folder, relative to it.
- * @throws Problem NOT_A_GIT_REPOSITORY; CONFLICT when they are too many to list
- */
-export async function trackedFiles(path: string): Promise<string[]> {
-  try {
-    if (!(await findRepository(path))) throw new Problem('NOT_A_GIT_REPOSITORY')
-    return nulSeparated(
-      await gitOutput(path, ['ls-files', '-z', '--cached', '--deduplicate'], { maxBytes: maxListBytes }),
-    )
-  } catch (error) {
-    throw error instanceof GitFailed ? toProblem(error) : error
-  }
-}
-
-function toProblem(failure: GitFailed): Problem {
-  if (failure.reason === 'output')
-    return new Problem('CONFLICT', 'The repository tracks too many files to list.', { cause: failure })
-  if (failure.reason === 'timeout')
-    return new Problem('CONFLICT', 'Git took too long to list the files.', { cause: failure })
-  return new Problem('NOT_A_GIT_REPOSITORY', undefined, { cause: failure })
-}

@@ -71,8 +71,8 @@ class CardPreviews implements Previews {
 
   async start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }> {
     const { cardId } = ref
-    const { db, config } = this.#dependencies
-    const plan = await retryWhileBusy(() => planPreview(db, config.dataDir, ref))
+    const { db, config, worktrees } = this.#dependencies
+    const plan = await retryWhileBusy(() => planPreview(worktrees, db, config.dataDir, ref))
     const before = this.#runs.get(cardId)
     if (before && (before.isStopping || !isLive(before))) await before.over
     const running = this.#runs.get(cardId)

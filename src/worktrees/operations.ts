@@ -1,6 +1,7 @@
 import { compareCommits, compareFiles, readCompared } from './inside/compareFiles.ts'
 import type { Comparison, DiffOptions } from './comparison.ts'
 import type { Repository } from '../git/workingTrees.ts'
+import { inFolder } from '../git/untrustedFiles.ts'
 import { tipInside, type Shadow } from '../git/shadow.ts'
 import type { WorkingTree } from '../git/workingTrees.ts'
 import {
@@ -16,6 +17,8 @@ import { copyIgnored } from './inside/copyIgnored.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
+import { readFolderFile } from './inside/readFolderFile.ts'
+import { readSlashCommands } from './inside/readSlashCommands.ts'
 import { repairPointer } from './inside/repairPointer.ts'
 import { snapshotAll } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
@@ -77,6 +80,14 @@ export const operations = {
     target: string
     patterns: readonly string[]
   }) => noResult(copyIgnored(source, target, patterns)),
+  readFolderFile: (
+    { worktree, file }: { worktree: WorktreePlace; file: { path: string; maxBytes: number } },
+    send: Send,
+  ) => readFolderFile(worktree.topLevel, file, send),
+  readSlashCommands: ({ worktree }: { worktree: WorktreePlace }) => readSlashCommands(worktree.topLevel),
+  /** Creates a folder below the worktree's. */
+  createFolder: ({ worktree, path }: { worktree: WorktreePlace; path: string }) =>
+    inFolder(worktree.topLevel, path, async () => null, true),
   repairPointer: ({ worktree }: { worktree: WorkingTree }) => repairPointer(worktree),
   /** Removes all files. */
   clearFiles: ({ worktree }: { worktree: WorktreePlace }) => noResult(clearFolder(worktree.topLevel)),

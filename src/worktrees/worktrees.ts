@@ -16,6 +16,7 @@ import {
   type OperationResult,
   type Send,
 } from './operations.ts'
+import type { KeptFiles } from './projectFiles.ts'
 import { worktreeMounts, type WorktreePlace } from './worktreeMounts.ts'
 import {
   loadWorktreeProgram,
@@ -46,6 +47,8 @@ export interface Worktrees {
     input: OperationInput<Name>,
     send?: Send,
   ): Promise<OperationResult<Name>>
+  /** Files of projects' folders, kept by `readProjectFile`. */
+  readonly keptFiles: KeptFiles
   /** Ends the processes, and removes their temporary files. */
   close(): Promise<void>
 }
@@ -69,7 +72,12 @@ export function createWorktrees(sandbox: Sandbox): Worktrees {
       ? sandboxed.call(name, input, await readAccountSettings(input.worktree), send)
       : prepare(name, input, send)
   }
-  return { run: run as Worktrees['run'], prepare: prepare as Worktrees['prepare'], close: processes.close }
+  return {
+    run: run as Worktrees['run'],
+    prepare: prepare as Worktrees['prepare'],
+    keptFiles: new Map(),
+    close: processes.close,
+  }
 }
 
 const prepare = (name: OperationName, input: OperationInput<OperationName>, send: Send = ignore): Promise<unknown> =>

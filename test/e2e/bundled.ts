@@ -1,10 +1,12 @@
 import { build } from 'esbuild'
-import { symlinkSync } from 'node:fs'
+import { copyFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** Makes a program of a file of the tests, in a folder of its own, as the server is built: Node 20 runs no TypeScript. */
 export async function bundled(source: string, folder: string): Promise<string> {
   const outfile = join(folder, 'program.mjs')
+  // A server reads the program of its worktree processes from its own folder.
+  copyFileSync('dist/worktree.cjs', join(folder, 'worktree.cjs'))
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
   await build({
     entryPoints: [source],

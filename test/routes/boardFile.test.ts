@@ -90,6 +90,7 @@ test('a return to an earlier agreed board.json requires no agreement while the b
     return agreed
   }
   git('init', '-q')
+  await board.client.projects.update({ id: projectId, path: folder })
   expect(await commit(first)).toBe(null)
   // A version in the base branch that no member has agreed to requires an agreement as well.
   expect(await isAgreed(first)).toBe(false)

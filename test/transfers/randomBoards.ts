@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
+import { isVisible } from '../../src/contract/fields.ts'
 import type { Doc } from './files.ts'
 
 const time = fc
@@ -9,7 +10,7 @@ const plain = (maxLength: number) =>
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength })
     .map(text => text.replaceAll('\0', ''))
-    .filter(text => text.length > 0 && text.length <= maxLength * 4)
+    .filter(text => isVisible(text) && text.length <= maxLength * 4)
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
 const commit = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 })
 const agent = fc.constantFrom('claude', 'codex', 'a.b-c_1')
@@ -204,6 +205,7 @@ const project = fc.record({
   ...choice,
   onSilence: fc.constantFrom('wait', 'end'),
   agentSlots: fc.constantFrom(null, 3),
+  sessionCards: fc.constantFrom(50, 7),
   // Those of a file are taken over where they are there, and the importer may use them.
   repositories: fc.constant([]),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),

@@ -44,7 +44,7 @@ export async function prepareWorkplace(
   card: CardRow,
   project: ProjectRow,
 ): Promise<PreparedWorkplace> {
-  const { effective, boardFile } = await findWorktreeSettings(db, project)
+  const { effective, boardFile } = await findWorktreeSettings(worktrees, db, project)
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
   // Without it the remote refuses, and that is remarked.
   const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)

@@ -1,0 +1,81 @@
+import { lstat, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Problem } from '../contract/errors.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import type { ProjectFolder } from '../git/folderRecord.ts'
+import { kindOf } from '../git/kindOf.ts'
+import type { OperationResult } from './operations.ts'
+import type { WorktreePlace } from './worktreeMounts.ts'
+import type { Worktrees } from './worktrees.ts'
+
+/** A file of a project's folder, or why it cannot be used. */
+export type ProjectFile = { content: Buffer; problem: null } | { content: null; problem: string }
+
+/** Files of projects' folders that were read. Each is read again if the file changed. */
+export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
+
+const maxKept = 500
+/** A file that has just changed can change again without another time. */
+const settledMs = 2000
+
+/**
+ * Reads a small file of a project's folder, which agents can change. A link is not followed. A process is required only for a file
+ * that exists and has changed since the last call.
+ * @returns null if there is no file
+ */
+export async function readProjectFile(
+  worktrees: Worktrees,
+  project: ProjectFolder,
+  name: string,
+  maxBytes: number,
+): Promise<ProjectFile | null> {
+  const path = join(project.path, name)
+  const stats = await lstat(path, { bigint: true }).catch(() => undefined)
+  if (!stats) return null
+  const stamp = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`
+  const known = worktrees.keptFiles.get(path)
+  if (known?.stamp === stamp) return known.file
+  const file = await readNow(worktrees, project, { path: name, maxBytes })
+  if (Number(stats.ctimeMs) < Date.now() - settledMs) keep(worktrees.keptFiles, path, { stamp, file })
+  return file
+}
+
+async function readNow(
+  worktrees: Worktrees,
+  project: ProjectFolder,
+  file: { path: string; maxBytes: number },
+): Promise<ProjectFile> {
+  const worktree = await placeOf(project).catch((error: unknown) => {
+    if (error instanceof Problem) return error
+    throw error
+  })
+  if (worktree instanceof Problem) return { content: null, problem: worktree.message }
+  const parts: Buffer[] = []
+  const send = async (bytes: Buffer): Promise<void> => void parts.push(bytes)
+  const problem = await worktrees.run('readFolderFile', { worktree, file }, send)
+  return problem === null ? { content: Buffer.concat(parts), problem } : { content: null, problem }
+}
+
+function keep(files: KeptFiles, path: string, entry: { stamp: string; file: ProjectFile }): void {
+  const [oldest] = files.keys()
+  if (files.size >= maxKept && oldest !== undefined) files.delete(oldest)
+  files.set(path, entry)
+}
+
+/** Lists the slash commands in a project's folder. Returns none if the folder is missing, or is not the recorded one. */
+export async function listSlashCommands(
+  worktrees: Worktrees,
+  project: ProjectFolder,
+): Promise<OperationResult<'readSlashCommands'>> {
+  if ((await kindOf(await realpath(project.path).catch(() => project.path))) !== 'folder') return []
+  const worktree = await placeOf(project).catch((error: unknown) => {
+    if (!(error instanceof Problem)) throw error
+  })
+  return worktree ? worktrees.run('readSlashCommands', { worktree }) : []
+}
+
+/** What an operation on the files of a project's folder requires. */
+async function placeOf(project: ProjectFolder): Promise<WorktreePlace> {
+  const [topLevel, repository] = await Promise.all([realpath(project.path), findProjectRepository(project)])
+  return repository?.topLevel === topLevel ? repository : { topLevel }
+}
