@@ -43,7 +43,7 @@ const recordOf = (path: string, folderRecords: string): FolderRecord | undefined
 /**
  * Ensures that a folder and its repository are those that a person chose. Agents of another project can have replaced the folder, or
  * created a repository in it or above it.
- * @throws Problem CONFLICT, which says how to confirm the change
+ * @throws Problem CONFLICT, or NOT_A_GIT_REPOSITORY if the repository was removed. The message says how to confirm the change.
  */
 export async function requireRecorded(
   { path, folderRecords }: ProjectFolder,
@@ -51,29 +51,30 @@ export async function requireRecorded(
 ): Promise<void> {
   const before = recordOf(path, folderRecords)
   if (!before) return
-  const difference = compare(path, before, await read(path, repository))
-  if (difference !== undefined)
-    throw new Problem(
+  const now = await read(path, repository)
+  if (!isSame(before.folder, now.folder))
+    refuse('CONFLICT', `${path} is not the folder that was chosen for the project.`)
+  if (before.repository === null && now.repository !== null)
+    refuse('CONFLICT', `${path} was not in a Git repository when it was chosen, and is in ${now.repository.path} now.`)
+  if (before.repository === null) return
+  if (now.repository === null) refuse('NOT_A_GIT_REPOSITORY', `${path} is not in a Git repository any more.`)
+  if (!isSame(before.repository, now.repository))
+    refuse(
       'CONFLICT',
-      `${difference} To confirm that this is right, set the path of the folder again, for example with board projects edit --path.`,
+      `The Git repository of ${path} is not the one that was chosen: it was ${before.repository.path}, and is ${now.repository.path}.`,
     )
+}
+
+function refuse(code: 'CONFLICT' | 'NOT_A_GIT_REPOSITORY', difference: string): never {
+  throw new Problem(
+    code,
+    `${difference} To confirm that this is right, set the path of the folder again, for example with board projects edit --path.`,
+  )
 }
 
 async function read(path: string, repository: Repository | undefined): Promise<FolderRecord> {
   const real = await realpath(path)
   return { folder: await identify(real), repository: repository ? await identify(repository.commonDir) : null }
-}
-
-function compare(path: string, before: FolderRecord, now: FolderRecord): string | undefined {
-  if (!isSame(before.folder, now.folder)) return `${path} is not the folder that was chosen for the project.`
-  if (before.repository === null)
-    return now.repository === null
-      ? undefined
-      : `${path} was not in a Git repository when it was chosen, and is in ${now.repository.path} now.`
-  if (now.repository === null) return `${path} is not in a Git repository any more.`
-  return isSame(before.repository, now.repository)
-    ? undefined
-    : `The Git repository of ${path} is not the one that was chosen: it was ${before.repository.path}, and is ${now.repository.path}.`
 }
 
 const isSame = (one: Identity, other: Identity): boolean =>

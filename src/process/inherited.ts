@@ -1,3 +1,4 @@
+import type { IOType } from 'node:child_process'
 import { open } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -32,4 +33,15 @@ const isHandedOn = async (descriptor: number): Promise<boolean> => {
   const info = await readFile(`/proc/self/fdinfo/${descriptor}`, 'latin1').catch(() => '')
   const [, flags] = /^flags:\s*([0-7]+)$/m.exec(info) ?? []
   return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
+}
+
+/** Adds descriptors to a `stdio`, each at its own number. These are open here, so `coverInherited` does not use their numbers. */
+export function passDescriptors(
+  stdio: ReadonlyArray<IOType | 'ipc' | number>,
+  descriptors: readonly number[],
+): Array<IOType | 'ipc' | number> {
+  const count = Math.max(stdio.length, ...descriptors.map(each => each + 1))
+  const all = [...stdio, ...Array.from({ length: count - stdio.length }, () => 'ignore' as const)]
+  for (const each of descriptors) all[each] = each
+  return all
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type IOType } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Database } from '../store/database.ts'
 import { retryWhileBusy } from '../store/retry.ts'
 import { deleteProcessRun, insertProcessRun, setProcessRunPid } from '../store/processRuns.ts'
-import { coverInherited, type Covered } from './inherited.ts'
+import { coverInherited, passDescriptors, type Covered } from './inherited.ts'
 import { createStop, type StopOptions } from './stop.ts'
 import { createMemberSearch, isGone, isKeeper, type FindMembers, type Tree } from './sweep.ts'
 import { bootId, listProcesses, marker, startOf, type ProcessEntry } from './table.ts'
@@ -203,14 +203,6 @@ async function launch(
   } catch (error) {
     throw await toLaunchFailed(error, program, cwd)
   }
-}
-
-/** Adds descriptors to a `stdio`, each at its own number. They are open here, so `covered` does not use these numbers. */
-function passDescriptors(stdio: Array<IOType | 'ipc' | number>, descriptors: readonly number[]): typeof stdio {
-  const count = Math.max(stdio.length, ...descriptors.map(each => each + 1))
-  const all = [...stdio, ...Array.from({ length: count - stdio.length }, () => 'ignore' as const)]
-  for (const each of descriptors) all[each] = each
-  return all
 }
 
 async function toLaunchFailed(cause: unknown, program: string, cwd: string): Promise<LaunchFailed> {

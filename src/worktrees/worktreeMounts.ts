@@ -28,8 +28,8 @@ export async function worktreeMounts(place: WorktreePlace): Promise<WorktreeMoun
   const { topLevel, from } = place
   const git = isWorkingTree(place) ? await gitMounts(place) : noGit
   const mounts: Mount[] = [
-    ...(from === undefined ? [] : [{ kind: 'ro', target: from } as const]),
-    { kind: 'rw', target: topLevel },
+    ...(from === undefined ? [] : [{ kind: 'ro', target: from, isPlain: true } as const]),
+    { kind: 'rw', target: topLevel, isPlain: true },
     ...git.mounts,
   ]
   const identities = await Promise.all([topLevel, ...git.folders].map(identityOf))

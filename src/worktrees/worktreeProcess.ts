@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { AccountSettings } from '../git/accountSettings.ts'
 import { GitFailed } from '../git/git.ts'
-import type { Covered } from '../process/inherited.ts'
+import { passDescriptors, type Covered } from '../process/inherited.ts'
 import { decodeFailure, type Failure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
 import type { OperationInput, OperationName, ResultPart, Send } from './operations.ts'
@@ -63,14 +63,22 @@ interface PendingCall {
   reject(error: unknown): void
 }
 
-/** Starts the process by a command that reads its program from `programFd`. */
+/** Starts the process by a command that reads its program from `programFd`. The process inherits the descriptors. */
 export function startWorktreeProcess(
   command: readonly string[],
   program: Buffer,
-  { env, covered }: { env: Readonly<Record<string, string>>; covered: Covered },
+  {
+    env,
+    covered,
+    descriptors,
+  }: { env: Readonly<Record<string, string>>; covered: Covered; descriptors: readonly number[] },
 ): WorktreeProcess {
   const [file, ...args] = command
-  const child = spawn(file!, args, { cwd: '/', env, stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covered.slice(1)] })
+  const child = spawn(file!, args, {
+    cwd: '/',
+    env,
+    stdio: passDescriptors(['pipe', 'pipe', 'pipe', 'pipe', ...covered.slice(1)], descriptors),
+  })
   const [stdin, stdout, stderr, programPipe] = child.stdio as unknown as [Writable, Readable, Readable, Writable]
   const pending = new Map<number, PendingCall>()
   let lastId = 0

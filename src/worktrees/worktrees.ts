@@ -2,6 +2,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readAccountSettings } from '../git/accountSettings.ts'
+import { GitFailed } from '../git/git.ts'
+import { LaunchFailed } from '../process/spawn.ts'
 import { searchPath } from '../process/environment.ts'
 import { coverInherited, type Covered } from '../process/inherited.ts'
 import type { Mount } from '../sandbox/mount.ts'
@@ -170,6 +172,16 @@ async function start(
     mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
     data: [{ fd: programFd, target: programPath }],
   }
-  const command = await sandbox.command(policy, '/', [process.execPath, programPath])
-  return { scratch, started: startWorktreeProcess(command, program, { env, covered }) }
+  try {
+    const opened = await sandbox.open(policy)
+    try {
+      const { command, descriptors } = await opened.command('/', [process.execPath, programPath])
+      return { scratch, started: startWorktreeProcess(command, program, { env, covered, descriptors }) }
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    await rm(scratch, { recursive: true, force: true })
+    throw error instanceof LaunchFailed ? new GitFailed('failed', error.message, error) : error
+  }
 }

@@ -23,11 +23,17 @@ const replace = (make: () => void) => {
   make()
 }
 
-test.each<[what: string, before: () => void, change: () => void, problem: string]>([
+test.each<[what: string, before: () => void, change: () => void, problem: string, code?: string]>([
   ['another folder', () => {}, () => replace(() => mkdirSync(path)), 'is not the folder that was chosen'],
   ['a link to the folder', () => {}, () => replace(() => symlinkSync(join(root, 'was'), path)), 'is not the folder'],
   ['a new repository', () => {}, () => init(path), 'was not in a Git repository'],
-  ['a removed repository', () => init(path), () => rmSync(join(path, '.git'), { recursive: true }), 'any more'],
+  [
+    'a removed repository',
+    () => init(path),
+    () => rmSync(join(path, '.git'), { recursive: true }),
+    'any more',
+    'NOT_A_GIT_REPOSITORY',
+  ],
   [
     'another repository',
     () => init(path),
@@ -37,12 +43,12 @@ test.each<[what: string, before: () => void, change: () => void, problem: string
     },
     'is not the one that was chosen',
   ],
-])('%s is a CONFLICT until it is recorded', async (_, before, change, problem) => {
+])('%s is refused until it is recorded', async (_, before, change, problem, code = 'CONFLICT') => {
   before()
   const records = await recordFolders([path])
   await find(records)
   change()
-  await expect(find(records)).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(problem) })
+  await expect(find(records)).rejects.toMatchObject({ code, message: expect.stringContaining(problem) })
   await find(await recordFolders([path]))
 })
 
