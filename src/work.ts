@@ -14,6 +14,7 @@ import { folderIn } from './domain/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
 import { throttle } from './async/throttle.ts'
 import type { Outbox } from './events/outbox.ts'
+import { createLocalRemote } from './worktrees/localRemote.ts'
 import type { RemoteReach } from './git/remoteGit.ts'
 import type { DeviceGrants } from './identity/deviceGrants.ts'
 import type { OutboundDispatcher } from './identity/outboundDispatcher.ts'
@@ -146,7 +147,7 @@ export async function createWork(parts: Parts): Promise<Work> {
   }
   return {
     ...others,
-    remoteReach: { processTrees, timeoutMs: config.fetchTimeoutMs },
+    remoteReach: { processTrees, timeoutMs: config.fetchTimeoutMs, local: createLocalRemote(others.worktrees) },
     ...runners,
     startWork: (reach, onRelieved) =>
       db.isShared
@@ -250,6 +251,7 @@ const requestLoopParts = (
       processTrees,
       timeoutMs: config.fetchTimeoutMs,
       credential: await gitCredentialOf(forgeParts, project),
+      local: createLocalRemote(worktrees),
     }),
     runCleanup: cleanup.run,
     isAtWork: cardId => supervisor.isAtWork(cardId) || previews.isAtWork(cardId),

@@ -9,7 +9,8 @@ import * as projects from '../../src/domain/projects.ts'
 import { projectIn } from '../../src/domain/repositoryWork.ts'
 import { agree, findWorktreeSettings, requireVersion, withdraw } from '../../src/domain/worktreeSettings.ts'
 import { Problem } from '../../src/contract/errors.ts'
-import { recordFolders } from '../../src/git/folderRecord.ts'
+import type { Repository } from '../../src/contract/repositories.ts'
+import { recordFolders, type FolderRecords } from '../../src/git/folderRecord.ts'
 import { trackedFiles } from '../../src/git/trackedFiles.ts'
 import { countCards } from '../../src/store/cardCounts.ts'
 import { countAskedMonitors } from '../../src/store/monitors.ts'
@@ -25,7 +26,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const path = await projects.requireFolder(app.config, call.caller, input.path)
     try {
       const repositories = await requireRepositories(app.config, call.caller, path, input.repositories)
-      const folders = await recordFolders([path, ...repositories.map(each => each.path)])
+      const folders = await recordNamed(path, repositories)
       return await call.write(
         tx => projects.create(tx, call.caller, { ...input, path, repositories, folders }),
         row => projectView(row, 'admin'),
@@ -41,14 +42,10 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     withRoles(app, call, await app.db.transaction(tx => projects.reorder(tx, call.caller, ids))),
   get: async ({ id }, call) => projectView(await projects.findVisible(app.reads, call.caller, id), call.role),
   update: async ({ id, ...change }, call) => {
-    const path =
-      change.path === undefined ? undefined : await projects.requireFolder(app.config, call.caller, change.path)
-    const repositories = await changedRepositories(app, call, id, { path, repositories: change.repositories })
-    const named = [...(path === undefined ? [] : [path]), ...(repositories ?? []).map(each => each.path)]
-    const folders = named.length === 0 ? undefined : await recordFolders(named)
+    const folders = await changedFolders(app, call, id, change)
     return call.write(
       async tx => {
-        const project = await projects.update(tx, call.caller, id, { ...change, path, repositories, folders })
+        const project = await projects.update(tx, call.caller, id, { ...change, ...folders })
         if (change.agent || change.profile)
           await requireTakenInProject(tx, app.supervisor, id, change.agent ? 'agent' : 'profile')
         if (change.agentSlots !== undefined) app.supervisor.reconcile(tx)
@@ -84,19 +81,21 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
 
 const nothing = () => undefined
 
-/** The other repositories that a change names, checked; undefined where it leaves them as they are. */
-async function changedRepositories(
-  app: App,
-  call: Call,
-  id: number,
-  { path, repositories }: Pick<projects.ProjectChange, 'path' | 'repositories'>,
-) {
-  if (path === undefined && repositories === undefined) return undefined
+/** Records the folders that a project or a change of it names. */
+const recordNamed = (path: string | undefined, repositories: readonly Repository[] = []): Promise<FolderRecords> =>
+  recordFolders([...(path === undefined ? [] : [path]), ...repositories.map(each => each.path)])
+
+/** Checks and records the folders that a change of a project names. */
+async function changedFolders(app: App, call: Call, id: number, change: projects.ProjectChange) {
+  const { config } = app
+  const path = change.path === undefined ? undefined : await projects.requireFolder(config, call.caller, change.path)
+  if (path === undefined && change.repositories === undefined) return {}
   const project = await projects.find(app.db, id)
   const home = path ?? project.path
-  if (repositories) return requireRepositories(app.config, call.caller, home, repositories)
-  await requireApart(app.config, home, repositoriesOf(project))
-  return undefined
+  const repositories =
+    change.repositories && (await requireRepositories(config, call.caller, home, change.repositories))
+  if (!repositories) await requireApart(config, home, repositoriesOf(project))
+  return { path, repositories, folders: await recordNamed(path, repositories) }
 }
 
 const withRoles = (app: App, call: Call, rows: VisibleProject[]) =>

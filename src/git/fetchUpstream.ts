@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { coalesce } from '../async/coalesce.ts'
 import { commitOf } from './commits.ts'
 import { configurationOf } from './configuration.ts'
 import { git, nulSeparated } from './git.ts'
-import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
+import { moveTracking, reasonIn, reasonOfFailure, runRemote } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
 import type { Repository } from './workingTrees.ts'
 
@@ -60,14 +58,18 @@ const shared = new Map<string, { calls: number; run: () => Promise<Fetched> }>()
 async function fetchOnce(repository: Repository, upstream: Upstream, reach: RemoteReach): Promise<Fetched> {
   const { topLevel, head } = repository
   const known = [head, await commitOf(topLevel, upstream.tracking)]
-  return inRemoteFolder(repository, known, reach, async (run, folder): Promise<Fetched> => {
-    const { exitCode, stderr } = await run(fetchArguments(upstream))
-    if (exitCode !== 0) return { reason: reasonIn(stderr, upstream, reach) }
-    const commit = await commitOf(topLevel, (await readFile(join(folder, fetchedRef), 'utf8')).trim())
+  const args = (url: string) => fetchArguments({ ...upstream, url })
+  try {
+    const run = { url: upstream.url, args, known, fetchedRef }
+    const { exitCode, stderr, fetched } = await runRemote(repository, run, reach)
+    if (exitCode !== 0 || fetched === null) return { reason: reasonIn(stderr, upstream, reach) }
+    const commit = await commitOf(topLevel, fetched)
     if (commit === undefined) return { reason: 'the branch there has no commit' }
     const isMoved = await moveTracking(repository, upstream.tracking, commit, 'fetch: board')
     return isMoved ? { commit } : { reason: `${upstream.tracking} could not be moved` }
-  }).catch((error: unknown) => ({ reason: reasonOfFailure(error, reach) }))
+  } catch (error) {
+    return { reason: reasonOfFailure(error, reach) }
+  }
 }
 
 const fetchArguments = ({ url, ref }: Upstream) => [

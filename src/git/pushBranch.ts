@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { commitOf } from './commits.ts'
 import { git, nulSeparated } from './git.ts'
-import { inRemoteFolder, moveTracking, reasonIn, reasonOfFailure } from './remoteFolder.ts'
+import { moveTracking, reasonIn, reasonOfFailure, runRemote } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
 import type { Repository } from './workingTrees.ts'
 
@@ -70,22 +70,25 @@ export async function pushBranch(
 ): Promise<Pushed> {
   const tracking = `refs/remotes/${remote.name}/${branch}`
   const seen = await commitOf(repository.topLevel, tracking)
-  const args = [
+  const args = (url: string) => [
     'push',
     '--no-verify',
     '--no-recurse-submodules',
     ...(force ? [`--force-with-lease=refs/heads/${branch}:${expected ?? seen ?? ''}`] : []),
     '--',
-    remote.url,
+    url,
     `${commit}:refs/heads/${branch}`,
   ]
-  return inRemoteFolder(repository, [seen, commit], reach, async (run): Promise<Pushed> => {
-    const { exitCode, stderr } = await run(args)
+  try {
+    const run = { url: remote.url, args, known: [seen, commit], fetchedRef: null }
+    const { exitCode, stderr } = await runRemote(repository, run, reach)
     if (exitCode !== 0)
       return /\[rejected\].*\((non-fast-forward|fetch first|stale info)\)/.test(stderr)
         ? { state: 'rejected' }
         : { state: 'failed', reason: reasonIn(stderr, remote, reach) }
     await moveTracking(repository, tracking, commit, 'push: board')
     return { state: stderr.includes('Everything up-to-date') ? 'current' : 'pushed' }
-  }).catch((error: unknown) => ({ state: 'failed', reason: reasonOfFailure(error, reach) }))
+  } catch (error) {
+    return { state: 'failed', reason: reasonOfFailure(error, reach) }
+  }
 }

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { git, GitFailed, nulSeparated } from './git.ts'
 import type { GitCredential } from './gitCredential.ts'
 import { writeGitFolder } from './gitFolder.ts'
+import { kindOf } from './kindOf.ts'
 import { remoteGit, type RemoteReach, type RemoteResult } from './remoteGit.ts'
 import type { Repository } from './workingTrees.ts'
 import { copyPlain } from './untrustedFiles.ts'
@@ -11,33 +12,70 @@ import { copyPlain } from './untrustedFiles.ts'
 const maxShallowBytes = 512 * 1024 * 1024
 const maxReasonLength = 200
 
+/** A run of Git against another repository. */
+export interface RemoteRun {
+  url: string
+  /** The arguments for an address, which differs from `url` for a folder of this machine. */
+  args(url: string): readonly string[]
+  /** Commits of the repository that the other one might have. */
+  known: ReadonlyArray<string | undefined>
+  /** The ref that a fetch sets; null for a push. */
+  fetchedRef: string | null
+}
+
 /**
- * Runs Git against another machine in a Git folder with no configuration of its own, which has the repository's objects and knows these
- * commits of it: how the other machine is reached, by which programs and with which credentials, is up to the account alone.
+ * Runs Git against another repository in a Git folder with no configuration of its own, which has the repository's objects. How another
+ * machine is reached, by which programs and with which credentials, is up to the account alone.
+ * @returns `fetched`: the commit that a fetch got. Its objects are in the repository.
  */
-export async function inRemoteFolder<T>(
-  { topLevel, commonDir, head }: Repository,
-  known: ReadonlyArray<string | undefined>,
+export async function runRemote(
+  repository: Repository,
+  { url, args, known: some, fetchedRef }: RemoteRun,
   reach: RemoteReach,
-  use: (run: (args: readonly string[]) => Promise<RemoteResult>, folder: string) => Promise<T>,
-): Promise<T> {
+): Promise<RemoteResult & { fetched: string | null }> {
+  const { topLevel, commonDir, head } = repository
+  const known = some.filter(commit => commit !== undefined)
+  const format = head?.length === 64 ? ('sha256' as const) : undefined
   const folder = await mkdtemp(join(tmpdir(), 'board-remote-'))
   try {
-    await writeGitFolder(folder, head?.length === 64 ? 'sha256' : undefined, [])
-    await writeFile(
-      join(folder, 'packed-refs'),
-      known.map((commit, index) => (commit === undefined ? '' : `${commit} refs/board/known-${index}\n`)).join(''),
-    )
+    await writeGitFolder(folder, format, [])
+    const local = await findLocalFolder(folder, topLevel, url)
+    if (local !== undefined) {
+      const run = { args: args(local), known, format, fetchedRef, timeoutMs: reach.timeoutMs }
+      return await reach.local(repository, local, run)
+    }
+    const refs = known.map((commit, index) => `${commit} refs/board/known-${index}\n`)
+    await writeFile(join(folder, 'packed-refs'), refs.join(''))
     await copyPlain(join(commonDir, 'shallow'), join(folder, 'shallow'), maxShallowBytes)
     const env = {
       GIT_DIR: folder,
       GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'),
       GIT_SSH_COMMAND: await sshCommand(topLevel),
     }
-    return await use(args => remoteGit(topLevel, args, { ...reach, env }), folder)
+    const result = await remoteGit(topLevel, args(url), { ...reach, env })
+    const isFetched = result.exitCode === 0 && fetchedRef !== null
+    return { ...result, fetched: isFetched ? (await readFile(join(folder, fetchedRef), 'utf8')).trim() : null }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * Returns the folder of this machine that an address names, as Git understands it with the account's configuration. Returns undefined for
+ * another machine.
+ * @param gitDir a Git folder without a configuration
+ * @throws GitFailed if the folder is a link or is behind one: an agent could have put the link there
+ */
+async function findLocalFolder(gitDir: string, topLevel: string, url: string): Promise<string | undefined> {
+  const { stdout } = await git(topLevel, ['ls-remote', '--get-url', '--', url], { env: { GIT_DIR: gitDir } })
+  const address = stdout.toString().trimEnd() || url
+  const isPath = !address.includes('://') && !/^[^/]*:/.test(address)
+  if (!isPath && !address.startsWith('file://')) return undefined
+  const path = resolve(topLevel, isPath ? address : decodeURIComponent(new URL(address).pathname))
+  const folder = (await kindOf(path)) === 'nothing' ? `${path}.git` : path
+  const real = await realpath(folder).catch(() => folder)
+  if (real !== folder) throw new GitFailed('failed', `${folder} is a link, or is behind one. Name the folder itself.`)
+  return folder
 }
 
 /** Notes where a branch of another machine is now, in the repository's own remote branches. @returns whether that worked */

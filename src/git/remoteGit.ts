@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createSemaphore } from '../async/semaphore.ts'
 import { tailOf } from '../process/output.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
+import type { Repository } from './workingTrees.ts'
 import { environment, GitFailed, GitMissing, withoutPrograms } from './git.ts'
 import { withCredential, type GitCredential } from './gitCredential.ts'
 
@@ -16,6 +17,26 @@ export interface RemoteReach {
   timeoutMs: number
   /** For remotes at its address; others are reached by the account's own means. */
   credential?: GitCredential
+  /** For repositories in folders of this machine. */
+  local: LocalRemote
+}
+
+/** Runs Git against the repository in a folder of this machine. The objects of the commit that a fetch got are in the repository afterwards. */
+export type LocalRemote = (
+  repository: Repository,
+  folder: string,
+  run: LocalRun,
+) => Promise<RemoteResult & { fetched: string | null }>
+
+/** A run of Git, in a Git folder that knows some commits of the repository. */
+export interface LocalRun {
+  args: readonly string[]
+  known: readonly string[]
+  /** The format of object names, if it is not the usual one. */
+  format: 'sha256' | undefined
+  /** The ref that a fetch sets; null for a push. */
+  fetchedRef: string | null
+  timeoutMs: number
 }
 
 /** What a run of Git that reaches another machine came to. */

@@ -16,6 +16,8 @@ import { clearFolder } from './inside/clearFolder.ts'
 import { copyIgnored } from './inside/copyIgnored.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
+import { runLocalRemote } from './inside/localRemote.ts'
+import type { LocalRun } from '../git/remoteGit.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
 import { readFolderFile } from './inside/readFolderFile.ts'
 import { readSlashCommands } from './inside/readSlashCommands.ts'
@@ -85,6 +87,9 @@ export const operations = {
     send: Send,
   ) => readFolderFile(worktree.topLevel, file, send),
   readSlashCommands: ({ worktree }: { worktree: WorktreePlace }) => readSlashCommands(worktree.topLevel),
+  /** Sends the commits of a fetch. */
+  runLocalRemote: ({ worktree, run }: { worktree: WorkingTree; run: LocalRun }, send: Send) =>
+    runLocalRemote(worktree.commonDir, run, send),
   /** Creates a folder below the worktree's. */
   createFolder: ({ worktree, path }: { worktree: WorktreePlace; path: string }) =>
     inFolder(worktree.topLevel, path, async () => null, true),

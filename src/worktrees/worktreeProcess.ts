@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -91,10 +91,7 @@ export function startWorktreeProcess(
     for (const call of pending.values()) call.reject(error)
     pending.clear()
   }
-  const ended = new Promise<void>(resolve => {
-    child.once('exit', () => resolve())
-    child.once('error', () => resolve())
-  }).then(() => fail())
+  const ended = endOf(child).then(() => fail())
   for (const stream of [stdin, programPipe]) stream.on('error', fail)
   stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-maxStderrLength)))
   programPipe.end(program)
@@ -125,6 +122,11 @@ export function startWorktreeProcess(
     },
   }
 }
+
+const endOf = (child: ChildProcess): Promise<void> =>
+  new Promise(resolve => {
+    for (const event of ['exit', 'error']) child.once(event, () => resolve())
+  })
 
 /** Passes on what the process answers. The process reads and writes hostile files, so unknown answers end it. */
 async function answer(stdout: Readable, pending: Map<number, PendingCall>): Promise<void> {

@@ -6,6 +6,7 @@ import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
 import type { ProjectFolder } from '../../src/git/folderRecord.ts'
+import { createLocalRemote } from '../../src/worktrees/localRemote.ts'
 import { createProcessTrees } from '../../src/process/spawn.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { insertBoard } from '../../src/store/boards.ts'
@@ -154,7 +155,7 @@ export async function openProjects(): Promise<{
             await cardRow(),
             await row(),
             { dataDir, ...takeWorktreeRoots({ dataDir, worktreeRoot }) },
-            { processTrees, timeoutMs: fetchTimeoutMs },
+            { processTrees, timeoutMs: fetchTimeoutMs, local: createLocalRemote(worktrees) },
           ),
         diff: async () => diffOf(worktrees, await cardRow(), await row()),
         merge: async options => merge(worktrees, await cardRow(), await row(), { squash: false, ...options }),

@@ -59,6 +59,8 @@ describe('a card that never ran', () => {
     expect((await board.client.cards.get(card)).sessions).toEqual([])
     expect(codeOf(await get(pathOf(card, 'diff')))).toEqual([409, 'NOT_A_GIT_REPOSITORY'])
     execFileSync('git', ['init', '-q', card.path])
+    expect(codeOf(await get(pathOf(card, 'diff')))).toEqual([409, 'CONFLICT'])
+    await board.client.projects.update({ id: card.projectId, path: card.path })
     expect(await read(card, 'diff')).toEqual({
       diff: '',
       stats: { filesChanged: 0, insertions: 0, deletions: 0 },

@@ -5,6 +5,7 @@ import { ensureRepositories } from '../../domain/repositoryWorktrees.ts'
 import { ensureWorktree, requireSubfolder, type Workplace } from '../../domain/worktrees.ts'
 import { findWorktreeSettings, whyUnused } from '../../domain/worktreeSettings.ts'
 import { setUpMark } from '../../worktrees/cardWorktrees.ts'
+import { createLocalRemote } from '../../worktrees/localRemote.ts'
 import type { RemoteReach } from '../../git/remoteGit.ts'
 import { gitCredentialOf } from '../../identity/forgeAccess.ts'
 import type { Database } from '../../store/database.ts'
@@ -48,7 +49,7 @@ export async function prepareWorkplace(
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
   // Without it the remote refuses, and that is remarked.
   const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)
-  const reach = { processTrees, timeoutMs: config.fetchTimeoutMs, credential }
+  const reach = { processTrees, timeoutMs: config.fetchTimeoutMs, credential, local: createLocalRemote(worktrees) }
   const { place, remarks: told } = await ensurePlaces(
     worktrees,
     db,

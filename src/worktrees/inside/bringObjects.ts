@@ -6,6 +6,7 @@ import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { writeGitFolder } from '../../git/gitFolder.ts'
 import { transferPrefix, type Shadow } from '../../git/shadow.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
+import { bareEnvironment } from './sendCommits.ts'
 
 const timeoutMs = 5 * 60_000
 const maxShallowBytes = 64 * 1024 * 1024
@@ -26,7 +27,7 @@ export async function bringObjects(shadow: Shadow, ids: readonly string[], gitDi
       gitOutput(folder, ['-c', 'pack.writeReverseIndex=false', ...args], {
         timeoutMs,
         ...options,
-        env: environmentOf(path),
+        env: bareEnvironment(path),
       })
     const pack = join(gitDir, 'objects/pack/pack-arriving.pack')
     await runIn(folder, ['pack-objects', '--stdout', '--quiet', '--delta-base-offset'], {
@@ -38,10 +39,3 @@ export async function bringObjects(shadow: Shadow, ids: readonly string[], gitDi
     await rm(folder, { recursive: true, force: true })
   }
 }
-
-const environmentOf = (gitDir: string) => ({
-  GIT_DIR: gitDir,
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_NO_REPLACE_OBJECTS: '1',
-})

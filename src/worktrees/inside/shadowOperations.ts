@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listAlternates } from '../../git/alternates.ts'
 import { kindOf } from '../../git/kindOf.ts'
-import { git, gitOutput, GitFailed } from '../../git/git.ts'
+import { gitOutput } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
-import { excludeTips } from '../../git/listRefs.ts'
 import { isMain, outsideRef, refOf, storeName, tipInside, type Shadow } from '../../git/shadow.ts'
 import { copyPlain, inFolder, replaceIn, replaceUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
+import { sendCommits } from './sendCommits.ts'
 import { refreshRefs } from './shadowRefs.ts'
 
-const packTimeoutMs = 5 * 60_000
 const maxListBytes = 64 * 1024 * 1024
 const maxShallowBytes = 64 * 1024 * 1024
 /** Each single object costs time whenever Git looks for one. */
@@ -28,22 +27,7 @@ export async function exportTip(shadow: Shadow, known: readonly string[], send: 
     const stores = [shadow.commonDir, shadow.common].map(each => join(each, 'objects'))
     await writeGitFolder(folder, tip.length === 64 ? 'sha256' : undefined, stores)
     await copyPlain(join(shadow.commonDir, 'shallow'), join(folder, 'shallow'), maxShallowBytes)
-    const { exitCode, stderr } = await git(
-      folder,
-      ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'],
-      {
-        env: {
-          GIT_DIR: folder,
-          GIT_CONFIG_NOSYSTEM: '1',
-          GIT_CONFIG_GLOBAL: '/dev/null',
-          GIT_NO_REPLACE_OBJECTS: '1',
-        },
-        input: `${tip}\n${await excludeTips(shadow.commonDir)}`,
-        timeoutMs: packTimeoutMs,
-        onOutput: send,
-      },
-    )
-    if (exitCode !== 0) throw new GitFailed('failed', `git pack-objects ended with ${exitCode}: ${stderr.trim()}`)
+    await sendCommits(folder, shadow.commonDir, tip, send)
     return { tip }
   } finally {
     await rm(folder, { recursive: true, force: true })
