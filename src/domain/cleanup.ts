@@ -31,8 +31,7 @@ export async function cleanUp(
   },
 ): Promise<void> {
   const { id, path, branch, firstPort, repositories } = card
-  const isThere = (await kindOf(path)) === 'folder' && (await kindOf(`${path}.unfinished`)) === 'nothing'
-  if (settings.cleanup === '' || !isThere) return
+  if (settings.cleanup === '' || (await kindOf(path)) !== 'folder') return
   const top = join(path, (await readCheckoutState(project))?.subfolder ?? '')
   await run({
     cardId: id,

@@ -10,6 +10,7 @@ import {
   type WorktreePlan,
 } from '../worktrees/cardWorktrees.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { unfinishedPath } from '../git/addWorktree.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import {
@@ -128,7 +129,7 @@ async function folderFor(
 }
 
 const isThere = async (path: string): Promise<boolean> =>
-  (await kindOf(path)) !== 'nothing' || (await kindOf(`${path}.unfinished`)) !== 'nothing'
+  (await kindOf(path)) !== 'nothing' || (await kindOf(unfinishedPath(path))) !== 'nothing'
 
 /** The project's other repositories as a card has them now; none is made. */
 export async function findRepositories(
@@ -142,10 +143,7 @@ export async function findRepositories(
   return Promise.all(
     all.map(async ({ name, path }) => {
       const { worktreePath = null, branch = null } = rows.find(each => each.name === name) ?? {}
-      const isMade =
-        worktreePath !== null &&
-        (await kindOf(worktreePath)) === 'folder' &&
-        (await kindOf(`${worktreePath}.unfinished`)) === 'nothing'
+      const isMade = worktreePath !== null && (await kindOf(worktreePath)) === 'folder'
       return { name, path, worktreePath: isMade ? worktreePath : null, branch: isMade ? branch : null }
     }),
   )

@@ -5,6 +5,7 @@ import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/wor
 import { errors, Problem } from '../contract/errors.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
 import { findProjectRepository, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
+import { unfinishedPath } from '../git/addWorktree.ts'
 import { mergeBase } from '../git/commits.ts'
 import { isRecorded, recordFolders, type ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
@@ -125,18 +126,15 @@ export async function findWorkplace(card: CardRow, project: ProjectFolder): Prom
   if (!checkout || useWorktree === 0)
     return { cwd: project.path, worktreePath: null, branch: checkout?.branch ?? null, baseCommit }
   if (worktreePath !== null && worktreeManaged === 0) return attachedPlace(card, project, checkout)
-  const isMade =
-    worktreePath !== null &&
-    (await kindOf(worktreePath)) === 'folder' &&
-    (await kindOf(`${worktreePath}.unfinished`)) === 'nothing'
-  if (!isMade) throw new Problem('CONFLICT', 'The card has no worktree yet. It gets one when its agent starts.')
+  if (worktreePath === null || (await kindOf(worktreePath)) !== 'folder')
+    throw new Problem('CONFLICT', 'The card has no worktree yet. It gets one when its agent starts.')
   return { cwd: join(worktreePath, checkout.subfolder), worktreePath, branch: gitBranch, baseCommit }
 }
 
 /** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */
 async function folderFor({ id, worktreePath, worktreeManaged }: CardRow, project: Project, places: WorktreePlaces) {
   if (worktreeManaged === 1 && worktreePath !== null && isBelowRoot(places, worktreePath))
-    for (const left of [worktreePath, `${worktreePath}.unfinished`])
+    for (const left of [worktreePath, unfinishedPath(worktreePath)])
       if ((await kindOf(left)) !== 'nothing') return worktreePath
   return newWorktreePath(places, project.id, id)
 }

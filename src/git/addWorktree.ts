@@ -1,66 +1,73 @@
-import { mkdir, realpath, rm, rmdir, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { kindOf } from './kindOf.ts'
 import { gitOutput, GitFailed } from './git.ts'
 import { hasRef, keepsFiles } from './refFiles.ts'
 import { removeFolder } from './removeFolder.ts'
-import type { Repository } from './workingTrees.ts'
-import type { WorkingTree } from './workingTrees.ts'
+import { realPlace, type Repository, type WorkingTree } from './workingTrees.ts'
 
 const maxNames = 1000
 
+/** The folder in which a worktree is prepared. No agent sees it there. */
+export const unfinishedPath = (path: string): string => `${path}.unfinished`
+
+/** Git's reason of the lock of a worktree that is being added. Nobody's `git worktree prune` removes its record meanwhile. */
+export const initializing = 'initializing'
+
+/** Moves a prepared worktree to its place. */
+export async function finish({ topLevel, gitDir }: WorkingTree): Promise<void> {
+  await rename(unfinishedPath(topLevel), topLevel)
+  await unlink(join(gitDir, 'locked'))
+}
+
 /**
- * Adds a worktree on a new branch, without files, as `git worktree add --no-checkout -b` does, by one process instead of three: the
- * files that make a worktree are those of gitrepository-layout(5).
+ * Adds a worktree on a new branch, as `git worktree add -b` does, by one process instead of three: the files that make a worktree are those
+ * of gitrepository-layout(5).
  * @param path where nothing is yet
- * @param fill writes the commit's files meanwhile
+ * @param prepare writes the files, in another folder that then moves to the path
  * @returns undefined, with nothing left behind but perhaps the branch, where Git itself has to add it, or to say why that cannot be
  */
 export async function addWorktree(
   repository: Repository,
   { path, branch, baseCommit }: { path: string; branch: string; baseCommit: string },
-  fill: (place: WorkingTree) => Promise<unknown>,
+  prepare: (place: WorkingTree) => Promise<unknown>,
 ): Promise<WorkingTree | undefined> {
   if (!/^[\w-]+$/.test(basename(path)) || !(await isPlain(repository))) return undefined
   const { commonDir } = repository
   // Its files would be written in vain.
   if (await hasRef(commonDir, `refs/heads/${branch}`)) return undefined
+  const topLevel = await realPlace(path)
+  const unfinished = unfinishedPath(topLevel)
   let admin: string | undefined
-  let place: WorkingTree
-  let notFilled: unknown
+  let notPrepared: unknown
   try {
-    await Promise.all([mkdir(path), mkdir(join(commonDir, 'worktrees'), { recursive: true })])
-    const topLevel = await realpath(path)
+    await Promise.all([mkdir(unfinished), mkdir(join(commonDir, 'worktrees'), { recursive: true })])
     admin = await newFolder(join(commonDir, 'worktrees'), basename(path))
-    // While it is locked nobody's `git worktree prune` takes what is half made for a leftover.
-    await writeFile(join(admin, 'locked'), 'initializing')
-    place = { topLevel, gitDir: admin, commonDir }
-    const filled = fill(place).catch((error: unknown) => {
-      notFilled = error
+    await writeFile(join(admin, 'locked'), initializing)
+    const place = { topLevel, gitDir: admin, commonDir }
+    const prepared = prepare({ ...place, topLevel: unfinished }).catch((error: unknown) => {
+      notPrepared = error
     })
     const made = await Promise.allSettled([
       mkdir(join(admin, 'logs')),
       writeFile(join(admin, 'HEAD'), `ref: refs/heads/${branch}\n`),
       writeFile(join(admin, 'commondir'), '../..\n'),
       writeFile(join(admin, 'gitdir'), `${join(topLevel, '.git')}\n`),
-      writeFile(join(topLevel, '.git'), `gitdir: ${admin}\n`),
+      writeFile(join(unfinished, '.git'), `gitdir: ${admin}\n`),
       makeBranch(repository, branch, baseCommit),
     ])
-    await filled
+    await prepared
     for (const each of made) if (each.status === 'rejected') throw each.reason
-    await unlink(join(admin, 'locked'))
+    if (notPrepared !== undefined) throw notPrepared
+    await finish(place)
+    return place
   } catch (error) {
-    if (admin === undefined) await rmdir(path).catch(() => {})
-    else {
-      await removeFolder(path)
-      await rm(admin, { recursive: true, force: true })
-    }
-    if (error instanceof GitFailed || (error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    await removeFolder(unfinished)
+    if (admin !== undefined) await rm(admin, { recursive: true, force: true })
+    if (error !== notPrepared && (error instanceof GitFailed || (error as NodeJS.ErrnoException).code === 'EEXIST'))
+      return undefined
     throw error
   }
-  // The worktree is there, without all of its files.
-  if (notFilled !== undefined) throw notFilled
-  return place
 }
 
 /** Whether a repository has none of what Git carries over to a new worktree or keeps in another way. */

@@ -10,7 +10,7 @@ export interface ProjectFolder {
   folderRecords: string
 }
 
-/** The folders of a project, by their paths, as they were when a person chose them. */
+/** The folders of a project, by their paths. */
 export type FolderRecords = Readonly<Record<string, FolderRecord>>
 export interface FolderRecord {
   folder: Identity
@@ -85,5 +85,5 @@ async function identify(path: string): Promise<Identity> {
   return { path, device: hasFixedNumber(dev) ? String(dev) : null, inode: String(ino) }
 }
 
-/** Linux numbers file systems without a disk anew at each mount (overlay, btrfs, NFS). Their major number is 0. */
+/** On Linux, file systems without a disk (overlay, btrfs, NFS) have another number after each mount. Their major number is 0. */
 const hasFixedNumber = (dev: bigint): boolean => process.platform !== 'linux' || ((dev >> 8n) & 0xfffn) !== 0n

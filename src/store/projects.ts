@@ -18,7 +18,7 @@ export const projectFields = {
   path: text(),
   /** Those beside its home, which `path` names. */
   repositories: json<Repository[]>().initially('[]'),
-  /** Its folders as they were when a person chose them. */
+  /** Records of its folders, made when a person chose them. */
   folderRecords: json<Readonly<Record<string, unknown>>>().initially('{}'),
   /** The machine that has its folder; null where there is only one. */
   host: text().orNull(),

@@ -1,7 +1,7 @@
-import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { addWorktree } from '../git/addWorktree.ts'
+import { addWorktree, finish, initializing, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
@@ -124,30 +124,25 @@ async function makeOnce(
   copied: readonly string[],
   formerly: string | null,
 ): Promise<WorktreePlan> {
-  const unfinished = `${plan.path}.unfinished`
-  if ((await kindOf(unfinished)) === 'nothing') {
-    if (await stands(worktrees, projectPath, repository, plan.path)) return plan
-    await moveAside(plan.path)
-  } else await removeFolder(plan.path)
+  if (await stands(worktrees, projectPath, repository, plan.path)) return plan
+  await moveAside(plan.path)
+  await removeFolder(unfinishedPath(plan.path))
   for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, projectPath, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   await rm(setUpMark(plan.path), { force: true })
-  // With this file beside it, no agent has worked in the folder yet, and it may be deleted.
-  await writeFile(unfinished, '', { mode: 0o600 })
-  const made = await checkOut(worktrees, projectPath, repository, plan)
-  if (copied.length > 0) await copyFiles(worktrees, projectPath, repository, plan.path, copied)
-  await rm(unfinished)
-  return made
+  return checkOut(projectPath, repository, plan, async (place, commit) => {
+    await fill(worktrees, place, commit)
+    if (copied.length > 0) await copyFiles(worktrees, projectPath, repository, place, copied)
+  })
 }
 
 async function copyFiles(
   worktrees: Worktrees,
   projectPath: string,
   repository: Repository,
-  path: string,
+  place: WorkingTree,
   patterns: readonly string[],
 ): Promise<void> {
-  const place = await requireWorktree(repository, path)
   const source = await realpath(projectPath)
   await worktrees.run('copyIgnored', {
     worktree: { ...place, from: repository.topLevel },
@@ -181,26 +176,30 @@ async function moveAside(path: string): Promise<void> {
   else await rename(path, `${path}.aside-${Date.now()}`)
 }
 
+/** @param prepare fills the folder with the files of a commit, before it is at its place */
 async function checkOut(
-  worktrees: Worktrees,
   projectPath: string,
   repository: Repository,
   plan: WorktreePlan,
+  prepare: (place: WorkingTree, commit: string) => Promise<void>,
 ): Promise<WorktreePlan> {
   // A branch that is there, or a base that is gone, is for what follows.
   const added =
-    plan.baseCommit === ''
-      ? undefined
-      : await addWorktree(repository, plan, place => fill(worktrees, place, plan.baseCommit))
+    plan.baseCommit === '' ? undefined : await addWorktree(repository, plan, place => prepare(place, plan.baseCommit))
   if (added) return plan
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
-  const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', '--quiet', '--no-checkout', ...args], {
+  const options = ['--quiet', '--no-checkout', '--lock', '--reason', initializing]
+  const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', ...options, ...args], {
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
-    await fill(worktrees, await requireWorktree(repository, plan.path), tip ?? baseCommit)
+    const place = await requireWorktree(repository, plan.path)
+    const unfinished = unfinishedPath(place.topLevel)
+    await rename(place.topLevel, unfinished)
+    await prepare({ ...place, topLevel: unfinished }, tip ?? baseCommit)
+    await finish(place)
     return { ...plan, baseCommit }
   }
   if (/already (checked out|used by worktree)/.test(stderr))
@@ -236,7 +235,7 @@ export async function dropWorktree(
   if (!repository) return removeFiles(worktrees, path).then(() => false)
   return withRepositoryLock(repository.commonDir, async () => {
     await removeFiles(worktrees, path)
-    await rm(`${path}.unfinished`, { force: true })
+    await removeFolder(unfinishedPath(path))
     await rm(setUpMark(path), { force: true })
     await forget(worktrees, project.path, repository, path)
     return branch !== null && !(await dropBranch(project.path, `refs/heads/${branch}`))

@@ -113,10 +113,13 @@ async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch:
   const head = await readFile(join(worktree.gitDir, 'HEAD'), 'utf8')
   const state = { worktree: worktree.topLevel, branch, tip: null, head, copied: {} }
   const shadow = placeShadow(worktree, folder, state)
-  await mkdir(shadow.common, { recursive: true, mode: 0o700 })
+  await mkdir(preparedCommon(shadow), { recursive: true, mode: 0o700 })
   shadow.state.tip = (await tipOutside(shadow)) ?? null
   return update(worktrees, shadow, { isNew: true, tip: shadow.state.tip ?? undefined, head: undefined })
 }
+
+/** Where a new shadow is prepared. The project's folder can have files of agents, so a process prepares its shadow in place. */
+const preparedCommon = (shadow: Shadow): string => (isMain(shadow) ? shadow.common : `${shadow.common}.new`)
 
 /** Brings a shadow up to date with the repository. Commits that could not be taken over stay. */
 async function refresh(worktrees: Worktrees, shadow: Shadow, branch: string | null): Promise<OpenedShadow> {
@@ -148,11 +151,11 @@ async function update(
 ): Promise<OpenedShadow> {
   const mountPoints = await foldersOf(shadow.commonDir)
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
-  const input = { worktree: shadow, update: { ...change, mountPoints } }
-  // No agent has written in a new worktree.
-  const { copied, hasSubmodules } = await (change.isNew && !isMain(shadow)
-    ? worktrees.prepare('updateShadow', input)
-    : worktrees.run('updateShadow', input))
+  const common = change.isNew ? preparedCommon(shadow) : shadow.common
+  const input = { worktree: { ...shadow, common }, update: { ...change, mountPoints } }
+  // No agent has written in a new worktree, and none sees the new Git folder until it is at its place.
+  const { copied, hasSubmodules } = await worktrees[common === shadow.common ? 'run' : 'prepare']('updateShadow', input)
+  if (common !== shadow.common) await rename(common, shadow.common)
   await rename(newRefsFile(shadow), shownRefsFile(shadow))
   shadow.state.copied = copied
   await writeState(shadow.folder, shadow.state)

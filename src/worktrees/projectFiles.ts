@@ -74,7 +74,7 @@ export async function listSlashCommands(
   return worktree ? worktrees.run('readSlashCommands', { worktree }) : []
 }
 
-/** What an operation on the files of a project's folder requires. */
+/** Finds the folders that an operation on a project's folder requires. */
 async function placeOf(project: ProjectFolder): Promise<WorktreePlace> {
   const [topLevel, repository] = await Promise.all([realpath(project.path), findProjectRepository(project)])
   return repository?.topLevel === topLevel ? repository : { topLevel }

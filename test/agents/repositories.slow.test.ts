@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
@@ -344,9 +353,9 @@ describe('a card', () => {
     const { lib, docs, card, of, worktree, list } = await newProject()
     const made = await card('idle')
     const branch = made.gitBranch!
-    // One was begun: the mark beside it says that no agent has worked there. The other was planned only.
-    writeFileSync(`${worktree(made, 'lib')}.unfinished`, '')
+    // One was begun: it is not at its place yet. The other was planned only.
     rmSync(join(worktree(made, 'lib'), 'README'))
+    renameSync(worktree(made, 'lib'), `${worktree(made, 'lib')}.unfinished`)
     rmSync(worktree(made, 'docs'), { recursive: true })
     gitIn(docs, 'worktree', 'prune')
     gitIn(docs, 'branch', '-q', '-D', branch)

@@ -11,6 +11,8 @@ beforeAll(async () => {
   projects = await openProjects()
   project = await projects.project('project')
   commit(project.path, 'a', 'a\n')
+  // The first start records the project's folder.
+  await (await project.card()).start()
 })
 afterAll(async () => {
   recorded?.stop()

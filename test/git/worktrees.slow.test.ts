@@ -108,10 +108,8 @@ test.each<[string, (path: string, branch: string) => void]>([
   [
     'was cut short while it was made',
     path => {
-      rmSync(path, { recursive: true })
-      mkdirSync(path)
-      writeFileSync(join(path, 'half'), 'x')
-      writeFileSync(`${path}.unfinished`, '')
+      renameSync(path, `${path}.unfinished`)
+      writeFileSync(join(`${path}.unfinished`, 'half'), 'x')
     },
   ],
 ])('a worktree that %s is made again from its branch', async (_, spoil) => {
@@ -251,9 +249,10 @@ test("without a worktree, and without a repository, a card works in the project'
     gitBranch: null,
     baseCommit: git(project.path, 'rev-parse', 'HEAD'),
   })
-  rmSync(join(project.path, '.git'), { recursive: true })
-  expect(await (await project.card()).start()).toEqual({
-    cwd: project.path,
+  const withoutGit = await projects.project(`without-git-${++count}`)
+  rmSync(join(withoutGit.path, '.git'), { recursive: true })
+  expect(await (await withoutGit.card()).start()).toEqual({
+    cwd: withoutGit.path,
     worktreePath: null,
     branch: null,
     baseCommit: null,

@@ -1,4 +1,4 @@
-/** The folders and repositories of a project as they were when a person chose them. */
+/** Records of the folders and repositories of a project, made when a person chose them. */
 export default /* sql */ `
 ALTER TABLE projects ADD COLUMN folder_records TEXT NOT NULL DEFAULT '{}';
 `
