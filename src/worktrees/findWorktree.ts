@@ -1,18 +1,20 @@
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { git, GitFailed } from '../git/git.ts'
-import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
-import { findPlace } from './findPlace.ts'
+import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import { findPlace, findUsable } from './findPlace.ts'
 import { syncBranch } from './syncBranch.ts'
 import { isWorkingTree } from './worktreeMounts.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const maxListBytes = 64 * 1024 * 1024
 
-/** Returns the worktree of a repository at a path, by the repository's own list. Returns undefined if no folder is there. */
+/**
+ * Returns the worktree of a repository at a path, by the repository's own list. Returns undefined if the folder is missing, or was replaced by
+ * one without a `.git` file.
+ */
 export async function worktreeOf(repository: WorkingTree, path: string): Promise<Repository | undefined> {
-  if ((await kindOf(path)) !== 'folder') return undefined
-  const found = await findWorkingTree(repository.commonDir, path)
+  const found = await findUsable(repository.commonDir, path)
   return found && readHead(found)
 }
 

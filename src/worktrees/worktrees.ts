@@ -91,20 +91,13 @@ const ignore: Send = async () => {}
 interface ProcessBase {
   program: Buffer
   covered: Covered
-  env: Record<string, string>
   home: string
-  programs: Mount[]
 }
 
 async function loadBase(): Promise<ProcessBase> {
-  const env = { PATH: searchPath(process.env.PATH ?? ''), HOME: '/tmp', TMPDIR: scratchFolder }
   const home = await realpath(homedir()).catch(() => homedir())
-  const [program, covered, programs] = await Promise.all([
-    loadWorktreeProgram(),
-    coverInherited(),
-    programMounts([process.execPath], env, home),
-  ])
-  return { program, covered, env, home, programs }
+  const [program, covered] = await Promise.all([loadWorktreeProgram(), coverInherited()])
+  return { program, covered, home }
 }
 
 /** The processes by what they see. The one that was used least recently ends first. */
@@ -134,9 +127,11 @@ function createPool(sandbox: Sandbox) {
     /** The process for a worktree. Undefined without bubblewrap. */
     find: async (worktree: WorktreePlace): Promise<WorktreeProcess | undefined> => {
       if ((await sandbox.status()).kind !== 'bubblewrap') return undefined
-      const { mounts, key } = await worktreeMounts(worktree)
+      const { mounts, key: seen } = await worktreeMounts(worktree)
+      const path = searchPath(process.env.PATH ?? '')
+      const key = `${path}\0${seen}`
       if (kept.get(key)?.isOver ?? true) {
-        const { scratch, started } = await start(sandbox, await base, mounts)
+        const { scratch, started } = await start(sandbox, await base, path, mounts)
         const removed = started.ended.then(async () => {
           if (kept.get(key) === started) end(key)
           await rm(scratch, { recursive: true, force: true })
@@ -161,10 +156,15 @@ function createPool(sandbox: Sandbox) {
 /** Starts a process that sees the mounts, and a folder for temporary files. */
 async function start(
   sandbox: Sandbox,
-  { program, covered, env, home, programs }: ProcessBase,
+  { program, covered, home }: ProcessBase,
+  path: string,
   mounts: readonly Mount[],
 ): Promise<{ scratch: string; started: WorktreeProcess }> {
-  const scratch = await mkdtemp(join(tmpdir(), 'board-worktree-'))
+  const env = { PATH: path, HOME: '/tmp', TMPDIR: scratchFolder }
+  const [scratch, programs] = await Promise.all([
+    mkdtemp(join(tmpdir(), 'board-worktree-')),
+    programMounts([process.execPath], env, home),
+  ])
   const policy: SandboxPolicy = {
     home,
     network: 'none',
