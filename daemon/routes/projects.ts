@@ -95,7 +95,9 @@ async function changedFolders(app: App, call: Call, id: number, change: projects
   const repositories =
     change.repositories && (await requireRepositories(config, call.caller, home, change.repositories))
   if (!repositories) await requireApart(config, home, repositoriesOf(project))
-  return { path, repositories, folders: await recordNamed(path, repositories) }
+  const known = new Set(repositoriesOf(project).map(each => each.path))
+  const added = repositories?.filter(each => !known.has(each.path))
+  return { path, repositories, folders: await recordNamed(path, added) }
 }
 
 const withRoles = (app: App, call: Call, rows: VisibleProject[]) =>

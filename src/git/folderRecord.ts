@@ -68,7 +68,7 @@ export async function requireRecorded(
 function refuse(code: 'CONFLICT' | 'NOT_A_GIT_REPOSITORY', difference: string): never {
   throw new Problem(
     code,
-    `${difference} To confirm that this is right, set the path of the folder again, for example with board projects edit --path.`,
+    `${difference} To confirm that this is right, set the path of the folder again: board projects edit --path FOLDER, or "Confirm the folder" in the settings of the project.`,
   )
 }
 

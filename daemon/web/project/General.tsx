@@ -19,6 +19,7 @@ export function GeneralSection(props: SectionProps) {
       {props.mayManage ? <Identity {...props} /> : <Facts {...props} />}
       <Repositories {...props} />
       <Order {...props} />
+      {props.mayManage && <FolderConfirmation {...props} />}
       {props.mayManage && <Deletion {...props} />}
     </>
   )
@@ -51,8 +52,10 @@ function Identity({ project, onChange }: SectionProps) {
   })
   const organizations = useLoad(() => client.organizations.list(), [])
   const save = async () => {
-    const { organizationId, ...rest } = values
-    onChange(await client.projects.update({ id: project.id, ...rest, organizationId: organizationId || null }))
+    const { name, organizationId } = values
+    // A path that is sent confirms the folder and its repository.
+    const path = values.path === project.path ? undefined : values.path
+    onChange(await client.projects.update({ id: project.id, name, path, organizationId: organizationId || null }))
     showMessage('The project is saved.')
   }
   const offered = (organizations.value ?? []).map(({ id, name }) => [id, name] as const)
@@ -102,6 +105,32 @@ function Order({ project }: SectionProps) {
         <Button icon="down" disabled={at === all.length - 1} onClick={() => move(at + 1)}>
           Down
         </Button>
+      </div>
+    </div>
+  )
+}
+
+/** Cards stop if the project's folder or its repository was replaced, until a person confirms it. */
+function FolderConfirmation({ project, onChange }: SectionProps) {
+  const ask = () =>
+    confirm({
+      title: 'Confirm the folder',
+      text: `The board records ${project.path} and its Git repository again. Agents work there from then on.`,
+      submit: 'Confirm the folder',
+      run: async () => {
+        onChange(await client.projects.update({ id: project.id, path: project.path }))
+        showMessage('The folder is confirmed.')
+      },
+    })
+  return (
+    <div className="panel">
+      <h3>Folder and repository</h3>
+      <p>
+        If the folder or its Git repository was created again or replaced, cards stop until you confirm that this is
+        right.
+      </p>
+      <div className="tools">
+        <Button onClick={ask}>Confirm the folder</Button>
       </div>
     </div>
   )
