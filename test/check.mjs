@@ -22,7 +22,7 @@ const lintAndTypes = { lint: 'npm run lint', types: 'npm run typecheck' }
 
 /** Groups of steps: name and command. The steps of a group run at the same time. */
 const checkSteps = [
-  { 'system packages': packages('bubblewrap chromium') },
+  { 'system packages': packages('bubblewrap chromium strace') },
   { 'npm ci': 'npm ci' },
   lintAndTypes,
   { 'npm test': 'npm test' },

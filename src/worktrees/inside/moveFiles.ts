@@ -46,7 +46,8 @@ export async function requireMovable(
   topLevel: string,
   { from, to, filters }: { from: string; to: string; filters: readonly string[] },
 ): Promise<void> {
-  const quarantine = await openQuarantine(topLevel, tmpdir())
+  // The files move by the repository's index, which a commit of the board has just changed.
+  const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
     if (await isTrackedChanged(quarantine))
       throw new Problem(

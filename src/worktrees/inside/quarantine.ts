@@ -29,11 +29,16 @@ const maxShallowBytes = 512 * 1024 * 1024
 const maxListBytes = 1024 * 1024
 /**
  * Opens a worktree in quarantine, with the temporary Git folder inside `folder`. `known` is the worktree's repository,
- * if already looked up. A folder that is no worktree (any more) appears as one without commits, in which every file is
+ * if already looked up. `indexOf` chooses the index of a worktree with a separate Git folder for its agent. A folder that is no worktree (any more) appears as one without commits, in which every file is
  * new.
  * @throws GitFailed, or the file system's error
  */
-export async function openQuarantine(worktreePath: string, folder: string, known?: Repository): Promise<Quarantine> {
+export async function openQuarantine(
+  worktreePath: string,
+  folder: string,
+  known?: Repository,
+  indexOf: 'agent' | 'repository' = 'agent',
+): Promise<Quarantine> {
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
@@ -65,7 +70,7 @@ export async function openQuarantine(worktreePath: string, folder: string, known
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
-  if (repository) await takeShadowIndex(quarantine, repository)
+  if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
 }
 

@@ -3,7 +3,7 @@ import { copyIndexFiles, indexFiles } from '../../git/gitFolder.ts'
 import { nulSeparated } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from '../../git/workingTrees.ts'
-import { shadowOf, type Shadow } from '../../git/shadow.ts'
+import { isMain, shadowOf, type Shadow } from '../../git/shadow.ts'
 import { bringObjects } from './bringObjects.ts'
 import { inFolder, isSamePlain } from '../../git/untrustedFiles.ts'
 
@@ -14,7 +14,8 @@ const maxListBytes = 256 * 1024 * 1024
  * If that fails, it keeps the index of the repository.
  */
 export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<void> {
-  const shadow = await shadowOf(repository)
+  // The index of the project's folder is its owner's, also while an agent works there.
+  const shadow = isMain(repository) ? undefined : await shadowOf(repository)
   if (!shadow || quarantine.head === undefined) return
   try {
     if (await isIndexOf(shadow, quarantine.gitDir)) return
