@@ -9,6 +9,7 @@ import { unfinishedPath } from '../git/addWorktree.ts'
 import { mergeBase } from '../git/commits.ts'
 import { isRecorded, recordFolders, type ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
+import { createSubfolder } from '../worktrees/createSubfolder.ts'
 import { savePatch } from '../worktrees/savePatch.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import type { Repository } from '../git/workingTrees.ts'
@@ -84,8 +85,7 @@ export async function ensureWorktree(
   )
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, checkout.subfolder)
-  if ((await kindOf(cwd)) === 'nothing')
-    await worktrees.run('createFolder', { worktree: { topLevel: made.path }, path: checkout.subfolder })
+  if ((await kindOf(cwd)) === 'nothing') await createSubfolder(worktrees, made.path, checkout.subfolder)
   return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit, ...(remark && { remark }) }
 }
 

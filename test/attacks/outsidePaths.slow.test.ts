@@ -120,7 +120,7 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
 
 /** Whether a call leads below a folder that agents can write. */
 function isTouched({ path: touched }: TracedCall, worktrees: string, worktree: string): boolean {
-  // A card's folder is directly in that of the project. Beside it, a worktree is prepared, and its files have no agent yet.
+  // Next to the folder of a card, its worktree is prepared. No agent sees it there.
   const [card, ...inCard] = touched.startsWith(`${worktrees}/`) ? touched.slice(worktrees.length + 1).split('/') : []
   if (card !== undefined && inCard.length > 0 && !card.endsWith('.unfinished')) return true
   if (touched.startsWith(`${worktree}/`) || /^\/proc\/(self|\d+)\/fd\/\d+\/./.test(touched)) return true
