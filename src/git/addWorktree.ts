@@ -11,10 +11,7 @@ const maxNames = 1000
 /** The folder in which a worktree is prepared. No agent sees it there. */
 export const unfinishedPath = (path: string): string => `${path}.unfinished`
 
-/** Git's reason of the lock of a worktree that is being added. Nobody's `git worktree prune` removes its record meanwhile. */
-export const initializing = 'initializing'
-
-/** Moves a prepared worktree to its place. */
+/** Moves a prepared worktree to its place, and unlocks its record. */
 export async function finish({ topLevel, gitDir }: WorkingTree): Promise<void> {
   await rename(unfinishedPath(topLevel), topLevel)
   await unlink(join(gitDir, 'locked'))
@@ -43,7 +40,8 @@ export async function addWorktree(
   try {
     await Promise.all([mkdir(unfinished), mkdir(join(commonDir, 'worktrees'), { recursive: true })])
     admin = await newFolder(join(commonDir, 'worktrees'), basename(path))
-    await writeFile(join(admin, 'locked'), initializing)
+    // While it is locked, no `git worktree prune` removes the record.
+    await writeFile(join(admin, 'locked'), 'initializing')
     const place = { topLevel, gitDir: admin, commonDir }
     const prepared = prepare({ ...place, topLevel: unfinished }).catch((error: unknown) => {
       notPrepared = error

@@ -1,7 +1,7 @@
 import { mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
-import { addWorktree, finish, initializing, unfinishedPath } from '../git/addWorktree.ts'
+import { addWorktree, finish, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
@@ -190,7 +190,7 @@ async function checkOut(
   const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
-  const options = ['--quiet', '--no-checkout', '--lock', '--reason', initializing]
+  const options = ['--quiet', '--no-checkout', '--lock']
   const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', ...options, ...args], {
     timeoutMs: checkoutTimeoutMs,
   })
