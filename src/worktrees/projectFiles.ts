@@ -35,21 +35,22 @@ export async function readProjectFile(
   const stamp = `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`
   const known = worktrees.keptFiles.get(path)
   if (known?.stamp === stamp) return known.file
-  const file = await readNow(worktrees, project, { path: name, maxBytes })
+  const worktree = await placeOf(project).catch((error: unknown) => {
+    if (error instanceof Problem) return error
+    throw error
+  })
+  // A person can confirm the folder without a change of the file, so this is not kept.
+  if (worktree instanceof Problem) return { content: null, problem: worktree.message }
+  const file = await readNow(worktrees, worktree, { path: name, maxBytes })
   if (Number(stats.ctimeMs) < Date.now() - settledMs) keep(worktrees.keptFiles, path, { stamp, file })
   return file
 }
 
 async function readNow(
   worktrees: Worktrees,
-  project: ProjectFolder,
+  worktree: WorktreePlace,
   file: { path: string; maxBytes: number },
 ): Promise<ProjectFile> {
-  const worktree = await placeOf(project).catch((error: unknown) => {
-    if (error instanceof Problem) return error
-    throw error
-  })
-  if (worktree instanceof Problem) return { content: null, problem: worktree.message }
   const parts: Buffer[] = []
   const send = async (bytes: Buffer): Promise<void> => void parts.push(bytes)
   const problem = await worktrees.run('readFolderFile', { worktree, file }, send)
