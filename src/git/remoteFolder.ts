@@ -71,11 +71,19 @@ async function findLocalFolder(gitDir: string, topLevel: string, url: string): P
   const address = stdout.toString().trimEnd() || url
   const isPath = !address.includes('://') && !/^[^/]*:/.test(address)
   if (!isPath && !address.startsWith('file://')) return undefined
-  const path = resolve(topLevel, isPath ? address : decodeURIComponent(new URL(address).pathname))
+  const path = resolve(topLevel, isPath ? address : pathOf(address))
   const folder = (await kindOf(path)) === 'nothing' ? `${path}.git` : path
   const real = await realpath(folder).catch(() => folder)
   if (real !== folder) throw new GitFailed('failed', `${folder} is a link, or is behind one. Name the folder itself.`)
   return folder
+}
+
+function pathOf(fileUrl: string): string {
+  try {
+    return decodeURIComponent(new URL(fileUrl).pathname)
+  } catch (error) {
+    throw new GitFailed('failed', 'the address is not a valid file URL', error)
+  }
 }
 
 /** Notes where a branch of another machine is now, in the repository's own remote branches. @returns whether that worked */

@@ -236,6 +236,7 @@ test("of the repository's own configuration nothing runs, and nothing leads else
 
   for (const [url, reason] of [
     [`ext::${ext} x`, /transport 'ext' not allowed/],
+    ['file:///a%zz', /the address is not a valid file URL/],
     ['ssh://host/x', /.*/],
     ['git://127.0.0.1:1/x', /.*/],
     [`--upload-pack=${upload}`, /.*/],
