@@ -111,7 +111,8 @@ export async function update(
   const message = `Merge: the newest of its base into "${title}"`
   const { repository } = checkout
   try {
-    const request = { projectPath: project.path, repository, place, branch, onto, strategy, title, message }
+    const work = { repository, place, isManaged: card.worktreeManaged === 1, branch }
+    const request = { projectPath: project.path, ...work, onto, strategy, title, message }
     const { updated, commit } = await updateBranch(worktrees, request)
     if (place) await syncBranch(worktrees, place)
     await keepBase(db, { repository: name, card }, onto)

@@ -41,6 +41,7 @@ export async function cleanUp(
       cwd: await requireSubfolder(top, settings.subfolder).catch(() => path),
       worktreePath: path,
       branch,
+      isManaged: true,
       baseCommit: null,
       repositories,
     },

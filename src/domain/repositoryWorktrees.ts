@@ -53,8 +53,7 @@ export async function ensureRepositories(
   if (all.length === 0) return prepared
   const rows = card.useWorktree === 0 ? [] : await listCardRepositories(db, card.id)
   const folder = await folderFor(card, project, rows, place, places)
-  const isManaged = place.worktreePath !== null && (card.worktreePath === null || card.worktreeManaged === 1)
-  let branch = isManaged ? place.branch : null
+  let branch = place.isManaged ? place.branch : null
   for (const { name, path } of all) {
     const checkout = await readCheckoutState({ ...project, path })
     if (!checkout) throw inRepository(name, `${path} is not there any more, or no Git repository.`)

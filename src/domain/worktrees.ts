@@ -29,6 +29,8 @@ import type { Worktrees } from '../worktrees/worktrees.ts'
 export interface Workplace {
   cwd: string
   worktreePath: string | null
+  /** Whether the board created the worktree. Otherwise a person did, or there is none. */
+  isManaged: boolean
   branch: string | null
   baseCommit: string | null
   /** What people are to be told of how it was made. */
@@ -67,6 +69,7 @@ export async function ensureWorktree(
     return settle(db, card, {
       cwd: project.path,
       worktreePath: null,
+      isManaged: false,
       branch: checkout?.branch ?? null,
       baseCommit: card.baseCommit ?? checkout?.commit ?? null,
     })
@@ -86,7 +89,8 @@ export async function ensureWorktree(
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
   const cwd = join(path, checkout.subfolder)
   if ((await kindOf(cwd)) === 'nothing') await createSubfolder(worktrees, made.path, checkout.subfolder)
-  return { cwd, worktreePath: path, branch: made.branch, baseCommit: made.baseCommit, ...(remark && { remark }) }
+  const { branch, baseCommit } = made
+  return { cwd, worktreePath: path, isManaged: true, branch, baseCommit, ...(remark && { remark }) }
 }
 
 /** Records the folders of a project that was imported or restored, or whose folders could not be read when it was created. */
@@ -124,11 +128,12 @@ export async function findWorkplace(card: CardRow, project: ProjectFolder): Prom
   const { useWorktree, worktreePath, worktreeManaged, baseCommit, gitBranch } = card
   const checkout = await readCheckoutState(project)
   if (!checkout || useWorktree === 0)
-    return { cwd: project.path, worktreePath: null, branch: checkout?.branch ?? null, baseCommit }
+    return { cwd: project.path, worktreePath: null, isManaged: false, branch: checkout?.branch ?? null, baseCommit }
   if (worktreePath !== null && worktreeManaged === 0) return attachedPlace(card, project, checkout)
   if (worktreePath === null || (await kindOf(worktreePath)) !== 'folder')
     throw new Problem('CONFLICT', 'The card has no worktree yet. It gets one when its agent starts.')
-  return { cwd: join(worktreePath, checkout.subfolder), worktreePath, branch: gitBranch, baseCommit }
+  const cwd = join(worktreePath, checkout.subfolder)
+  return { cwd, worktreePath, isManaged: true, branch: gitBranch, baseCommit }
 }
 
 /** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */
@@ -147,7 +152,8 @@ async function attachedPlace(card: CardRow, project: ProjectFolder, checkout: Ch
   })
   const path = worktree.topLevel
   const baseCommit = card.baseCommit ?? (await findForkPoint(worktree, checkout))
-  return { cwd: join(path, checkout.subfolder), worktreePath: path, branch: worktree.branch ?? null, baseCommit }
+  const cwd = join(path, checkout.subfolder)
+  return { cwd, worktreePath: path, isManaged: false, branch: worktree.branch ?? null, baseCommit }
 }
 
 /**

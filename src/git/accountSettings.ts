@@ -1,46 +1,79 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { configurationOf, settingsOf } from './configuration.ts'
-import { git } from './git.ts'
-import type { Repository } from './workingTrees.ts'
+import {
+  configurationOf,
+  configurationText,
+  ofAccount,
+  settingsOf,
+  type ConfigurationEntry,
+  type Settings,
+} from './configuration.ts'
+import { accountFilters, runIn, usesFilter } from './filters.ts'
 import { readPlain } from './untrustedFiles.ts'
+import type { WorkingTree } from './workingTrees.ts'
 
-type Place = Pick<Repository, 'topLevel' | 'gitDir' | 'commonDir'>
+const plainSettings = /^(user\.(name|email)|init\.defaultbranch)$/
+const maxFileBytes = 1024 * 1024
 
-const maxIgnoreBytes = 1024 * 1024
-
-/** The settings of the account's own Git configuration that hold for files: those of comparisons, its filters and its ignore list. */
+/** The settings of the account's own Git configuration that hold for files. */
 export interface AccountSettings {
-  settings: ReadonlyArray<readonly [name: string, value: string]>
-  filters: ReadonlyArray<readonly [name: string, key: string, value: string]>
-  ignoreList: string
+  /** The settings of comparisons, the filters, the author, and the name of a first branch. */
+  settings: Settings
+  /** The texts of the files of `accountFiles`, by the setting. */
+  files: Readonly<Record<string, string>>
 }
 
-const noSettings: AccountSettings = { settings: [], filters: [], ignoreList: '' }
-
 /** Reads the settings of the server's account that apply in a repository. Outside of one, none apply. */
-export async function readAccountSettings({ topLevel, gitDir, commonDir }: Partial<Place>): Promise<AccountSettings> {
-  if (topLevel === undefined || gitDir === undefined || commonDir === undefined) return noSettings
-  const repository = { topLevel, gitDir, commonDir }
-  const own = (await configurationOf(repository)).filter(({ scope }) => scope === 'global' || scope === 'system')
-  const isNamed = own.some(({ name }) => name.toLowerCase() === 'core.excludesfile')
-  const path = isNamed ? await ignoreListPath(repository) : defaultIgnoreList()
+export async function readAccountSettings({
+  topLevel,
+  gitDir,
+  commonDir,
+}: Partial<WorkingTree>): Promise<AccountSettings> {
+  if (topLevel === undefined || gitDir === undefined || commonDir === undefined) return { settings: [], files: {} }
+  const configuration = await configurationOf({ topLevel, gitDir, commonDir })
+  const read = async ([setting, path]: Settings[number]) =>
+    [setting, await readPlain(path, maxFileBytes).catch(() => '')] as const
+  const own = ofAccount(configuration)
   return {
-    settings: settingsOf(own).filter(([name]) => name.startsWith('core.')),
-    filters: own.flatMap(({ name, value }) => {
-      const [, filter, key] = /^filter\.(.+)\.(\w+)$/s.exec(name) ?? []
-      return filter === undefined ? [] : [[filter, key!, value] as const]
-    }),
-    ignoreList: path === undefined ? '' : await readPlain(path, maxIgnoreBytes).catch(() => ''),
+    settings: [
+      ...settingsOf(own).filter(([name]) => name.startsWith('core.')),
+      ...own.filter(({ name }) => plainSettings.test(name)).map(({ name, value }): Settings[number] => [name, value]),
+      ...accountFilters(configuration),
+    ],
+    files: Object.fromEntries(await Promise.all(accountFiles(configuration).map(read))),
   }
 }
 
-async function ignoreListPath({ commonDir }: Place): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(commonDir, ['config', '--type=path', '--get', 'core.excludesFile'], {
-    env: { GIT_DIR: commonDir },
-  })
-  return exitCode === 0 ? stdout.toString().trimEnd() : undefined
+/**
+ * The files that bring these settings to a Git elsewhere, by name. `config` is the configuration.
+ * @param folder where they will be
+ */
+export function accountTexts({ settings, files }: AccountSettings, folder: string): Record<string, string> {
+  const named = Object.keys(files).map((setting): Settings[number] => [setting, join(folder, setting)])
+  return { config: configurationText([...settings, ...named]), ...files }
 }
 
-const defaultIgnoreList = () =>
-  join(process.env.XDG_CONFIG_HOME || join(process.env.HOME ?? homedir(), '.config'), 'git/ignore')
+/** Whether one of the account's filters can have a part in the files of a commit. */
+export async function isFiltered(place: WorkingTree, commit: string): Promise<boolean> {
+  const { settings, files } = await readAccountSettings(place)
+  if (!settings.some(([name]) => name.startsWith('filter.'))) return false
+  const own = await readPlain(join(place.commonDir, 'info/attributes'), maxFileBytes).catch(() => '')
+  return (
+    [own, files['core.attributesfile']].some(text => text?.includes('filter=')) ||
+    usesFilter(runIn(place.commonDir), commit)
+  )
+}
+
+/** The account's files of ignored names and of attributes: the setting and the path, which is Git's own if none is set. */
+export function accountFiles(configuration: readonly ConfigurationEntry[]): Settings {
+  const home = process.env.HOME ?? homedir()
+  const own = ofAccount(configuration)
+  const pathOf = (setting: string, name: string): string => {
+    const named = own.findLast(entry => entry.name === setting)?.value
+    return named?.replace(/^~(?=\/)/, home) ?? join(process.env.XDG_CONFIG_HOME || join(home, '.config'), 'git', name)
+  }
+  return [
+    ['core.excludesfile', pathOf('core.excludesfile', 'ignore')],
+    ['core.attributesfile', pathOf('core.attributesfile', 'attributes')],
+  ]
+}

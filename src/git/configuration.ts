@@ -12,7 +12,7 @@ type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 
 /** Not all: what nobody needs here, such as a header with a token, is not to be kept. */
 const wanted =
-  '^((core|extensions|include|includeif)\\.|filter\\..*\\.(clean|smudge|process|required)$|remote\\..*\\.url$|branch\\..*\\.(remote|merge)$)'
+  '^((core|extensions|include|includeif)\\.|user\\.(name|email)$|init\\.defaultbranch$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
 /** A file that has just changed may change again without another time. */
 const settledMs = 2000
@@ -92,11 +92,30 @@ async function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string
   return stamps.includes(undefined) ? undefined : stamps.join('\0')
 }
 
+/** The settings of the account itself, which no repository can change. */
+export const ofAccount = (configuration: readonly ConfigurationEntry[]): ConfigurationEntry[] =>
+  configuration.filter(({ scope }) => scope === 'global' || scope === 'system')
+
 /** Settings of comparisons. None can start a program. */
 const copiedSettings =
   /^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|protecthfs|protectntfs|checkstat|trustctime|bigfilethreshold)|extensions\.objectformat)$/
 
 export type Settings = Array<[name: string, value: string]>
+
+/** The text of a configuration file. */
+export const configurationText = (settings: ReadonlyArray<readonly [name: string, value: string]>): string =>
+  settings
+    .map(([name, value]) => `${sectionOf(name)}\n${name.slice(name.lastIndexOf('.') + 1)} = ${quoted(value)}\n`)
+    .join('')
+
+function sectionOf(name: string): string {
+  const [start, end] = [name.indexOf('.'), name.lastIndexOf('.')]
+  const section = name.slice(0, start)
+  return start === end ? `[${section}]` : `[${section} ${quoted(name.slice(start + 1, end))}]`
+}
+
+const quoted = (value: string): string =>
+  `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`
 
 /** The settings of a configuration that hold for comparisons. */
 export const settingsOf = (configuration: readonly ConfigurationEntry[]): Settings =>

@@ -1,28 +1,85 @@
-import { git, nulSeparated } from './git.ts'
-import type { Repository } from './workingTrees.ts'
+import { ofAccount, type ConfigurationEntry, type Settings } from './configuration.ts'
+import { gitOutput, nulSeparated, type GitOptions } from './git.ts'
 
-/** The names of the configured filters (LFS, encryption): all of them, and those that the account's configuration lacks. */
-export interface FilterNames {
-  all: string[]
-  repositoryOnly: string[]
+/** Runs Git in a repository. @throws GitFailed */
+export type GitRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
+
+export const runIn =
+  (commonDir: string): GitRun =>
+  (args, options) =>
+    gitOutput(commonDir, args, { ...options, env: { GIT_DIR: commonDir } })
+
+/**
+ * The filters of the account's configuration. They run in each repository, because no repository can change them. All of them are
+ * required: if one fails, for example because a sandbox hides its program, its files must not change without it.
+ */
+export function accountFilters(configuration: readonly ConfigurationEntry[]): Settings {
+  const settings = ofAccount(configuration).filter(isFilter).map(settingOf)
+  const has = (name: string) => settings.some(([each]) => each === name)
+  return [...new Set(settings.map(filterName))].flatMap(name => [
+    ...settings.filter(setting => filterName(setting) === name && !setting[0].endsWith('.required')),
+    // Git takes a missing half of a required filter for a failure.
+    ...['clean', 'smudge'].flatMap((half): Settings =>
+      has(`filter.${name}.${half}`) || has(`filter.${name}.process`) ? [] : [[`filter.${name}.${half}`, 'cat']],
+    ),
+    [`filter.${name}.required`, 'true'],
+  ])
 }
 
-/** Reads the filters of a repository's configuration and of the account's. A filter can be any program. */
-export async function readFilterNames({
-  gitDir,
-  commonDir,
-}: Pick<Repository, 'gitDir' | 'commonDir'>): Promise<FilterNames> {
-  const { stdout } = await git(
-    commonDir,
-    ['config', '--null', '--show-scope', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|smudge|process)$'],
-    { env: { GIT_DIR: gitDir } },
+/** The names of the filters that the repository alone defines. They never run: an agent could have named the program. */
+export function repositoryFilters(configuration: readonly ConfigurationEntry[]): string[] {
+  const ofEach = accountFilters(configuration).map(filterName)
+  const names = configuration.filter(isFilter).map(entry => filterName(settingOf(entry)))
+  return [...new Set(names)].filter(name => !ofEach.includes(name))
+}
+
+/**
+ * Variables with which Git does not run these filters.
+ * @param areStored whether the files are as in the commits. Otherwise Git must not add them: that would reveal what a filter encrypts
+ */
+export function withoutFilters(names: readonly string[], areStored: boolean): Record<string, string> {
+  const program = areStored ? '' : 'false'
+  const settings = names.flatMap((name): Settings => [
+    ...['clean', 'smudge', 'process'].map((part): Settings[number] => [
+      `filter.${name}.${part}`,
+      part === 'process' ? '' : program,
+    ]),
+    [`filter.${name}.required`, String(!areStored)],
+  ])
+  if (settings.length === 0) return {}
+  const variables = settings.flatMap(([name, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, name],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ])
+  return { GIT_CONFIG_COUNT: String(settings.length), ...(Object.fromEntries(variables) as Record<string, string>) }
+}
+
+const isFilter = ({ name }: ConfigurationEntry) => name.startsWith('filter.')
+const settingOf = ({ name, value }: ConfigurationEntry): Settings[number] => [name, value]
+const filterName = ([name]: Settings[number]) => name.slice('filter.'.length, name.lastIndexOf('.'))
+
+/**
+ * Whether the attributes of a commit's files name a filter.
+ * @param name of the filter; any filter if omitted
+ */
+export async function usesFilter(run: GitRun, commit: string, name = ''): Promise<boolean> {
+  const args = ['grep', '--quiet', '--fixed-strings', '-e', `filter=${name}`, commit, '--', ':(glob)**/.gitattributes']
+  // Git ends with 1 if it finds nothing.
+  return run(args).then(
+    () => true,
+    () => false,
   )
-  const parts = nulSeparated(stdout)
-  const named = (isScope: (scope: string) => boolean) =>
-    parts
-      .filter((_, index) => index % 2 === 1 && isScope(parts[index - 1]!))
-      .map(name => name.slice('filter.'.length, name.lastIndexOf('.')))
-  const account = new Set(named(scope => scope === 'global' || scope === 'system'))
-  const all = [...new Set(named(() => true))]
-  return { all, repositoryOnly: all.filter(name => !account.has(name)) }
+}
+
+/** Returns those of the files whose attributes name one of the filters. */
+export async function withFilter(
+  run: GitRun,
+  paths: readonly string[],
+  names: readonly string[],
+  options: readonly string[] = [],
+): Promise<string[]> {
+  if (paths.length === 0 || names.length === 0) return []
+  const input = paths.map(path => `${path}\0`).join('')
+  const attributes = nulSeparated(await run(['check-attr', ...options, '-z', '--stdin', 'filter'], { input }))
+  return attributes.flatMap((path, index) => (index % 3 === 0 && names.includes(attributes[index + 2]!) ? [path] : []))
 }

@@ -31,8 +31,11 @@ export interface ShadowState {
   refused?: { tips: string; reason: string; until: number }
 }
 
-/** The folder, next to its own objects, in which an agent finds those of the repository. */
-export const storeName = 'board-objects'
+/** The folder in which an agent finds the repository's objects and large files, and the parts of this folder. */
+export const storeName = 'board-store'
+export const storeParts = ['objects', 'lfs'] as const
+/** The folder in which an agent finds settings of the server's account. */
+export const accountFolder = 'board-account'
 /** The ref that shows an agent the commit of its branch in the repository, if that moved there as well. */
 export const outsideRef = 'refs/board/outside'
 

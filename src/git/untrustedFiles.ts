@@ -100,7 +100,8 @@ async function openChild(path: string, creates: boolean): Promise<FileHandle> {
   } catch (error) {
     if (!creates) throw error
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') await unlink(path)
-    await mkdir(path, { mode: 0o700 })
+    // Another operation can have created it in the meantime.
+    await mkdir(path, { mode: 0o700 }).catch(() => {})
     return open(path, flags)
   }
 }
@@ -127,3 +128,8 @@ export async function replaceIn(folder: string, name: string, fill: (file: strin
 /** Writes a file below `root`, in place of what is there. */
 export const writeUntrusted = (root: string, path: string, text: string): Promise<void> =>
   replaceUntrusted(root, path, file => writeFile(file, text, { flag: 'wx', mode: 0o600 }))
+
+/** Writes a file below `root` unless it has this text already. */
+export async function keepUntrusted(root: string, path: string, text: string): Promise<void> {
+  if ((await readUntrusted(root, path, Buffer.byteLength(text) + 1)) !== text) await writeUntrusted(root, path, text)
+}

@@ -63,7 +63,9 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   const title = inOneLine(card.title)
   const message = `Merge: what others have pushed to "${title}"`
   const { repository } = checkout
-  const update = { projectPath: project.path, repository, place, branch: row.branch, onto: head, title, message }
+  const isManaged = card.worktreeManaged === 1
+  const work = { repository, place, isManaged, branch: row.branch }
+  const update = { projectPath: project.path, ...work, onto: head, title, message }
   try {
     await updateBranch(parts.worktrees, { ...update, strategy: 'merge' })
   } catch (error) {

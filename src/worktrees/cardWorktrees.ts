@@ -9,6 +9,7 @@ import { findProjectRepository, type CheckoutState } from '../git/checkoutState.
 import { commitOf, resolveCommits } from '../git/commits.ts'
 import { git, GitFailed, gitOutput } from '../git/git.ts'
 import { hasRef, keepsFiles } from '../git/refFiles.ts'
+import { isFiltered } from '../git/accountSettings.ts'
 import { takeIndex } from '../git/indexLock.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { removeFolder } from '../git/removeFolder.ts'
@@ -96,8 +97,7 @@ async function freeBranch(
  * Ensures that a card's worktree exists as planned.
  * - A deleted folder is restored from its branch, also where it was `formerly` another; anything else in its place is moved aside.
  * - A new worktree gets copies of the project's ignored files that match `copied`.
- * - No hook and no filter of the repository's configuration runs; the filters of the account's own configuration do,
- *   as in a person's checkout.
+ * - No hook and no filter of the repository's configuration runs; the filters of the account's configuration do.
  * Returns the plan with the effective base commit.
  * @throws Problem CONFLICT, DISK_FULL
  */
@@ -207,12 +207,13 @@ async function checkOut(
   throw new GitFailed('failed', `git worktree add ended with ${exitCode}: ${stderr.trim()}`)
 }
 
-/** Writes a commit's files into a worktree that has none. */
+/** Writes a commit's files into a worktree that has none. Filters run in a process of their own. */
 async function fill(worktrees: Worktrees, place: WorkingTree, commit: string): Promise<void> {
   const index = await takeIndex(place)
   try {
     const move = { from: null, to: commit, index: 'index', isTrial: false }
-    await worktrees.prepare('moveFiles', { worktree: place, move }, index.write)
+    const run = (await isFiltered(place, commit)) ? worktrees.run : worktrees.prepare
+    await run('moveFiles', { worktree: place, move }, index.write)
     await index.install()
   } finally {
     await index.release()

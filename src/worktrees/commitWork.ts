@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { Problem } from '../contract/errors.ts'
-import { readFilterNames } from '../git/filters.ts'
+import { configurationOf } from '../git/configuration.ts'
+import { repositoryFilters } from '../git/filters.ts'
 import { git, GitFailed } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { takeIndex } from '../git/indexLock.ts'
@@ -65,9 +66,9 @@ export async function withCommitted<T>(
   const index = await takeIndex(place)
   const objects = receiveObjects(commonDir, tmpdir(), head)
   try {
-    const { all: filters } = await readFilterNames(place)
+    const filters = repositoryFilters(await configurationOf(place))
     const tree = await worktrees.run('snapshotAll', { worktree: place, filters }, (bytes, part) =>
-      part === 'index' ? index.write(bytes) : objects.write(bytes),
+      part === 'index' ? index.write(bytes) : objects.write(bytes, part),
     )
     if (tree !== null) await objects.accept(tree, 'tree')
     const work = tree === null ? head : await commit(run, tree, [head], title)

@@ -2,6 +2,7 @@ import { mkdir, readFile, readdir, realpath, rename, rm, rmdir, stat, writeFile 
 import { join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
+import { readAccountSettings } from '../git/accountSettings.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
@@ -9,6 +10,7 @@ import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
+  accountFolder,
   isMain,
   mainShadow,
   newRefsFile,
@@ -19,6 +21,7 @@ import {
   shadowsOf,
   shownRefsFile,
   storeName,
+  storeParts,
   tipOutside,
   transferPrefix,
   writeState,
@@ -39,6 +42,8 @@ const staleTransferMs = 60 * 60_000
 /** How an agent sees its folder and Git. `mounts` make the folder writable; they come after those of what lies around it. */
 export interface GitView {
   mounts: Mount[]
+  /** Variables for the agent. */
+  variables: Record<string, string>
   /** Takes over the agent's commits: `syncBranch` for this folder. */
   sync(): Promise<BranchSync>
   /** Removes what the mounts required, after the end of all processes that see them. */
@@ -75,11 +80,12 @@ async function openProjectFolder(
 ): Promise<GitView> {
   const isTop = repository?.topLevel === folder
   const guard = isTop ? undefined : openGitGuard(folder)
-  const { mounts, sync } = repository
+  const { mounts, variables, sync } = repository
     ? await openView(worktrees, repository, folder, repository.branch ?? null)
-    : { mounts: [{ kind: 'rw', target: folder } as Mount], sync: takesNothing }
+    : { mounts: [{ kind: 'rw', target: folder } as Mount], variables: {}, sync: takesNothing }
   return {
     mounts: [...mounts, ...(guard ? [guard.mount] : [])],
+    variables,
     sync,
     close: async () => guard?.close(),
   }
@@ -102,7 +108,8 @@ async function openView(
     const opened = known ? await refresh(worktrees, known, branch) : await createShadow(worktrees, worktree, branch)
     return mountsOf(opened, folder)
   })
-  return { mounts, sync: () => syncBranch(worktrees, worktree), close: async () => {} }
+  const variables = { GIT_CONFIG_SYSTEM: join(worktree.commonDir, accountFolder, 'config') }
+  return { mounts, variables, sync: () => syncBranch(worktrees, worktree), close: async () => {} }
 }
 
 async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch: string | null): Promise<OpenedShadow> {
@@ -147,12 +154,12 @@ interface OpenedShadow {
 async function update(
   worktrees: Worktrees,
   shadow: Shadow,
-  change: Omit<ShadowUpdate, 'mountPoints'>,
+  change: Omit<ShadowUpdate, 'mountPoints' | 'account'>,
 ): Promise<OpenedShadow> {
-  const mountPoints = await foldersOf(shadow.commonDir)
+  const [mountPoints, account] = await Promise.all([foldersOf(shadow.commonDir), readAccountSettings(shadow)])
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
   const common = change.isNew ? preparedCommon(shadow) : shadow.common
-  const input = { worktree: { ...shadow, common }, update: { ...change, mountPoints } }
+  const input = { worktree: { ...shadow, common }, update: { ...change, mountPoints, account } }
   // No agent has written in a new worktree, and none sees the new Git folder until it is at its place.
   const { copied, hasSubmodules } = await worktrees[common === shadow.common ? 'run' : 'prepare']('updateShadow', input)
   if (common !== shadow.common) await rename(common, shadow.common)
@@ -163,9 +170,10 @@ async function update(
 }
 
 /** The folders of a repository's Git folder that agents read there. */
-async function foldersOf(commonDir: string): Promise<string[]> {
-  const names = ['hooks', 'modules', 'lfs']
-  const present = await Promise.all(names.map(name => isFolder(join(commonDir, name))))
+const foldersOf = (commonDir: string): Promise<string[]> => presentIn(commonDir, ['hooks', 'modules'])
+
+async function presentIn(folder: string, names: readonly string[]): Promise<string[]> {
+  const present = await Promise.all(names.map(name => isFolder(join(folder, name))))
   return names.filter((_, at) => present[at])
 }
 
@@ -178,10 +186,13 @@ async function dropStaleTransfers({ folder }: Shadow): Promise<void> {
 
 async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string): Promise<Mount[]> {
   const { gitDir, commonDir, common } = shadow
-  const objects = join(commonDir, 'objects')
   const modules = join(gitDir, 'modules')
   if (hasSubmodules && !isMain(shadow)) await mkdir(modules, { recursive: true })
-  const [stores, readable] = await Promise.all([listAlternates(objects), foldersOf(commonDir)])
+  const [stores, readable, storeFolders] = await Promise.all([
+    listAlternates(join(commonDir, 'objects')),
+    foldersOf(commonDir),
+    presentIn(commonDir, storeParts),
+  ])
   const readOnly = [...stores, ...readable.map(name => join(commonDir, name))]
   const own: Mount = { kind: 'rw', target: folder }
   // The mount of a folder hides those in it that came before.
@@ -189,7 +200,11 @@ async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string)
   return [
     ...(hasGitInside ? [own] : []),
     { kind: 'rw', source: common, target: commonDir },
-    { kind: 'ro', source: objects, target: join(commonDir, storeName) },
+    ...storeFolders.map((part): Mount => ({
+      kind: 'ro',
+      source: join(commonDir, part),
+      target: join(commonDir, storeName, part),
+    })),
     ...readOnly.map((target): Mount => ({ kind: 'ro', target })),
     ...(hasSubmodules && !isMain(shadow) ? [{ kind: 'rw', target: modules } as const] : []),
     ...(hasGitInside ? [] : [own]),

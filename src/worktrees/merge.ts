@@ -1,7 +1,8 @@
 import { Problem, invalid } from '../contract/errors.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
-import { readFilterNames } from '../git/filters.ts'
+import { configurationOf } from '../git/configuration.ts'
+import { repositoryFilters, withFilter } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
 import { nextIndex, takeIndex } from '../git/indexLock.ts'
@@ -10,6 +11,7 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { listWorktrees, worktreeOf } from './findWorktree.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
@@ -44,8 +46,7 @@ export interface Merged {
 
 /**
  * Merges a card's work into a branch, atomically: by a merge commit, or with `squash` a single commit. The files of a
- * checked-out branch change, too. Hooks, merge drivers and the filters of changed files do not run, except the
- * account's own filters for a checked-out branch.
+ * checked-out branch change, too. No hooks and merge drivers run, and of the filters only those of the account.
  * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, its details name the
  *   files; WORKTREE_DIRTY when the checked-out branch has local changes; CONFLICT
  */
@@ -84,6 +85,7 @@ async function mergeOnce(
   return withObjects({ commonDir, head: target }, await identityOf(request.project.path), async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       const result = await combine(run, target, work, request)
+      await requireUnfiltered(run, repository, target, result)
       if (result !== target)
         await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
       return { merged: result !== target, into, commit: result }
@@ -134,6 +136,24 @@ export const isBefore = (run: ObjectsRun, one: string, other: string): Promise<b
     () => false,
   )
 
+/**
+ * Ensures that no file with a filter of the repository differs between two commits: the board runs none of these filters, so it
+ * cannot write the file, and nobody has read the change.
+ * @throws Problem CONFLICT that names the files
+ */
+export async function requireUnfiltered(run: ObjectsRun, place: WorkingTree, from: string, to: string): Promise<void> {
+  const filters = repositoryFilters(await configurationOf(place))
+  if (filters.length === 0 || from === to) return
+  const changed = nulSeparated(await run(['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to]))
+  const found = new Set<string>()
+  // A change can add or remove the attribute.
+  for (const commit of [from, to]) {
+    await readAttributes(run, commit)
+    for (const path of await withFilter(run, changed, filters, ['--cached'])) found.add(path)
+  }
+  if (found.size > 0) throw filteredProblem([...found])
+}
+
 /** The tree of both commits together. @throws Problem MERGE_CONFLICT */
 export async function mergeTrees(run: ObjectsRun, target: string, work: string): Promise<string> {
   const output = await run(['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', target, work], {
@@ -159,7 +179,7 @@ export async function advance(
 ): Promise<void> {
   const place = await checkoutOf(repository, into)
   if (!place) return moveBranch(repository, into, target, result)
-  await requireMovable(worktrees, place, target, result)
+  await worktrees.run('requireMovable', { worktree: place })
   const index = await takeIndex(place)
   const move = (from: string, to: string, name: string) =>
     worktrees.run('moveFiles', { worktree: place, move: { from, to, index: name, isTrial: false } }, index.write)
@@ -193,7 +213,7 @@ async function tryToAdvance(
 ): Promise<void> {
   const place = await checkoutOf(repository, into)
   if (!place) return
-  await requireMovable(worktrees, place, target, result)
+  await worktrees.run('requireMovable', { worktree: place })
   const move = { from: target, to: result, index: 'index', isTrial: true }
   await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
     throw couldNotFollow(error)
@@ -216,12 +236,6 @@ function couldNotFollow(error: unknown): unknown {
     'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.',
     { cause: error },
   )
-}
-
-/** Rejects local changes, and changed files with a filter of the repository's own: they cannot be moved. */
-async function requireMovable(worktrees: Worktrees, place: Repository, from: string, to: string): Promise<void> {
-  const { repositoryOnly: filters } = await readFilterNames(place)
-  await worktrees.run('requireMovable', { worktree: place, from, to, filters })
 }
 
 export function mergeProblem(error: unknown): unknown {

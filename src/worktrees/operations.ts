@@ -28,7 +28,7 @@ import type { WorktreePlace } from './worktreeMounts.ts'
 
 /** Passes bytes of a result to the caller, in order. `part` names them where a result has several kinds. */
 export type Send = (bytes: Buffer, part?: ResultPart) => Promise<void>
-export type ResultPart = 'diff' | 'pack' | 'index'
+export type ResultPart = 'diff' | 'pack' | 'index' | 'largeFile'
 
 /**
  * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it
@@ -69,8 +69,7 @@ export const operations = {
     snapshotAll(worktree, filters, send),
   moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
-  requireMovable: ({ worktree, ...change }: { worktree: WorkingTree; from: string; to: string; filters: string[] }) =>
-    noResult(requireMovable(worktree.topLevel, change)),
+  requireMovable: ({ worktree }: { worktree: WorkingTree }) => noResult(requireMovable(worktree.topLevel)),
   /** Copies ignored files of the folder `source`, which is in `worktree.from`, to the folder `target` of the worktree. */
   copyIgnored: ({
     source,

@@ -6,6 +6,8 @@ import { excludeTips } from '../git/listRefs.ts'
 import { transferPrefix } from '../git/shadow.ts'
 import { copyPlain } from '../git/untrustedFiles.ts'
 import { keepPack } from './keepPack.ts'
+import type { ResultPart } from './operations.ts'
+import { receiveLargeFiles } from './receiveLargeFiles.ts'
 
 const timeoutMs = 5 * 60_000
 const maxShallowBytes = 64 * 1024 * 1024
@@ -15,11 +17,11 @@ const maxUnpackedBytes = 16 * 1024 * 1024
 
 /** Objects on their way into a repository. */
 export interface IncomingObjects {
-  /** Takes the next bytes of the pack. */
-  write(bytes: Buffer): Promise<void>
+  /** Takes the next bytes of the pack, or the next part of a large file. */
+  write(bytes: Buffer, part?: ResultPart): Promise<void>
   /**
    * Checks the pack and adds it to the repository: Git computes the name of each object again, and everything that
-   * belongs to the commit or tree must be in the pack or in the repository.
+   * belongs to the commit or tree must be in the pack or in the repository. Adds the large files, too.
    * @throws GitFailed, and then the repository is unchanged
    */
   accept(id: string, type: 'commit' | 'tree'): Promise<void>
@@ -41,8 +43,10 @@ export function receiveObjects(commonDir: string, folder: string, known: string)
     await copyPlain(join(commonDir, 'shallow'), join(gitDir, 'shallow'), maxShallowBytes)
     return (incoming = { gitDir, pack, file: await open(pack, 'wx', 0o600) })
   }
+  const largeFiles = receiveLargeFiles(commonDir)
   return {
-    write: async bytes => {
+    write: async (bytes, part) => {
+      if (part === 'largeFile') return largeFiles.write(bytes)
       const { file } = incoming ?? (await begin())
       await file.writeFile(bytes)
     },
@@ -50,6 +54,7 @@ export function receiveObjects(commonDir: string, folder: string, known: string)
       if (!incoming) throw new GitFailed('failed', 'No objects arrived.')
       const { gitDir, pack, file } = incoming
       await file.close()
+      await largeFiles.accept()
       const run = (args: readonly string[], options?: GitOptions) =>
         gitOutput(gitDir, ['-c', 'pack.writeReverseIndex=false', ...args], {
           timeoutMs,
@@ -70,6 +75,7 @@ export function receiveObjects(commonDir: string, folder: string, known: string)
       else await keepPack({ pack, index, name }, commonDir)
     },
     close: async () => {
+      await largeFiles.close()
       if (!incoming) return
       await incoming.file.close().catch(() => {})
       await rm(incoming.gitDir, { recursive: true, force: true })

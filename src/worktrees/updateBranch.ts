@@ -5,7 +5,7 @@ import type { Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { commit, treeOf, withCommitted } from './commitWork.ts'
-import { advance, isBefore, mergeProblem, mergeTrees, readAttributes } from './merge.ts'
+import { advance, isBefore, mergeProblem, mergeTrees, readAttributes, requireUnfiltered } from './merge.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const maxReplayed = 1000
@@ -15,6 +15,8 @@ export interface BranchUpdate {
   repository: Repository
   /** The worktree of the branch, if there is one: what is uncommitted there is committed first. */
   place: Repository | undefined
+  /** Whether the board created this worktree. Its files do not go through filters of the repository. */
+  isManaged: boolean
   branch: string
   /** The commit that comes in. */
   onto: string
@@ -26,7 +28,7 @@ export interface BranchUpdate {
 
 /**
  * Brings a commit into a branch, by a merge or by replaying the branch's own commits on it. The files of its worktree change, too. A
- * conflict changes nothing. Hooks, merge drivers and filters do not run.
+ * conflict changes nothing. No hooks and merge drivers run, and of the filters only those of the account.
  * @returns whether anything was missing, and the branch's commit
  * @throws Problem MERGE_CONFLICT, its details name the files; WORKTREE_DIRTY, CONFLICT
  */
@@ -41,6 +43,7 @@ export const updateBranch = (
       place
         ? withCommitted(worktrees, run, place, update.title, async (made, moveBranch) => {
             const combined = await combine(run, made, update)
+            if (!update.isManaged) await requireUnfiltered(run, place, made, combined)
             await moveBranch()
             return { work: made, result: combined }
           })

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import type { AccountSettings } from '../git/accountSettings.ts'
+import { accountTexts, type AccountSettings } from '../git/accountSettings.ts'
 import { encodeFailure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
 import { operations, type Operation, type OperationName, type Send } from './operations.ts'
@@ -7,7 +7,6 @@ import type { OperationRequest, OperationResponse } from './worktreeProcess.ts'
 
 /** The program inside the sandbox of a worktree: it runs operations that the server requests (worktreeProcess.ts). */
 const folder = '/tmp/board-account'
-const [configuration, ignoreList] = [`${folder}/config`, `${folder}/ignore`]
 let applied = ''
 
 /** Writes the account's settings where Git reads them. The home folder is empty here. */
@@ -15,18 +14,11 @@ function apply(account: AccountSettings): void {
   const text = JSON.stringify(account)
   if (text === applied) return
   mkdirSync(folder, { recursive: true })
-  writeFileSync(ignoreList, account.ignoreList)
-  const settings = [...account.settings, ['core.excludesfile', ignoreList] as const].map(
-    ([name, value]) => `[core]\n${name.slice('core.'.length)} = ${quoted(value)}\n`,
-  )
-  const filters = account.filters.map(([name, key, value]) => `[filter ${quoted(name)}]\n${key} = ${quoted(value)}\n`)
-  writeFileSync(configuration, [...settings, ...filters].join(''))
-  Object.assign(process.env, { GIT_CONFIG_GLOBAL: configuration, GIT_CONFIG_NOSYSTEM: '1' })
+  for (const [name, content] of Object.entries(accountTexts(account, folder)))
+    writeFileSync(`${folder}/${name}`, content)
+  Object.assign(process.env, { GIT_CONFIG_GLOBAL: `${folder}/config`, GIT_CONFIG_NOSYSTEM: '1' })
   applied = text
 }
-
-const quoted = (value: string): string =>
-  `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`
 
 function write(response: OperationResponse, bytes?: Buffer): Promise<void> {
   const chunks = encodeMessage(response, bytes)

@@ -190,6 +190,7 @@ describe.skipIf(!hasWalls)(
             projectPath: raced.project.path,
             repository: await raced.repository(),
             place,
+            isManaged: true,
             branch: place.branch!,
             onto,
             strategy,

@@ -121,7 +121,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
     ],
     [
       "takes another repository's objects by its list",
-      'echo "$S"/objects > "$G"/objects/info/alternates; echo ../board-objects >> "$G"/objects/info/alternates; git update-index --add --cacheinfo 100644,$X,x; git commit -qm x',
+      'echo "$S"/objects > "$G"/objects/info/alternates; echo ../board-store/objects >> "$G"/objects/info/alternates; git update-index --add --cacheinfo 100644,$X,x; git commit -qm x',
     ],
     [
       "takes another repository's object by a link",
@@ -149,7 +149,7 @@ describe.runIf(hasWalls)('what an agent leaves in its own Git folder', () => {
   test.each([
     [
       'a circle of stores',
-      'echo "$G"/objects > "$G"/objects/info/alternates; echo ../board-objects >> "$G"/objects/info/alternates',
+      'echo "$G"/objects > "$G"/objects/info/alternates; echo ../board-store/objects >> "$G"/objects/info/alternates',
     ],
     [
       'pipes and links among the objects',

@@ -107,8 +107,8 @@ describe.runIf(hasWalls)('Git behind walls', () => {
   })
 
   test.each([
-    ['delete an object', 'rm -rf "$G"/objects/??; rm -f "$G"/board-objects/*/* "$S"/*/*'],
-    ['change a pack', 'for f in "$G"/board-objects/pack/* "$S"/pack/*; do chmod u+w "$f"; echo x >> "$f"; done'],
+    ['delete an object', 'rm -rf "$G"/objects/??; rm -f "$G"/board-store/objects/*/* "$S"/*/*'],
+    ['change a pack', 'for f in "$G"/board-store/objects/pack/* "$S"/pack/*; do chmod u+w "$f"; echo x >> "$f"; done'],
     ['prune the objects', 'git reflog expire --all --expire=now; git gc -q --prune=now; git prune; git repack -qad'],
     [
       'move another branch',
@@ -394,7 +394,7 @@ describe.runIf(hasWalls)("Git in a project's own folder", () => {
     ['what other agents have', 'mkdir -p .git/board/x/common; ln -s / .git/board/y'],
     ['the index', 'echo x > x; git add x; rm .git/index; ln -s /etc/passwd .git/index'],
     ['the HEAD', 'git checkout -qb x; rm .git/HEAD; ln -s refs/heads/x .git/HEAD'],
-    ['the objects', 'rm -rf .git/objects/* .git/board-objects/*; echo / >> .git/objects/info/alternates'],
+    ['the objects', 'rm -rf .git/objects/* .git/board-store/objects/*; echo / >> .git/objects/info/alternates'],
     ['a reflog', 'rm -f .git/logs/HEAD; ln -s /etc/passwd .git/logs/HEAD; echo x >> .git/logs/refs/heads/main'],
     ['a submodule', 'mv .git/modules .git/was; mkdir -p .git/modules/x; echo x > .git/modules/x/config'],
     ['where Git looks for the rest', 'mkdir evil; echo ../evil > .git/commondir'],

@@ -39,6 +39,7 @@ test('the first start makes a worktree below the data folder, from the commit th
   expect(place).toEqual({
     cwd: place.worktreePath,
     worktreePath: join(project.dataDir, 'worktrees', String((await card.row()).projectId), String(card.id)),
+    isManaged: true,
     branch: `board/${card.id}-mend-the-door`,
     baseCommit: base,
   })
@@ -241,6 +242,7 @@ test("without a worktree, and without a repository, a card works in the project'
   expect(await card.start()).toEqual({
     cwd: project.path,
     worktreePath: null,
+    isManaged: false,
     branch: 'main',
     baseCommit: git(project.path, 'rev-parse', 'HEAD'),
   })
@@ -254,6 +256,7 @@ test("without a worktree, and without a repository, a card works in the project'
   expect(await (await withoutGit.card()).start()).toEqual({
     cwd: withoutGit.path,
     worktreePath: null,
+    isManaged: false,
     branch: null,
     baseCommit: null,
   })

@@ -14,7 +14,7 @@ import type { ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { LaunchRequest } from '../providers/prepareLaunch.ts'
 import { refusalAsLaunchFailure, commandLaunch } from './projectCommands.ts'
-import { repositoryVariables } from './repositoriesBeside.ts'
+import { workplaceVariables } from './workplaceVariables.ts'
 import type { SessionCommands } from './runCommands.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { Walls } from './walls.ts'
@@ -67,15 +67,14 @@ export async function prepareWorkplace(
   const remarks = [lacksWorktree && withoutWorktree, place.remark, ...told, whyUnused(project.id, boardFile)].filter(
     Boolean,
   )
-  const isManaged = worktreePath !== null && (card.worktreePath === null || card.worktreeManaged === 1)
   return {
     place,
     settings: effective,
     variables: {
       ...portVariables(await portsOf(db, config.dataDir, card.id, effective.ports)),
-      ...repositoryVariables(place),
+      ...(await workplaceVariables(project, place)),
     },
-    setUpMark: isManaged ? setUpMark(worktreePath) : null,
+    setUpMark: place.isManaged && worktreePath !== null ? setUpMark(worktreePath) : null,
     remark: remarks.join('\n') || null,
   }
 }

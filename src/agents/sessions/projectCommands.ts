@@ -10,7 +10,7 @@ import { sandboxOf, type ProjectRow } from '../../store/projects.ts'
 import { AgentFailure, type AgentLaunch } from '../link/agentLink.ts'
 import { prepareLaunch, type LaunchRequest } from '../providers/prepareLaunch.ts'
 import type { RunDependencies } from './runDependencies.ts'
-import { repositoryVariables } from './repositoriesBeside.ts'
+import { workplaceVariables } from './workplaceVariables.ts'
 import { raiseWalls, type NetworkParts, type Walls } from './walls.ts'
 import type { Worktrees } from '../../worktrees/worktrees.ts'
 
@@ -51,7 +51,7 @@ export async function prepareCommand(
       board: { url, token: null, projectId: project.id, cardId },
       author: null,
     },
-    { ...portVariables(ports), ...repositoryVariables(place) },
+    { ...portVariables(ports), ...(await workplaceVariables(project, place)) },
   )
   const walls = await raiseWalls(
     sandbox,

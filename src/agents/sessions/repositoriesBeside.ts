@@ -1,11 +1,4 @@
-import { dirname } from 'node:path'
 import type { Workplace, WorkplaceRepository } from '../../domain/worktrees.ts'
-
-/** The variable that names the folder with a card's worktrees of its project's other repositories, each by its name. */
-export const repositoryVariables = ({ repositories = [] }: Workplace): Record<string, string> => {
-  const first = repositories.find(({ worktreePath }) => worktreePath !== null)
-  return first ? { BOARD_REPOSITORIES: dirname(first.worktreePath!) } : {}
-}
 
 /** What an agent is told of the project's other repositories; empty where there are none. */
 export function tellOfRepositories({ repositories = [] }: Workplace): string {

@@ -107,7 +107,7 @@ export async function raiseWalls(
       const inside = await opened.command(cwd, network ? network.wrap(argv) : argv)
       return { ...inside, command: cgroup ? await cgroup.enter(inside.command) : inside.command }
     },
-    inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, network),
+    inside: each => launchInside(each, each.protocol === 'acp' ? place.walled : undefined, views, network),
     attach: network?.attach,
     connectInside: network?.connectInside,
     close: async () => {
@@ -144,6 +144,7 @@ const isWrapped = ({ env }: AgentLaunch, { wrapper }: WalledAgent, dataDir: stri
 const launchInside = (
   launch: AgentLaunch,
   walled: WalledAgent | undefined,
+  views: readonly GitView[],
   network: SandboxNetwork | undefined,
 ): AgentLaunch => ({
   ...launch,
@@ -155,6 +156,7 @@ const launchInside = (
     ),
     ...walled?.env,
     ...insideFolders,
+    ...views[0]?.variables,
     ...network?.env,
     ...(network && launch.env.BOARD_URL !== undefined && { BOARD_URL: network.boardUrl }),
   },

@@ -1,5 +1,6 @@
-import { realpath } from 'node:fs/promises'
+import { realpath, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { withFilter } from '../../git/filters.ts'
 import { GitFailed, nulSeparated } from '../../git/git.ts'
 import { isAlreadyInBase } from './isAlreadyInBase.ts'
 import { kindOf, type Kind } from '../../git/kindOf.ts'
@@ -69,45 +70,42 @@ async function isInAnyBase(
 }
 
 /**
- * Whether index or files differ from the commit, untracked files included. Too many differences to list count as some.
+ * Whether index or files differ from the commit, also files that are not tracked unless told otherwise. Too many differences to list
+ * count as some.
  */
-export async function isChanged(quarantine: Quarantine): Promise<boolean> {
+export async function isChanged(quarantine: Quarantine, withUntracked = true): Promise<boolean> {
   try {
     const staged =
       quarantine.head === undefined
         ? ['ls-files', '-z']
         : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
     if ((await quarantine.run(staged, { timeoutMs: listTimeoutMs })).length > 0) return true
-    return (await listChanged(quarantine)).length > 0
+    return (await listChanged(quarantine, withUntracked)).length > 0
   } catch (error) {
     if (error instanceof GitFailed && error.reason === 'output') return true
     throw error
   }
 }
 
-/** Whether index or tracked files differ from the commit. */
-export async function isTrackedChanged(quarantine: Quarantine): Promise<boolean> {
-  const staged =
-    quarantine.head === undefined
-      ? []
-      : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
-  if (staged.length > 0 && (await quarantine.run(staged, { timeoutMs: listTimeoutMs, cutsOutput: true })).length > 0)
-    return true
-  return (
-    (
-      await quarantine.run(['ls-files', '-z', '--modified', '--deleted'], {
+/** Lists changed and deleted files, and with `withUntracked` also those that are not tracked. */
+async function listChanged(quarantine: Quarantine, withUntracked: boolean): Promise<string[]> {
+  const untracked = withUntracked ? ['--others', '--exclude-standard'] : []
+  const list = async () =>
+    nulSeparated(
+      await quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--deduplicate', ...untracked], {
         timeoutMs: listTimeoutMs,
-        cutsOutput: true,
-      })
-    ).length > 0
-  )
+        maxBytes: maxListBytes,
+      }),
+    )
+  const listed = await list()
+  const filtered = new Set(await withFilter(quarantine.run, listed, quarantine.skippedFilters))
+  if (filtered.size === 0) return listed
+  // Git reads a file that is as new as the index. Without its filter, the file then seems to be changed.
+  const later = new Date(Date.now() + 1000)
+  await utimes(join(quarantine.gitDir, 'index'), later, later)
+  const older = new Set(await list())
+  return listed.filter(path => !filtered.has(path) || older.has(path))
 }
-
-const listChanged = (quarantine: Quarantine, maxBytes?: number) =>
-  quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard', '--deduplicate'], {
-    timeoutMs: listTimeoutMs,
-    maxBytes,
-  })
 
 /**
  * The contents of a worktree. `changed`: paths of changed, deleted, unmerged and untracked files. `nested`: folders of
@@ -122,7 +120,7 @@ export async function survey(quarantine: Quarantine): Promise<Survey> {
   const entries = nulSeparated(
     await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: maxListBytes }),
   ).map(readEntry)
-  const listed = nulSeparated(await listChanged(quarantine, maxListBytes))
+  const listed = await listChanged(quarantine, true)
   const repositories = [
     ...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
     ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)),

@@ -1,8 +1,8 @@
-import { rm, symlink } from 'node:fs/promises'
+import { mkdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gitOutput, type GitOptions } from '../../git/git.ts'
-import { configurationOf, settingsOf } from '../../git/configuration.ts'
+import { configurationOf, settingsOf, type ConfigurationEntry, type Settings } from '../../git/configuration.ts'
 import { makeGitDir } from './quarantine.ts'
 import type { WorkingTree } from '../../git/workingTrees.ts'
 
@@ -10,25 +10,23 @@ import type { WorkingTree } from '../../git/workingTrees.ts'
 export type CheckoutRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Changes the files of a working tree through a Git folder that the board makes. Programs of the repository's
- * configuration (filters, hooks, monitors, LFS) do not run, because anyone who works there can write it. Filters of
- * the account's own configuration do, and find the repository's LFS objects.
+ * Changes the files of a working tree through a temporary Git folder. Programs of the repository's configuration (filters, hooks,
+ * monitors) do not run. Filters of the account's configuration do, and Git LFS finds the repository's large files.
  */
 export async function inCheckout<T>(
   place: WorkingTree,
   work: (run: CheckoutRun, gitDir: string) => Promise<T>,
 ): Promise<T> {
   const configuration = await configurationOf(place)
-  const settings = [...settingsOf(configuration), ...configuration.flatMap(ofPlace)]
-  const gitDir = await makeGitDir(tmpdir(), place, settings, sparseList)
+  const sparse = configuration.filter(isSparseSetting).map(({ name, value }): Settings[number] => [name, value])
+  const gitDir = await makeGitDir(tmpdir(), place, [...settingsOf(configuration), ...sparse], sparseList)
   try {
-    await symlink(join(place.commonDir, 'lfs'), join(gitDir, 'lfs'))
-    const overrides = settings
-      .filter(([name]) => !name.startsWith('extensions.'))
-      .flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    // Git LFS would copy each large file into the temporary folder first.
+    await mkdir(join(gitDir, 'lfs'))
+    await symlink(join(place.commonDir, 'lfs/objects'), join(gitDir, 'lfs/objects'))
     // A split index would refer to a part in the temporary folder.
     const run: CheckoutRun = (args, options) =>
-      gitOutput(place.topLevel, [...overrides, '-c', 'core.splitIndex=false', ...args], {
+      gitOutput(place.topLevel, ['-c', 'core.splitIndex=false', ...args], {
         ...options,
         env: {
           GIT_DIR: gitDir,
@@ -45,11 +43,5 @@ export async function inCheckout<T>(
 
 const sparseList = 'info/sparse-checkout'
 
-/** The sparse-checkout settings, and the remote from which LFS fetches. */
-const ofPlace = ({ name, value }: { name: string; value: string }): Array<[name: string, value: string]> =>
-  (/^core\.sparsecheckout(cone)?$/.test(name) && /^(true|false)$/.test(value)) || isPlainRemote(name, value)
-    ? [[name, value]]
-    : []
-
-/** "=" would end the name there; other transports start programs. */
-const isPlainRemote = (name: string, url: string) => /^remote\.[\w.-]+\.url$/.test(name) && url.startsWith('https://')
+const isSparseSetting = ({ name, value }: ConfigurationEntry): boolean =>
+  /^core\.sparsecheckout(cone)?$/.test(name) && /^(true|false)$/.test(value)

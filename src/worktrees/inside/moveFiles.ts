@@ -2,10 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { isTrackedChanged } from './changes.ts'
+import { isChanged } from './changes.ts'
 import { inCheckout } from './checkout.ts'
-import { hasFilter } from './hasFilter.ts'
-import { nulSeparated } from '../../git/git.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
 import { openQuarantine } from './quarantine.ts'
 import type { WorkingTree } from '../../git/workingTrees.ts'
@@ -37,28 +35,15 @@ export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: File
     if (!isTrial) await send(await readFile(join(gitDir, 'index')), 'index')
   })
 
-/**
- * Ensures that the tracked files of a worktree can be moved: they have no local changes, and no file that differs between
- * the commits has one of the filters.
- * @throws Problem WORKTREE_DIRTY, CONFLICT; GitFailed
- */
-export async function requireMovable(
-  topLevel: string,
-  { from, to, filters }: { from: string; to: string; filters: readonly string[] },
-): Promise<void> {
+/** Ensures that the tracked files of a worktree have no local changes. @throws Problem WORKTREE_DIRTY; GitFailed */
+export async function requireMovable(topLevel: string): Promise<void> {
   // The files move by the repository's index, which a commit of the board has just changed.
   const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
-    if (await isTrackedChanged(quarantine))
+    if (await isChanged(quarantine, false))
       throw new Problem(
         'WORKTREE_DIRTY',
         'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
-      )
-    const changed = await quarantine.run(['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to])
-    if (await hasFilter(quarantine, nulSeparated(changed), filters))
-      throw new Problem(
-        'CONFLICT',
-        "The merge changes files with a filter that only the repository's own configuration names, and the board runs none of those. Merge with git, or name the filter in your account's configuration (git config --global). Nothing was changed.",
       )
   } finally {
     await quarantine.close()

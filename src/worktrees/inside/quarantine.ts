@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { appendFile, chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configurationOf, settingsOf, type Settings } from '../../git/configuration.ts'
-import { git, gitOutput, type GitOptions } from '../../git/git.ts'
+import { accountFiles } from '../../git/accountSettings.ts'
+import { configurationOf, configurationText, settingsOf, type Settings } from '../../git/configuration.ts'
+import { accountFilters, repositoryFilters } from '../../git/filters.ts'
+import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { findRepository } from '../../git/repository.ts'
 import type { Repository } from '../../git/workingTrees.ts'
@@ -10,8 +12,8 @@ import { copyPlain } from '../../git/untrustedFiles.ts'
 
 /**
  * A worktree accessed through a temporary Git folder, with the repository's objects and a copy of the worktree's
- * index. The repository's configuration is not read, so planted filters, external diffs, monitors and hooks have no
- * effect.
+ * index. Of the repository's configuration only settings of comparisons apply, so planted filters, external diffs, monitors and
+ * hooks have no effect. The account's filters, ignored names and attributes apply.
  */
 export interface Quarantine {
   /** The temporary Git folder. */
@@ -19,6 +21,8 @@ export interface Quarantine {
   topLevel: string
   /** The commit that is checked out, or undefined before the first one. */
   head: string | undefined
+  /** The names of filters that the repository defines. They do not run. */
+  skippedFilters: readonly string[]
   /** Every branch, remote branch and tag with its object. */
   refs(): Promise<ReadonlyArray<{ name: string; id: string }>>
   run(args: readonly string[], options?: GitOptions): Promise<Buffer>
@@ -42,8 +46,12 @@ export async function openQuarantine(
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
-  const { settings, personal } = repository ? await readSettings(repository) : noSettings
-  const gitDir = await makeGitDir(folder, repository, settings)
+  const configuration = repository ? await configurationOf(repository) : []
+  const gitDir = await makeGitDir(folder, repository, [
+    ...settingsOf(configuration),
+    ...accountFilters(configuration),
+    ...accountFiles(configuration),
+  ])
   const env = {
     GIT_DIR: gitDir,
     GIT_WORK_TREE: topLevel,
@@ -52,45 +60,20 @@ export async function openQuarantine(
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
   }
-  const overrides = [...settings.filter(([name]) => name.startsWith('core.')), ...personal].flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ])
   const run: Quarantine['run'] = (args, options) =>
-    gitOutput(topLevel, [...overrides, '-c', 'core.attributesFile=/dev/null', ...args], {
-      ...options,
-      env: { ...env, ...options?.env },
-    })
+    gitOutput(topLevel, args, { ...options, env: { ...env, ...options?.env } })
   let refs: ReturnType<Quarantine['refs']> | undefined
   const quarantine: Quarantine = {
     gitDir,
     topLevel,
     head: repository?.head,
+    skippedFilters: repositoryFilters(configuration),
     run,
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
   if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
-}
-
-const noSettings: { settings: Settings; personal: Settings } = { settings: [], personal: [] }
-
-/** The repository's settings of comparisons, and the account's ignore list. */
-async function readSettings(repository: Repository): Promise<typeof noSettings> {
-  const all = await configurationOf(repository)
-  return {
-    settings: settingsOf(all),
-    personal: all.some(({ scope, name }) => scope === 'global' && name.toLowerCase() === 'core.excludesfile')
-      ? await readPersonal(repository.topLevel)
-      : [],
-  }
-}
-
-/** The ignore list of the account's own configuration. */
-async function readPersonal(topLevel: string): Promise<Settings> {
-  const { exitCode, stdout } = await git(topLevel, ['config', '--global', '--type=path', '--get', 'core.excludesFile'])
-  return exitCode === 0 ? [['core.excludesFile', stdout.toString().trimEnd()]] : []
 }
 
 async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
@@ -106,7 +89,10 @@ async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {
     .map(line => ({ id: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
 }
 
-/** @param more another file of the worktree's Git folder to copy */
+/**
+ * Creates a temporary Git folder with settings, which sees the repository's objects. Git LFS finds the repository's large files by these.
+ * @param more another file of the worktree's Git folder to copy
+ */
 export async function makeGitDir(
   folder: string,
   repository: Pick<Repository, 'gitDir' | 'commonDir'> | undefined,
@@ -135,6 +121,8 @@ async function fillGitDir(
     .filter(([name, value]) => name === 'extensions.objectformat' && /^sha(1|256)$/.test(value))
     .at(-1)?.[1]
   await writeGitFolder(gitDir, format, repository ? [join(repository.commonDir, 'objects')] : [])
+  const others = settings.filter(([name]) => !name.startsWith('extensions.'))
+  await appendFile(join(gitDir, 'config'), configurationText(others))
   if (!repository) return
   await Promise.all([
     copyIndexFiles(repository.gitDir, gitDir),

@@ -1,14 +1,36 @@
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { accountTexts, type AccountSettings } from '../../git/accountSettings.ts'
 import { listAlternates } from '../../git/alternates.ts'
+import { configurationText } from '../../git/configuration.ts'
 import { kindOf } from '../../git/kindOf.ts'
+import type { GitRun } from '../../git/filters.ts'
 import { gitOutput } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
-import { isMain, outsideRef, refOf, storeName, tipInside, type Shadow } from '../../git/shadow.ts'
-import { copyPlain, inFolder, replaceIn, replaceUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
+import { largeFilesOf } from '../../git/largeFiles.ts'
+import { excludeTips } from '../../git/listRefs.ts'
+import {
+  accountFolder,
+  isMain,
+  outsideRef,
+  refOf,
+  storeName,
+  storeParts,
+  tipInside,
+  type Shadow,
+} from '../../git/shadow.ts'
+import {
+  copyPlain,
+  inFolder,
+  keepUntrusted,
+  replaceIn,
+  replaceUntrusted,
+  writeUntrusted,
+} from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
-import { sendCommits } from './sendCommits.ts'
+import { bareEnvironment, sendCommits } from './sendCommits.ts'
+import { sendLargeFiles } from './sendLargeFiles.ts'
 import { refreshRefs } from './shadowRefs.ts'
 
 const maxListBytes = 64 * 1024 * 1024
@@ -17,7 +39,7 @@ const maxShallowBytes = 64 * 1024 * 1024
 const maxLooseObjects = 500
 const staleLockMs = 60_000
 
-/** Returns the commit of a shadow's branch. Sends a pack of the commits that the repository lacks, unless it is `known`. */
+/** Returns the commit of a shadow's branch. Sends a pack of the commits that the repository lacks, and their large files, unless it is `known`. */
 export async function exportTip(shadow: Shadow, known: readonly string[], send: Send): Promise<{ tip: string | null }> {
   const tip = await tipInside(shadow)
   if (tip === undefined || known.includes(tip)) return { tip: tip ?? null }
@@ -28,6 +50,10 @@ export async function exportTip(shadow: Shadow, known: readonly string[], send: 
     await writeGitFolder(folder, tip.length === 64 ? 'sha256' : undefined, stores)
     await copyPlain(join(shadow.commonDir, 'shallow'), join(folder, 'shallow'), maxShallowBytes)
     await sendCommits(folder, shadow.commonDir, tip, send)
+    const run: GitRun = (args, options) => gitOutput(folder, args, { ...options, env: bareEnvironment(folder) })
+    const revisions = [tip, ...(await excludeTips(shadow.commonDir)).split('\n').filter(Boolean)]
+    const [own, known] = [shadow.common, shadow.commonDir].map(largeFilesOf)
+    await sendLargeFiles(run, revisions, { stores: [own!], known: known! }, send)
     return { tip }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -55,6 +81,8 @@ export interface ShadowUpdate {
   head: string | undefined
   /** Folders of the repository's Git folder that are mounted over the shadow's. */
   mountPoints: readonly string[]
+  /** Settings of the server's account that hold for the agent, too. */
+  account: AccountSettings
 }
 
 /**
@@ -63,20 +91,37 @@ export interface ShadowUpdate {
  */
 export async function updateShadow(
   shadow: Shadow,
-  { isNew, tip, head, mountPoints }: ShadowUpdate,
+  { isNew, tip, head, mountPoints, account }: ShadowUpdate,
 ): Promise<{ copied: Record<string, string>; hasSubmodules: boolean }> {
   const { common, admin } = shadow
   if (isNew) await fill(shadow)
   if (head !== undefined) await writeUntrusted(common, `${admin}/HEAD`, head)
   const hasSubmodules = (await kindOf(join(shadow.topLevel, '.gitmodules'))) === 'file'
-  const places = [...mountPoints, storeName, ...(hasSubmodules && !isMain(shadow) ? [`${admin}/modules`] : [])]
+  const places = [
+    ...mountPoints,
+    ...storeParts.map(part => `${storeName}/${part}`),
+    ...(hasSubmodules && !isMain(shadow) ? [`${admin}/modules`] : []),
+  ]
   const [copied] = await Promise.all([
     copyFiles(shadow),
+    ...Object.entries(ownFiles(shadow, account)).map(([path, text]) => keepUntrusted(shadow.common, path, text)),
     refreshRefs(shadow, tip),
     ...(isNew ? [] : [dropStale(shadow)]),
     ...places.map(place => inFolder(common, place, async () => {}, true)),
   ])
   return { copied, hasSubmodules }
+}
+
+/** The files by which the agent's Git finds the objects of the repository and the settings of the server's account. */
+function ownFiles({ commonDir }: Shadow, account: AccountSettings): Record<string, string> {
+  const { config, ...texts } = accountTexts(account, join(commonDir, accountFolder))
+  const system = configurationText([['include.path', '/etc/gitconfig']])
+  return {
+    // Git LFS finds the large files of the repository next to these objects, but only if the path is absolute.
+    'objects/info/alternates': `${join(commonDir, storeName, 'objects')}\n`,
+    [`${accountFolder}/config`]: system + config,
+    ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [`${accountFolder}/${name}`, text])),
+  }
 }
 
 /** Names of the files and folders that belong to the working tree alone, in a Git folder that has the rest of the repository also. */
@@ -87,10 +132,9 @@ async function fill(shadow: Shadow): Promise<void> {
   const { gitDir, common, admin } = shadow
   const parts = ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'logs', 'worktrees']
   await Promise.all(parts.map(part => mkdir(join(common, part), { recursive: true, mode: 0o700 })))
-  await Promise.all([
-    writeFile(join(common, 'objects/info/alternates'), `../${storeName}\n`),
-    copyWorktreePart(gitDir, join(common, admin), name => (isMain(shadow) ? ownPart.test(name) : name !== 'modules')),
-  ])
+  await copyWorktreePart(gitDir, join(common, admin), name =>
+    isMain(shadow) ? ownPart.test(name) : name !== 'modules',
+  )
 }
 
 /** Copies the small files of the repository that differ from the versions in `state.copied`. Changes of the agent stay. */

@@ -1,7 +1,7 @@
 import { lstat, readFile, readdir, unlink } from 'node:fs/promises'
 import { gitOutput } from '../../git/git.ts'
 import { newRefsFile, refOf, shownRefsFile, type Shadow } from '../../git/shadow.ts'
-import { inFolder, readPlain, readUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
+import { inFolder, keepUntrusted, readPlain, readUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 
 const maxRefsBytes = 256 * 1024 * 1024
 const maxRefBytes = 1024
@@ -33,8 +33,7 @@ async function pack({ common }: Shadow, before: string, listed: string): Promise
 
 async function putOwn({ common, state }: Shadow, tip: string | undefined): Promise<void> {
   if (state.branch === null || tip === undefined) return
-  const own = refOf(state)
-  if ((await readUntrusted(common, own, maxRefBytes)) !== `${tip}\n`) await writeUntrusted(common, own, `${tip}\n`)
+  await keepUntrusted(common, refOf(state), `${tip}\n`)
 }
 
 const parse = (text: string): Map<string, string> =>

@@ -2,18 +2,22 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { hasFilter } from './hasFilter.ts'
+import { withFilter } from '../../git/filters.ts'
+import { filteredProblem } from '../filteredProblem.ts'
 import { openQuarantine } from './quarantine.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { packTree, snapshotOf } from './snapshot.ts'
+import { largeFilesOf } from '../../git/largeFiles.ts'
+import { shadowOf } from '../../git/shadow.ts'
 import type { Send } from '../operations.ts'
+import { sendLargeFiles } from './sendLargeFiles.ts'
 
 const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
 
 /**
- * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, and
- * the index that matches the tree and the files.
- * @param filters the names of the configured filters: the result of a filter must not be committed without it
+ * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, its new
+ * large files, and the index that matches the tree and the files.
+ * @param filters the names of the repository's filters, which do not run: the board must not commit files that have one
  * @throws Problem CONFLICT (no commit, conflicts, changed files with a filter); GitFailed
  */
 export async function snapshotAll(
@@ -29,12 +33,13 @@ export async function snapshotAll(
       throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
     const { tree, changed } = await snapshotOf(quarantine, everything)
     if (tree === (await quarantine.run(['rev-parse', `${head}^{tree}`])).toString().trim()) return null
-    if (await hasFilter(quarantine, changed, filters))
-      throw new Problem(
-        'CONFLICT',
-        'The worktree has changes that are not committed in files with a filter, such as large file storage. Commit them there first.',
-      )
+    const filtered = await withFilter(quarantine.run, changed, filters)
+    if (filtered.length > 0) throw filteredProblem(filtered)
     await packTree(quarantine, tree, bytes => send(bytes, 'pack'))
+    const shadow = await shadowOf(worktree)
+    const stores = [quarantine.gitDir, ...(shadow ? [shadow.common] : [])].map(largeFilesOf)
+    const known = largeFilesOf(worktree.commonDir)
+    await sendLargeFiles(quarantine.run, [tree, `^${head}`], { stores, known }, send)
     // A split index would refer to a part in the temporary folder.
     await quarantine.run(['update-index', '--no-split-index'])
     await send(await readFile(join(quarantine.gitDir, 'index')), 'index')
