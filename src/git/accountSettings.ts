@@ -8,7 +8,7 @@ import {
   type ConfigurationEntry,
   type Settings,
 } from './configuration.ts'
-import { accountFilters, runIn, usesFilter } from './filters.ts'
+import { accountFilters, namesFilter } from './filters.ts'
 import { readPlain } from './untrustedFiles.ts'
 import type { WorkingTree } from './workingTrees.ts'
 
@@ -59,8 +59,7 @@ export async function isFiltered(place: WorkingTree, commit: string): Promise<bo
   if (!settings.some(([name]) => name.startsWith('filter.'))) return false
   const own = await readPlain(join(place.commonDir, 'info/attributes'), maxFileBytes).catch(() => '')
   return (
-    [own, files['core.attributesfile']].some(text => text?.includes('filter=')) ||
-    usesFilter(runIn(place.commonDir), commit)
+    [own, files['core.attributesfile']].some(text => text?.includes('filter=')) || namesFilter(place.commonDir, commit)
   )
 }
 

@@ -4,11 +4,6 @@ import { gitOutput, nulSeparated, type GitOptions } from './git.ts'
 /** Runs Git in a repository. @throws GitFailed */
 export type GitRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
-export const runIn =
-  (commonDir: string): GitRun =>
-  (args, options) =>
-    gitOutput(commonDir, args, { ...options, env: { GIT_DIR: commonDir } })
-
 /**
  * The filters of the account's configuration. They run in each repository, because no repository can change them. All of them are
  * required: if one fails, for example because a sandbox hides its program, its files must not change without it.
@@ -58,17 +53,11 @@ const isFilter = ({ name }: ConfigurationEntry) => name.startsWith('filter.')
 const settingOf = ({ name, value }: ConfigurationEntry): Settings[number] => [name, value]
 const filterName = ([name]: Settings[number]) => name.slice('filter.'.length, name.lastIndexOf('.'))
 
-/**
- * Whether the attributes of a commit's files name a filter.
- * @param name of the filter; any filter if omitted
- */
-export async function usesFilter(run: GitRun, commit: string, name = ''): Promise<boolean> {
-  const args = ['grep', '--quiet', '--fixed-strings', '-e', `filter=${name}`, commit, '--', ':(glob)**/.gitattributes']
+/** Whether the attributes of a commit's files name a filter. @throws GitFailed */
+export async function namesFilter(commonDir: string, commit: string): Promise<boolean> {
+  const args = ['grep', '--name-only', '--fixed-strings', '-e', 'filter=', commit, '--', ':(glob)**/.gitattributes']
   // Git ends with 1 if it finds nothing.
-  return run(args).then(
-    () => true,
-    () => false,
-  )
+  return (await gitOutput(commonDir, args, { env: { GIT_DIR: commonDir }, exitCodes: [0, 1] })).length > 0
 }
 
 /** Returns those of the files whose attributes name one of the filters. */

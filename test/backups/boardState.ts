@@ -15,6 +15,10 @@ const volatile = [
   'audit_entries',
 ]
 
+/** A restore forgets which folders a person chose: on another machine they are others. The next start of an agent records them. */
+const withoutFolders = (table: string, columns: readonly string[]) =>
+  columns.filter(name => !(table === 'projects' && name === 'folder_records'))
+
 /** A hash of every row of every table and of every attachment's bytes. Nobody may be writing. */
 export function hashOfBoard(dataDir: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'board-hash-'))
@@ -28,12 +32,14 @@ export function hashOfBoard(dataDir: string): string {
       "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     ) as string[][]) {
       if (volatile.includes(table!) || /^card_t(exts|itles)/.test(table!)) continue
-      const order = all(`PRAGMA table_info(${table})`)
-        .map((_, at) => at + 1)
-        .join(', ')
+      const columns = withoutFolders(
+        table!,
+        all(`PRAGMA table_info(${table})`).map(([, name]) => String(name)),
+      )
+      const order = columns.map((_, at) => at + 1).join(', ')
       hash.update(`${table} ${sql}\n`)
       for (const row of all(
-        `SELECT * FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`,
+        `SELECT ${columns.join(', ')} FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`,
       ))
         hash.update(`${JSON.stringify(row)}\n`)
     }

@@ -269,7 +269,13 @@ test('an attached worktree is worked in as it is; its work counts from where it 
   commit(own, 'mine', 'mine\n')
   commit(project.path, 'later', 'later\n')
   const card = await project.card({ worktreePath: own, worktreeManaged: false, gitBranch: 'mine' })
-  expect(await card.start()).toEqual({ cwd: own, worktreePath: own, branch: 'mine', baseCommit: parting })
+  expect(await card.start()).toEqual({
+    cwd: own,
+    worktreePath: own,
+    isManaged: false,
+    branch: 'mine',
+    baseCommit: parting,
+  })
   rmSync(own, { recursive: true })
   await expect(card.start()).rejects.toMatchObject(conflict(/attached worktree is not there/))
 })

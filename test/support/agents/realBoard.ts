@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Turn } from '../../agents-real/models/script.ts'
 import { startModelServer, type ModelServer } from '../../agents-real/models/modelServer.ts'
 import { boardProcess, clearAway, type BoardProcess } from '../processes/boardProcess.ts'
-import { processesWith } from '../processes/processFiles.ts'
+import { processesWith, readProcessFile } from '../processes/processFiles.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { makeRepository, type Card } from './agentBoard.ts'
 import { traceNetwork } from './networkTrace.ts'
@@ -47,6 +47,9 @@ export interface Ended {
 
 /** How long a turn may take with a program of 200 MB that starts on a busy machine. */
 const turnMs = 240_000
+
+/** The board keeps the process of a worktree for a minute after its last operation. */
+const isOfWorktree = (pid: number): boolean => readProcessFile(pid, 'cmdline').includes('/run/board/worktree.cjs')
 
 /** @param isSandboxed runs the agent in the sandbox, where its connections cannot be traced */
 export async function startRealBoard(
@@ -131,7 +134,8 @@ export async function startRealBoard(
       }
     },
     untilNoneRuns: async () => {
-      await eventually('the end of every process', () => processesWith(dataDir).every(pid => pid === board.pid), 20_000)
+      const isOver = () => processesWith(dataDir).every(pid => pid === board.pid || isOfWorktree(pid))
+      await eventually('the end of every process', isOver, 20_000)
     },
     foreignConnections: trace.foreign,
     close: async () => {
