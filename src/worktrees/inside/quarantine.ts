@@ -8,6 +8,7 @@ import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { findRepository } from '../../git/repository.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
+import { isMain } from '../../git/shadow.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
 
 /**
@@ -21,7 +22,9 @@ export interface Quarantine {
   topLevel: string
   /** The commit that is checked out, or undefined before the first one. */
   head: string | undefined
-  /** The names of filters that the repository defines. They do not run. */
+  /**
+   * The names of filters that do not run here, but did when the files were written: those of the repository, in its main working tree.
+   */
   skippedFilters: readonly string[]
   /** Every branch, remote branch and tag with its object. */
   refs(): Promise<ReadonlyArray<{ name: string; id: string }>>
@@ -67,7 +70,7 @@ export async function openQuarantine(
     gitDir,
     topLevel,
     head: repository?.head,
-    skippedFilters: repositoryFilters(configuration),
+    skippedFilters: repository && isMain(repository) ? repositoryFilters(configuration) : [],
     run,
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
     close: () => rm(gitDir, { recursive: true, force: true }),

@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+
+const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' })
+const hasLfs = (() => {
+  try {
+    execFileSync('git', ['lfs', 'version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    reportSkipped('Git LFS', 'git-lfs is not installed.')
+    return false
+  }
+})()
+
+describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
+  let board: AgentBoard
+  let path: string
+  let count = 0
+  beforeAll(async () => {
+    board = await startAgentBoard({}, { sandbox })
+  })
+  afterAll(() => board.close())
+
+  const newProject = async (prepare: (path: string) => void) => {
+    path = makeRepository(board.folder(`filtered-${++count}`))
+    prepare(path)
+    git(path, 'add', '.')
+    git(path, 'commit', '-qm', 'Filtered')
+    const { id: projectId } = await board.client.projects.create({ name: `Filtered ${count}`, path })
+    const columns = await board.client.columns.list({ projectId })
+    return { projectId, columnId: columns[1]!.id }
+  }
+  type Place = Awaited<ReturnType<typeof newProject>>
+  const run = async (place: Place, command: string, input: { useWorktree?: boolean } = {}) => {
+    const { id } = await board.client.cards.create({ ...place, title: 'Work', kind: 'terminal', command, ...input })
+    const card = () => board.client.cards.get({ projectId: place.projectId, cardId: id })
+    let now: Card = await card()
+    for (const end = Date.now() + 60_000; !['completed', 'failed'].includes(now.status); now = await card()) {
+      if (Date.now() > end) throw new Error('The card does not end.')
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+    const messages = await board.client.agents.messages({ projectId: place.projectId, cardId: id })
+    return { id, status: now.status, said: JSON.stringify(messages) }
+  }
+  const merge = ({ projectId }: Place, { id }: { id: string }) => board.client.agents.merge({ projectId, cardId: id })
+  const diff = async ({ projectId }: Place, { id }: { id: string }) =>
+    (await board.client.agents.diff({ projectId, cardId: id })).diff
+
+  describe.skipIf(!hasLfs)('a repository with Git LFS', () => {
+    const withLfs = (folder: string) => {
+      writeFileSync(join(folder, '.gitattributes'), '*.bin filter=lfs diff=lfs merge=lfs -text\n')
+      writeFileSync(join(folder, 'large.bin'), 'large\n'.repeat(500))
+      writeFileSync(join(folder, 'a.txt'), 'a\n')
+    }
+
+    test('a change of another file is all that the diff shows and the merge brings', async () => {
+      const place = await newProject(withLfs)
+      const card = await run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
+      expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
+      expect(await diff(place, card)).not.toContain('large.bin')
+      await merge(place, card)
+      expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('a\nb\n')
+      expect(git(path, 'status', '--short')).toBe('')
+    })
+
+    test.each([
+      ['committed', 'echo new > new.bin; git add new.bin; git commit -qm New'],
+      ['staged', 'echo new > new.bin; git add new.bin'],
+      ['neither', 'echo new > new.bin'],
+    ])('a large file of a card (%s) is in the repository after the merge', async (_, command) => {
+      const place = await newProject(withLfs)
+      const card = await run(place, command)
+      await merge(place, card)
+      expect(readFileSync(join(path, 'new.bin'), 'utf8')).toBe('new\n')
+      expect(git(path, 'show', 'HEAD:new.bin')).toContain('oid sha256:')
+      expect(git(path, 'lfs', 'fsck')).toContain('OK')
+      expect(git(path, 'status', '--short')).toBe('')
+    })
+
+    test.skipIf(sandbox === 'off')('a forged large file does not come out', async () => {
+      const place = await newProject(withLfs)
+      const card = await run(
+        place,
+        'echo new > new.bin; git add new.bin; git commit -qm New; for F in $(find "$(git rev-parse --git-common-dir)/lfs/objects" -type f); do chmod u+w $F; echo bad > $F; done',
+      )
+      await expect(merge(place, card)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('does not match its name'),
+      })
+      expect(existsSync(join(path, 'new.bin'))).toBe(false)
+    })
+  })
+
+  describe('a filter that only the repository defines', () => {
+    const withFilter = (folder: string) => {
+      git(folder, 'config', 'filter.rot.clean', `touch ${folder}-ran; tr a-z n-za-m`)
+      git(folder, 'config', 'filter.rot.smudge', `touch ${folder}-ran; tr a-z n-za-m`)
+      git(folder, 'config', 'filter.rot.required', 'true')
+      writeFileSync(join(folder, '.gitattributes'), 'secret filter=rot\n')
+      writeFileSync(join(folder, 'secret'), 'hello\n')
+      writeFileSync(join(folder, 'a.txt'), 'a\n')
+    }
+    const ran = () => existsSync(`${path}-ran`)
+    const forget = () => execFileSync('rm', ['-f', `${path}-ran`])
+
+    test('does not run for a card, and a change of another file is merged', async () => {
+      const place = await newProject(withFilter)
+      forget()
+      const card = await run(
+        place,
+        'cat secret; echo b >> a.txt; touch secret; git add .; git commit -qm Work; git show --stat',
+      )
+      expect(card.said).toContain('uryyb')
+      expect(await diff(place, card)).not.toContain('secret')
+      await merge(place, card)
+      expect(readFileSync(join(path, 'secret'), 'utf8')).toBe('hello\n')
+      expect(ran()).toBe(false)
+      expect(git(path, 'status', '--short')).toBe('')
+    })
+
+    test.each([
+      ['committed', 'echo other > secret; git commit -qam Other'],
+      ['not committed', 'echo other > secret'],
+      ['committed without the attribute', 'rm .gitattributes; echo other > secret; git commit -qam Other'],
+    ])('leaves a change of its file (%s) to a person', async (_, command) => {
+      const place = await newProject(withFilter)
+      forget()
+      const card = await run(place, command)
+      await expect(merge(place, card)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringMatching(/A person has to merge this card: it changes .*secret/),
+      })
+      expect(readFileSync(join(path, 'secret'), 'utf8')).toBe('hello\n')
+      expect(ran()).toBe(false)
+    })
+
+    test("keeps an agent in the project's folder from committing what the filter hides", async () => {
+      const place = await newProject(withFilter)
+      forget()
+      appendFileSync(join(path, 'secret'), 'more\n')
+      const card = await run(place, 'git add secret && touch added', { useWorktree: false })
+      expect(card.said).toContain('secret')
+      expect(existsSync(join(path, 'added'))).toBe(false)
+      expect(git(path, 'log', '--format=%s', '-1')).toBe('Filtered\n')
+      expect(ran()).toBe(false)
+    })
+  })
+})
