@@ -290,7 +290,7 @@ function toProblem(error: unknown): unknown {
   if (filter !== undefined)
     return new Problem(
       'CONFLICT',
-      `The filter ${filter} of your Git configuration failed, so the worktree could not be made. If files are missing, fetch them in the project's folder, for example with git lfs fetch.`,
+      `The filter ${filter} of your Git configuration failed, so the worktree could not be created. If large files are missing, run git lfs fetch in the project's folder. Otherwise, install the filter's program where the sandbox shows it, for example in /usr/local/bin.`,
       { cause: error },
     )
   return new Problem('CONFLICT', 'The worktree could not be made or removed.', { cause: error })
