@@ -3,7 +3,9 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { commitOf } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
 import { git } from '../git/git.ts'
-import { findRemote, pushBranch } from '../git/pushBranch.ts'
+import { pushBranch } from '../git/pushBranch.ts'
+import { fetchLargeFiles } from '../git/remoteLargeFiles.ts'
+import { findRemote } from '../git/remotes.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { syncBranch } from '../worktrees/syncBranch.ts'
@@ -98,6 +100,7 @@ export async function update(
   const { checkout, place } = await requireIdleWork(worktrees, card, project)
   const branch = branchOf(card, place)
   const based = await withOpenBase(db, card)
+  if (known) await fetchLargeFiles(checkout.repository, known.commit, reach)
   const base: Base = known ?? (await findCardBase(worktrees, db, based, project.path, checkout, reach, name))
   const onto = base.commit
   if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")

@@ -2,6 +2,7 @@ import { Problem } from '../contract/errors.ts'
 import { type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, isAncestor, resolveCommits } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
+import { fetchLargeFiles } from '../git/remoteLargeFiles.ts'
 import { fetchUpstream, upstreamOf } from '../git/fetchUpstream.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
@@ -18,9 +19,11 @@ export interface Base {
 }
 
 /**
- * The commit that a card's new work starts at in a repository: where the card names a branch, tag, commit or other card, that; else what the project's
- * folder has checked out. A branch's upstream is fetched. What the card names can be missing in repositories beside the home.
- * @throws Problem CONFLICT where the repository lacks what the card names, or the other card's work cannot be committed
+ * Finds the commit at which a card's new work starts in a repository: the branch, tag, commit or other card that the card names, or the
+ * checked-out branch of the project's folder. The upstream of a branch and missing large files of Git LFS are fetched. A repository
+ * other than the home can lack what the card names.
+ * @throws Problem CONFLICT if the home lacks what the card names, the other card's work cannot be committed, or large files cannot be
+ * fetched
  */
 export async function findCardBase(
   worktrees: Worktrees,
@@ -30,6 +33,20 @@ export async function findCardBase(
   checkout: CheckoutState,
   reach: RemoteReach,
   repository = '',
+): Promise<Base> {
+  const base = await findCommit(worktrees, db, card, projectPath, checkout, reach, repository)
+  if (base.commit !== null) await fetchLargeFiles(checkout.repository, base.commit, reach)
+  return base
+}
+
+async function findCommit(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  projectPath: string,
+  checkout: CheckoutState,
+  reach: RemoteReach,
+  repository: string,
 ): Promise<Base> {
   if (card.base !== null) return findNamedBase(card.base, checkout, reach, repository)
   if (card.baseCardId === null) return findBase(checkout, reach)

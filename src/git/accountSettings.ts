@@ -53,10 +53,14 @@ export function accountTexts({ settings, files }: AccountSettings, folder: strin
   return { config: configurationText([...settings, ...named]), ...files }
 }
 
-/** Whether one of the account's filters can have a part in the files of a commit. */
-export async function isFiltered(place: WorkingTree, commit: string): Promise<boolean> {
+/**
+ * Whether one of the account's filters can have a part in the files of a commit.
+ * @param filter the name of the filter; any if it is missing
+ */
+export async function isFiltered(place: WorkingTree, commit: string, filter?: string): Promise<boolean> {
   const { settings, files } = await readAccountSettings(place)
-  if (!settings.some(([name]) => name.startsWith('filter.'))) return false
+  const start = filter === undefined ? 'filter.' : `filter.${filter}.`
+  if (!settings.some(([name]) => name.startsWith(start))) return false
   const own = await readPlain(join(place.commonDir, 'info/attributes'), maxFileBytes).catch(() => '')
   return (
     [own, files['core.attributesfile']].some(text => text?.includes('filter=')) || namesFilter(place.commonDir, commit)

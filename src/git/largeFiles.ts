@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GitRun } from './filters.ts'
 
@@ -12,6 +13,19 @@ export const largeFilesOf = (gitDir: string): string => join(gitDir, 'lfs/object
 
 /** The place of a large file in such a folder. `id` is the SHA-256 of its content. */
 export const largeFilePlace = (id: string): string => join(id.slice(0, 2), id.slice(2, 4), id)
+
+/** Returns those of the large files that a store lacks. */
+export async function missingIn(store: string, ids: readonly string[]): Promise<string[]> {
+  const isMissing = await Promise.all(
+    ids.map(id =>
+      access(join(store, largeFilePlace(id))).then(
+        () => false,
+        () => true,
+      ),
+    ),
+  )
+  return ids.filter((_, index) => isMissing[index])
+}
 
 /**
  * Lists the large files that belong to commits or trees.

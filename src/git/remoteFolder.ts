@@ -42,7 +42,7 @@ export async function runRemote(
     const local = await findLocalFolder(folder, topLevel, url)
     if (local !== undefined) {
       const run = { args: args(local), known, format, fetchedRef, timeoutMs: reach.timeoutMs }
-      return await reach.local(repository, local, run)
+      return await reach.local.run(repository, local, run)
     }
     const refs = known.map((commit, index) => `${commit} refs/board/known-${index}\n`)
     await writeFile(join(folder, 'packed-refs'), refs.join(''))
@@ -66,7 +66,7 @@ export async function runRemote(
  * @param gitDir a Git folder without a configuration
  * @throws GitFailed if the folder is a link or is behind one: an agent could have put the link there
  */
-async function findLocalFolder(gitDir: string, topLevel: string, url: string): Promise<string | undefined> {
+export async function findLocalFolder(gitDir: string, topLevel: string, url: string): Promise<string | undefined> {
   const { stdout } = await git(topLevel, ['ls-remote', '--get-url', '--', url], { env: { GIT_DIR: gitDir } })
   const address = stdout.toString().trimEnd() || url
   const isPath = !address.includes('://') && !/^[^/]*:/.test(address)
@@ -102,7 +102,7 @@ export function reasonOfFailure(error: unknown, { timeoutMs }: RemoteReach): str
 }
 
 /** The account's own SSH command. */
-async function sshCommand(topLevel: string): Promise<string> {
+export async function sshCommand(topLevel: string): Promise<string> {
   if (process.env.GIT_SSH_COMMAND) return process.env.GIT_SSH_COMMAND
   const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-all', 'core.sshCommand'])
   const parts = nulSeparated(stdout)

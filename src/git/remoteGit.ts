@@ -21,12 +21,15 @@ export interface RemoteReach {
   local: LocalRemote
 }
 
-/** Runs Git against the repository in a folder of this machine. The objects of the commit that a fetch got are in the repository afterwards. */
-export type LocalRemote = (
-  repository: Repository,
-  folder: string,
-  run: LocalRun,
-) => Promise<RemoteResult & { fetched: string | null }>
+/** Reaches the repository in a folder of this machine. */
+export interface LocalRemote {
+  /** Runs Git against it. The objects of the commit that a fetch got are in the repository afterwards. */
+  run(repository: Repository, folder: string, run: LocalRun): Promise<RemoteResult & { fetched: string | null }>
+  /** Copies large files of Git LFS from the folder into the repository, as far as the folder has them. */
+  fetchLargeFiles(repository: Repository, folder: string, ids: readonly string[]): Promise<void>
+  /** Copies large files of Git LFS from the repository into the folder. */
+  pushLargeFiles(repository: Repository, folder: string, ids: readonly string[]): Promise<void>
+}
 
 /** A run of Git, in a Git folder that knows some commits of the repository. */
 export interface LocalRun {

@@ -16,6 +16,7 @@ import { clearFolder } from './inside/clearFolder.ts'
 import { copyIgnored } from './inside/copyIgnored.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
+import { fetchLargeFiles, pushLargeFiles } from './inside/localLargeFiles.ts'
 import { runLocalRemote } from './inside/localRemote.ts'
 import type { LocalRun } from '../git/remoteGit.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
@@ -89,6 +90,10 @@ export const operations = {
   /** Sends the commits of a fetch. */
   runLocalRemote: ({ worktree, run }: { worktree: WorkingTree; run: LocalRun }, send: Send) =>
     runLocalRemote(worktree.commonDir, run, send),
+  fetchLargeFiles: ({ worktree, ids }: { worktree: WorkingTree; ids: readonly string[] }, send: Send) =>
+    noResult(fetchLargeFiles(worktree.topLevel, ids, send)),
+  pushLargeFiles: ({ worktree, ids }: { worktree: WorkingTree; ids: readonly string[] }) =>
+    noResult(pushLargeFiles(worktree.commonDir, worktree.topLevel, ids)),
   /** Creates a folder below the worktree's. */
   createFolder: ({ worktree, path }: { worktree: WorktreePlace; path: string }) =>
     inFolder(worktree.topLevel, path, async () => null, true),

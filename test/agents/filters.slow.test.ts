@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { startLargeFileServer } from '../support/git/largeFileServer.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
@@ -93,6 +95,78 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         message: expect.stringContaining('does not match its name'),
       })
       expect(existsSync(join(path, 'new.bin'))).toBe(false)
+    })
+  })
+
+  describe.skipIf(!hasLfs)('a remote with large files', () => {
+    const withRemote = (kind: 'bare' | 'other', prepare = (_remote: string) => {}) =>
+      newProject(folder => {
+        const remote = `${folder}-${kind}`
+        execFileSync('git', ['init', '-q', ...(kind === 'bare' ? ['--bare'] : []), remote])
+        writeFileSync(join(folder, '.gitattributes'), '*.bin filter=lfs diff=lfs merge=lfs -text\n')
+        writeFileSync(join(folder, 'large.bin'), 'large\n'.repeat(500))
+        git(folder, 'remote', 'add', 'origin', remote)
+        prepare(folder)
+      })
+    const storeOf = (kind: 'bare' | 'other') => join(`${path}-${kind}`, kind === 'bare' ? 'lfs' : '.git/lfs')
+    // A server of this process answers it.
+    const pushAll = () => promisify(execFile)('git', ['-C', path, 'lfs', 'push', '--all', 'origin'])
+    const withoutStore = () => rmSync(join(path, '.git/lfs/objects'), { recursive: true })
+    const push = ({ projectId }: Place, { id }: { id: string }) => board.client.branches.push({ projectId, cardId: id })
+    const id = (file: string) => /sha256:(\w+)/.exec(git(path, 'show', file))![1]!
+
+    test.each(['bare', 'other'] as const)(
+      'in a folder (%s) supplies missing files and receives new ones',
+      async kind => {
+        const place = await withRemote(kind)
+        await pushAll()
+        withoutStore()
+        const card = await run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
+        const { branch } = await push(place, card)
+        const name = id(`${branch}:new.bin`)
+        expect(readFileSync(join(storeOf(kind), 'objects', name.slice(0, 2), name.slice(2, 4), name), 'utf8')).toBe(
+          'new\n',
+        )
+      },
+    )
+
+    test('on a server supplies missing files and receives new ones', async () => {
+      const server = await startLargeFileServer()
+      try {
+        const place = await withRemote('bare', folder => git(folder, 'config', 'lfs.url', server.url))
+        await pushAll()
+        withoutStore()
+        const card = await run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
+        const { branch } = await push(place, card)
+        expect(server.files.get(id(`${branch}:new.bin`))?.toString()).toBe('new\n')
+      } finally {
+        await server.close()
+      }
+    })
+
+    test('that lacks the files stops the start, with the reason', async () => {
+      const place = await withRemote('bare')
+      withoutStore()
+      const card = await run(place, 'true')
+      expect(card).toMatchObject({ status: 'failed' })
+      expect(card.said).toContain('A large file of Git LFS is missing and could not be fetched')
+    })
+
+    test('is not asked by the address that a commit names', async () => {
+      const server = await startLargeFileServer()
+      try {
+        const place = await withRemote('bare', folder =>
+          writeFileSync(join(folder, '.lfsconfig'), `[lfs]\n\turl = ${server.url}\n`),
+        )
+        await pushAll()
+        expect(server.files.size).toBe(1)
+        withoutStore()
+        expect(await run(place, 'true')).toMatchObject({ status: 'failed' })
+      } finally {
+        await server.close()
+      }
     })
   })
 

@@ -208,7 +208,7 @@ describe.skipIf(!hasWalls)(
         'a push to a folder in it',
         async (raced, round) => {
           const repository = await raced.repository()
-          return createLocalRemote(projects.worktrees)(repository, join(raced.worktree, 'remote.git'), {
+          return createLocalRemote(projects.worktrees).run(repository, join(raced.worktree, 'remote.git'), {
             args: ['push', '--', join(raced.worktree, 'remote.git'), `${repository.head}:refs/heads/pushed-${round}`],
             known: [],
             format: undefined,

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { access, open, type FileHandle } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { GitRun } from '../../git/filters.ts'
-import { largeFilePlace, listLargeFiles } from '../../git/largeFiles.ts'
+import { kindOf } from '../../git/kindOf.ts'
+import { largeFilePlace, listLargeFiles, missingIn } from '../../git/largeFiles.ts'
 import { inFolder } from '../../git/untrustedFiles.ts'
 import type { Send } from '../operations.ts'
 
@@ -19,20 +20,12 @@ export async function sendLargeFiles(
   { stores, known }: { stores: readonly string[]; known: string },
   send: Send,
 ): Promise<void> {
-  if (!(await hasAny(stores))) return
-  for (const id of await listLargeFiles(run, revisions))
-    if (!(await isThere(join(known, largeFilePlace(id))))) await sendFirst(stores, id, send)
+  if ((await Promise.all(stores.map(kindOf))).every(kind => kind === 'nothing')) return
+  for (const id of await missingIn(known, await listLargeFiles(run, revisions))) await sendLargeFile(stores, id, send)
 }
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
-const hasAny = async (stores: readonly string[]) => (await Promise.all(stores.map(isThere))).includes(true)
-
-async function sendFirst(stores: readonly string[], id: string, send: Send): Promise<void> {
+/** Sends a large file that one of the stores has. */
+export async function sendLargeFile(stores: readonly string[], id: string, send: Send): Promise<void> {
   const place = largeFilePlace(id)
   for (const store of stores) {
     const open = (folder: string) => openPlain(join(folder, basename(place)))

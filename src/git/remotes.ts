@@ -1,0 +1,46 @@
+import { Problem } from '../contract/errors.ts'
+import { git, nulSeparated } from './git.ts'
+import type { Repository } from './workingTrees.ts'
+
+/** Another repository by the name that this one has for it, and the address that takes pushes. */
+export interface Remote {
+  name: string
+  url: string
+}
+
+/**
+ * The repository to which work is pushed: the one of this name, or else the one that the checked-out branch follows, origin, the only one.
+ * @throws Problem CONFLICT where there is none, or several
+ */
+export async function findRemote({ topLevel, branch }: Repository, name: string | null = null): Promise<Remote> {
+  const remotes = await readRemotes(topLevel)
+  if (name !== null) {
+    const named = remotes.find(remote => remote.name === name)
+    if (named) return named
+    throw new Problem('CONFLICT', `The project's repository has no remote ${name}, which its forge settings name.`)
+  }
+  const followed = branch === undefined ? undefined : await git(topLevel, ['config', `branch.${branch}.remote`])
+  const wanted = [followed?.stdout.toString().trim(), 'origin', remotes.length === 1 ? remotes[0]!.name : undefined]
+  for (const name of wanted) {
+    const remote = remotes.find(each => each.name === name)
+    if (remote) return remote
+  }
+  throw new Problem(
+    'CONFLICT',
+    remotes.length === 0
+      ? "The project's repository has no remote to push to. Add one with git remote add origin URL."
+      : `The project's repository has the remotes ${remotes.map(({ name }) => name).join(', ')}, and none of them is origin.`,
+  )
+}
+
+/** Each entry is "remote.NAME.url LF value NUL"; a name may have dots. */
+async function readRemotes(topLevel: string): Promise<Remote[]> {
+  const { stdout } = await git(topLevel, ['config', '--null', '--get-regexp', '^remote\\..*\\.(url|pushurl)$'])
+  const urls = new Map<string, string>()
+  for (const entry of nulSeparated(stdout)) {
+    const key = entry.slice(0, entry.indexOf('\n'))
+    const name = key.slice('remote.'.length, key.lastIndexOf('.'))
+    if (key.endsWith('.pushurl') || !urls.has(name)) urls.set(name, entry.slice(entry.indexOf('\n') + 1))
+  }
+  return [...urls].map(([name, url]) => ({ name, url }))
+}
