@@ -25,7 +25,7 @@ export const nextIndex = 'index.board'
 export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise<TakenIndex> {
   const [lock, next] = [join(gitDir, 'index.lock'), join(gitDir, nextIndex)]
   await takeLock(lock).catch((error: unknown) => {
-    throw new Problem('CONFLICT', "Git is at work in the card's worktree. Try again when it is done.", { cause: error })
+    throw new Problem('CONFLICT', lockedBy(lock), { cause: error })
   })
   await rm(next, { force: true })
   let isHeld = true
@@ -40,6 +40,10 @@ export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise
     },
   }
 }
+
+/** The advice about a file that locks a part of a repository. */
+export const lockedBy = (lock: string): string =>
+  `Git is at work: ${lock} exists. Try again when it is done. If no Git process runs there, delete this file.`
 
 /** Takes a lock that says whose it is. That of a server which was killed is taken over: nobody else would ever remove it. */
 async function takeLock(lock: string): Promise<void> {

@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree, finish, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
+import { requireNotInUse } from '../git/branchInUse.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
 import { findProjectRepository, type CheckoutState } from '../git/checkoutState.ts'
@@ -239,18 +240,19 @@ export async function dropWorktree(
     await removeFolder(unfinishedPath(path))
     await rm(setUpMark(path), { force: true })
     await forget(worktrees, project.path, repository, path)
-    return branch !== null && !(await dropBranch(project.path, `refs/heads/${branch}`))
+    return branch !== null && !(await dropBranch(repository, branch))
   }).catch(error => {
     throw toProblem(error)
   })
 }
 
-/** Deletes a branch without commits of its own. @returns whether it is gone */
-async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
-  const tip = await commitOf(projectPath, ref)
+/** Deletes a branch without commits of its own that no command of Git uses. @returns whether it is gone */
+async function dropBranch({ topLevel, commonDir }: Repository, branch: string): Promise<boolean> {
+  const ref = `refs/heads/${branch}`
+  const tip = await commitOf(topLevel, ref)
   if (tip === undefined) return true
   const holders = (
-    await gitOutput(projectPath, [
+    await gitOutput(topLevel, [
       'for-each-ref',
       '--contains',
       tip,
@@ -264,7 +266,11 @@ async function dropBranch(projectPath: string, ref: string): Promise<boolean> {
     .split('\n')
     .slice(0, -1)
   if (!holders.some(holder => holder !== ref)) return false
-  return (await git(projectPath, ['update-ref', '-d', ref, tip])).exitCode === 0
+  const isFree = await requireNotInUse(commonDir, branch).then(
+    () => true,
+    () => false,
+  )
+  return isFree && (await git(topLevel, ['update-ref', '-d', ref, tip])).exitCode === 0
 }
 
 /** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */

@@ -1,13 +1,11 @@
 import { Problem } from '../contract/errors.ts'
-
-const maxNamed = 5
+import { namePaths } from './namePaths.ts'
 
 /** The board cannot merge changes of these files, because it does not run the filters of a repository. */
 export function filteredProblem(paths: readonly string[]): Problem {
-  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
   return new Problem(
     'CONFLICT',
-    `A person has to merge this card: it changes ${paths.slice(0, maxNamed).join(', ')}${more}, and only the repository's own configuration defines the filter of ${paths.length === 1 ? 'this file' : 'these files'}. Merge with git, or define the filter in the configuration of the server's account (git config --global). Nothing was changed.`,
+    `A person has to merge this card: it changes ${namePaths(paths)}, and only the repository's own configuration defines the filter of ${paths.length === 1 ? 'this file' : 'these files'}. Merge with git, or define the filter in the configuration of the server's account (git config --global). Nothing was changed.`,
     { details: paths.map(path => ({ path, message: 'has a filter of the repository' })) },
   )
 }

@@ -1,11 +1,12 @@
 import { Problem, invalid } from '../contract/errors.ts'
+import { requireNotInUse } from '../git/branchInUse.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
 import { git, GitFailed, nulSeparated } from '../git/git.ts'
 import { identityOf } from '../git/identity.ts'
-import { nextIndex, takeIndex } from '../git/indexLock.ts'
+import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
@@ -14,6 +15,7 @@ import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { listWorktrees, worktreeOf } from './findWorktree.ts'
+import { namePaths } from './namePaths.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -88,6 +90,7 @@ async function mergeOnce(
       await requireUnfiltered(run, repository, target, result)
       if (result !== target)
         await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
+      if (!request.isTrial) await requireContained(run, commonDir, into, result)
       return { merged: result !== target, into, commit: result }
     }
     if (place)
@@ -101,6 +104,13 @@ async function mergeOnce(
     const tip = request.branch === null ? undefined : await branchTip(commonDir, request.branch)
     return mergeInto(tip ?? refuse('CONFLICT', 'The card has no branch that could be merged.'))
   })
+}
+
+/** Ensures that a branch still contains a commit: somebody else can have moved it. @throws Problem CONFLICT */
+async function requireContained(run: ObjectsRun, commonDir: string, branch: string, commit: string): Promise<void> {
+  const tip = await branchTip(commonDir, branch)
+  if (tip === undefined || (tip !== commit && !(await isBefore(run, commit, tip))))
+    throw new Problem('CONFLICT', `${branch} was moved during the merge and does not contain it. Merge again.`)
 }
 
 /** Merges the work into the target; the target itself when it is up to date. */
@@ -162,11 +172,9 @@ export async function mergeTrees(run: ObjectsRun, target: string, work: string):
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
   const named = files.slice(0, maxNamed)
-  throw new Problem(
-    'MERGE_CONFLICT',
-    `The merge has conflicts in ${named.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}; nothing was changed.`,
-    { details: named.map(path => ({ path, message: 'has a conflict' })) },
-  )
+  throw new Problem('MERGE_CONFLICT', `The merge has conflicts in ${namePaths(files)}; nothing was changed.`, {
+    details: named.map(path => ({ path, message: 'has a conflict' })),
+  })
 }
 
 /** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
@@ -177,6 +185,7 @@ export async function advance(
   target: string,
   result: string,
 ): Promise<void> {
+  await requireNotInUse(repository.commonDir, into)
   const place = await checkoutOf(repository, into)
   if (!place) return moveBranch(repository, into, target, result)
   await worktrees.run('requireMovable', { worktree: place })
@@ -199,8 +208,12 @@ export async function advance(
 
 async function moveBranch({ gitDir, commonDir }: Repository, branch: string, from: string, to: string): Promise<void> {
   const args = ['update-ref', '-m', 'merge: board', `refs/heads/${branch}`, to, from]
-  const { exitCode } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
-  if (exitCode !== 0) throw new Problem('CONFLICT', 'The branch moved in the meantime. Try again.')
+  const { exitCode, stderr } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
+  if (exitCode === 0) return
+  const lock = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1]
+  if (lock !== undefined) throw new Problem('CONFLICT', lockedBy(lock))
+  if (/ but expected /.test(stderr)) throw new Problem('CONFLICT', `${branch} moved in the meantime. Try again.`)
+  throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
 }
 
 /** Fails if `advance` would, and changes nothing. */
@@ -211,6 +224,7 @@ async function tryToAdvance(
   target: string,
   result: string,
 ): Promise<void> {
+  await requireNotInUse(repository.commonDir, into)
   const place = await checkoutOf(repository, into)
   if (!place) return
   await worktrees.run('requireMovable', { worktree: place })
@@ -222,21 +236,38 @@ async function tryToAdvance(
 
 /** The working tree in which a branch is checked out. */
 async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
-  const found = (await listWorktrees(repository.topLevel)).find(each => each.branch === branch)
-  if (!found || (await kindOf(found.path)) === 'nothing') return undefined
+  const listed = (await listWorktrees(repository.topLevel)).filter(each => each.branch === branch)
+  const kinds = await Promise.all(listed.map(({ path }) => kindOf(path)))
+  const [found, other] = listed.filter((_, index) => kinds[index] !== 'nothing')
+  if (!found) return undefined
+  if (other)
+    refuse(
+      'CONFLICT',
+      `${branch} is checked out in ${found.path} and in ${other.path}. Switch one of them to another branch first.`,
+    )
   return (
-    (await worktreeOf(repository, found.path)) ?? refuse('CONFLICT', 'The branch moved in the meantime. Try again.')
+    (await worktreeOf(repository, found.path)) ??
+    refuse('CONFLICT', `${found.path}, where ${branch} is checked out, is not a worktree of the repository any more.`)
   )
 }
 
 function couldNotFollow(error: unknown): unknown {
   if (!(error instanceof GitFailed) || error.reason !== 'failed') return error
+  const reason = gitReason(error)
   return new Problem(
-    /would be overwritten|not uptodate/.test(error.message) ? 'WORKTREE_DIRTY' : 'CONFLICT',
-    'The branch is checked out, and its files could not be brought up to the merge. Nothing was changed.',
+    /would be overwritten|not uptodate/.test(reason) ? 'WORKTREE_DIRTY' : 'CONFLICT',
+    `The branch is checked out, and its files could not be brought up to the merge: ${reason} Nothing was changed.`,
     { cause: error },
   )
 }
+
+/** The message of Git, as a sentence. */
+const gitReason = ({ message }: GitFailed): string =>
+  message
+    .replace(/^git \S+ ended with \d+: /, '')
+    .replace(/^(error|fatal): /gm, '')
+    .replaceAll('\n', ' ')
+    .replace(/[^.]$/, '$&.')
 
 export function mergeProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error
@@ -246,7 +277,9 @@ export function mergeProblem(error: unknown): unknown {
     return new Problem('CONFLICT', 'The branches have no commit in common.', { cause: error })
   return new Problem(
     'CONFLICT',
-    error.reason === 'timeout' ? 'Git took too long to merge.' : 'Git could not merge; nothing was changed.',
+    error.reason === 'timeout'
+      ? 'Git took too long to merge.'
+      : `Git could not merge, and nothing was changed. ${gitReason(error)}`,
     { cause: error },
   )
 }

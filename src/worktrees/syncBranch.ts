@@ -1,5 +1,6 @@
 import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { requireNotInUse } from '../git/branchInUse.ts'
 import { GitFailed, GitMissing, git, gitOutput } from '../git/git.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
@@ -133,6 +134,7 @@ async function takeOver(
       )
     }
   }
+  if (state.branch !== null) await requireNotInUse(commonDir, state.branch)
   await gitOutput(
     commonDir,
     [

@@ -75,17 +75,27 @@ async function isInAnyBase(
  */
 export async function isChanged(quarantine: Quarantine, withUntracked = true): Promise<boolean> {
   try {
-    const staged =
-      quarantine.head === undefined
-        ? ['ls-files', '-z']
-        : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head]
-    if ((await quarantine.run(staged, { timeoutMs: listTimeoutMs })).length > 0) return true
-    return (await listChanged(quarantine, withUntracked)).length > 0
+    return (await listStaged(quarantine)).length > 0 || (await listChanged(quarantine, withUntracked)).length > 0
   } catch (error) {
     if (error instanceof GitFailed && error.reason === 'output') return true
     throw error
   }
 }
+
+/** Lists the tracked files of which index or content differ from the commit. */
+export const listLocalChanges = async (quarantine: Quarantine): Promise<string[]> => [
+  ...new Set([...(await listStaged(quarantine)), ...(await listChanged(quarantine, false))]),
+]
+
+const listStaged = async (quarantine: Quarantine): Promise<string[]> =>
+  nulSeparated(
+    await quarantine.run(
+      quarantine.head === undefined
+        ? ['ls-files', '-z']
+        : ['diff-index', '-z', '--cached', '--name-only', '--ignore-submodules=none', quarantine.head],
+      { timeoutMs: listTimeoutMs },
+    ),
+  )
 
 /** Lists changed and deleted files, and with `withUntracked` also those that are not tracked. */
 async function listChanged(quarantine: Quarantine, withUntracked: boolean): Promise<string[]> {

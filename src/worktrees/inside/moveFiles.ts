@@ -2,14 +2,17 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { isChanged } from './changes.ts'
+import { namePaths } from '../namePaths.ts'
+import { listLocalChanges } from './changes.ts'
 import { inCheckout } from './checkout.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
 import { openQuarantine } from './quarantine.ts'
 import type { WorkingTree } from '../../git/workingTrees.ts'
 import type { Send } from '../operations.ts'
+import { requireNoneReplaced } from './requireNoneReplaced.ts'
 
 const timeoutMs = 10 * 60_000
+const maxDetails = 50
 
 /** How the files of a worktree change. */
 export interface FileMove {
@@ -25,11 +28,12 @@ export interface FileMove {
 /**
  * Moves the files of a worktree from one commit to another one. Sends the index that matches them. No program of the
  * repository's configuration runs; the filters of the account's do.
- * @throws GitFailed, and then the files are unchanged
+ * @throws Problem WORKTREE_DIRTY, GitFailed; then the files are unchanged
  */
 export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
   inCheckout(place, async (run, gitDir) => {
     if (index !== 'index') await copyIndexFile(join(place.gitDir, index), join(gitDir, 'index'))
+    if (from !== null) await requireNoneReplaced(run, place.topLevel, from, to)
     const change = from === null ? ['--reset', '-u', to] : ['-m', '-u', ...(isTrial ? ['-n'] : []), from, to]
     await run(['read-tree', ...change], { timeoutMs })
     if (!isTrial) await send(await readFile(join(gitDir, 'index')), 'index')
@@ -40,10 +44,12 @@ export async function requireMovable(topLevel: string): Promise<void> {
   // The files move by the repository's index, which a commit of the board has just changed.
   const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
-    if (await isChanged(quarantine, false))
+    const paths = await listLocalChanges(quarantine)
+    if (paths.length > 0)
       throw new Problem(
         'WORKTREE_DIRTY',
-        'The branch is checked out with local changes. Commit or discard them first; nothing was changed.',
+        `The branch is checked out in ${topLevel}, with local changes in ${namePaths(paths)}. Commit or discard them first. Nothing was changed.`,
+        { details: paths.slice(0, maxDetails).map(path => ({ path, message: 'has local changes' })) },
       )
   } finally {
     await quarantine.close()

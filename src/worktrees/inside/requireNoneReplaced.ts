@@ -1,0 +1,64 @@
+import { dirname, join } from 'node:path'
+import { Problem } from '../../contract/errors.ts'
+import { nulSeparated } from '../../git/git.ts'
+import { namePaths } from '../namePaths.ts'
+import { kindWithin } from './changes.ts'
+import type { CheckoutRun } from './checkout.ts'
+
+const maxDetails = 50
+const maxListBytes = 256 * 1024 * 1024
+
+/**
+ * Ensures that no file that a change of commits adds is in the place of a file that Git does not track. Git itself replaces such a file
+ * without notice if it is ignored.
+ * @throws Problem WORKTREE_DIRTY that names the files
+ */
+export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, from: string, to: string): Promise<void> {
+  const list = async (filter: string) =>
+    nulSeparated(
+      await run(
+        [
+          'diff-tree',
+          '-r',
+          '-z',
+          '--name-only',
+          '--no-renames',
+          '--ignore-submodules',
+          `--diff-filter=${filter}`,
+          from,
+          to,
+        ],
+        { maxBytes: maxListBytes },
+      ),
+    )
+  const [added, deleted] = await Promise.all([list('A'), list('D')])
+  const tracked = new Set(deleted)
+  const found = new Set<string>()
+  for (const path of added) {
+    const place = await inTheWay(topLevel, path)
+    if (place === undefined || tracked.has(place.path)) continue
+    if (place.isFolder) for (const each of await untrackedIn(run, place.path)) found.add(each)
+    else found.add(place.path)
+  }
+  if (found.size === 0) return
+  const paths = [...found]
+  const [file, copy] = [join(topLevel, paths[0]!), join(topLevel, `${paths[0]!}.mine`)]
+  throw new Problem(
+    'WORKTREE_DIRTY',
+    `${namePaths(paths)} in ${topLevel} would be replaced, and Git does not track ${paths.length === 1 ? 'this file' : 'these files'}. Keep a copy elsewhere first, for example: mv '${file}' '${copy}'. Nothing was changed.`,
+    { details: paths.slice(0, maxDetails).map(path => ({ path, message: 'is not tracked' })) },
+  )
+}
+
+/** What is at a path of a working tree, or is a file where the path needs a folder. */
+async function inTheWay(topLevel: string, path: string): Promise<{ path: string; isFolder: boolean } | undefined> {
+  const kind = await kindWithin(topLevel, path)
+  if (kind !== 'nothing') return { path, isFolder: kind === 'folder' }
+  const parent = dirname(path)
+  if (parent === '.') return undefined
+  const above = await inTheWay(topLevel, parent)
+  return above?.isFolder ? undefined : above
+}
+
+const untrackedIn = async (run: CheckoutRun, folder: string): Promise<string[]> =>
+  nulSeparated(await run(['ls-files', '-z', '--others', '--', `:(literal)${folder}`], { maxBytes: maxListBytes }))

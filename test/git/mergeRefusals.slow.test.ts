@@ -1,0 +1,252 @@
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+
+let projects: Awaited<ReturnType<typeof openProjects>>
+let project: TestProject
+let card: TestCard
+let worktree: string
+let path: string
+let other: string
+let count = 0
+beforeAll(async () => {
+  projects = await openProjects()
+})
+afterAll(() => projects.close())
+beforeEach(async () => {
+  project = await projects.project(`project-${++count}`)
+  path = project.path
+  other = `${path}-other`
+  for (const name of ['one', 'two', 'three']) commit(path, name, `${name}\n`)
+  git(path, 'branch', 'release')
+  card = await project.card()
+  worktree = (await card.start()).cwd
+  commit(worktree, 'work', 'work\n')
+})
+
+const tip = (branch: string) => git(path, 'rev-parse', branch)
+/** Git as a person runs it who has named an editor. */
+const edited = (cwd: string, editor: string, ...args: string[]) =>
+  git(cwd, '-c', `sequence.editor=sed -i '${editor}'`, ...args)
+const stopRebase = (cwd: string, ...options: string[]) => edited(cwd, '1s/^pick/edit/', 'rebase', '-i', ...options)
+const refusal = async (into: string): Promise<{ code: string; message: string }> => {
+  const before = git(path, 'for-each-ref')
+  const error = await card.merge({ into }).then(
+    () => undefined,
+    (error: { code: string; message: string }) => error,
+  )
+  expect(git(path, 'for-each-ref')).toBe(before)
+  return error!
+}
+
+describe('a branch that a command of Git sets when it ends is not moved', () => {
+  test.each<[state: string, prepare: () => void, named: () => string, end: () => void]>([
+    [
+      'an interactive rebase',
+      () => stopRebase(path, 'HEAD~2'),
+      () => `A git rebase of main is in progress in ${path}.`,
+      () => git(path, 'rebase', '--abort'),
+    ],
+    [
+      'a rebase by patches',
+      () => {
+        git(path, 'checkout', '-q', '-b', 'aside', 'HEAD~1')
+        commit(path, 'three', 'another three\n')
+        git(path, 'checkout', '-q', 'main')
+        expect(() => git(path, 'rebase', '--apply', 'aside')).toThrow(/Command failed/)
+      },
+      () => `A git rebase of main is in progress in ${path}.`,
+      () => git(path, 'rebase', '--abort'),
+    ],
+    [
+      'a rebase of a branch on top of it',
+      () => {
+        git(path, 'checkout', '-q', '-b', 'stacked')
+        commit(path, 'four', 'four\n')
+        stopRebase(path, '--update-refs', 'HEAD~2')
+      },
+      () => `A git rebase of main is in progress in ${path}.`,
+      () => git(path, 'rebase', '--abort'),
+    ],
+    [
+      'a bisection',
+      () => git(path, 'bisect', 'start', 'HEAD', 'HEAD~3'),
+      () => `A git bisect of main is in progress in ${path}.`,
+      () => git(path, 'bisect', 'reset'),
+    ],
+    [
+      'a rebase in another worktree',
+      () => {
+        git(path, 'checkout', '-q', '--detach')
+        git(path, 'worktree', 'add', '-q', other, 'main')
+        stopRebase(other, 'HEAD~2')
+      },
+      () => `A git rebase of main is in progress in ${other}.`,
+      () => git(other, 'rebase', '--continue'),
+    ],
+  ])('%s', async (_, prepare, named, end) => {
+    prepare()
+    expect(await refusal('main')).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining(named()) })
+    end()
+    const { commit } = await card.merge({ into: 'main' })
+    expect(tip('main')).toBe(commit)
+  })
+})
+
+test('a rebase of another branch does not matter', async () => {
+  stopRebase(path, 'HEAD~2')
+  expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, commit: tip('release') })
+  git(path, 'rebase', '--abort')
+})
+
+describe('a refusal names what is in the way', () => {
+  test.each<[what: string, prepare: () => void, into: string, named: () => string[]]>([
+    [
+      'a lock on the index',
+      () => writeFileSync(join(path, '.git/index.lock'), ''),
+      'main',
+      () => [join(path, '.git/index.lock')],
+    ],
+    [
+      'a lock on the branch',
+      () => writeFileSync(join(path, '.git/refs/heads/release.lock'), ''),
+      'release',
+      () => [join(path, '.git/refs/heads/release.lock')],
+    ],
+    ['a file that is not tracked', () => writeFileSync(join(path, 'work'), 'mine\n'), 'main', () => [path, 'work']],
+    ['local changes', () => appendFileSync(join(path, 'one'), 'mine\n'), 'main', () => [path, 'one']],
+    [
+      'local changes in another worktree',
+      () => {
+        git(path, 'worktree', 'add', '-q', other, 'release')
+        appendFileSync(join(other, 'two'), 'mine\n')
+      },
+      'release',
+      () => [other, 'two'],
+    ],
+    [
+      'a branch that is checked out twice',
+      () => git(path, 'worktree', 'add', '-q', '--force', other, 'main'),
+      'main',
+      () => [path, other],
+    ],
+  ])('%s', async (_, prepare, into, named) => {
+    prepare()
+    const { message } = await refusal(into)
+    for (const each of named()) expect(message).toContain(each)
+    expect(message).not.toContain('moved in the meantime')
+  })
+})
+
+describe('a merge never replaces a file that Git ignores', () => {
+  const ignore = (...names: string[]) => write(path, '.git/info/exclude', names.join('\n'))
+
+  test.each<[what: string, mine: string, theirs: string]>([
+    ['a file', '.env', '.env'],
+    ['a file in a folder', 'config/.env', 'config/.env'],
+    ['a file in the place of a folder', 'build', 'build/out'],
+    ['a folder in the place of a file', 'build/out', 'build'],
+  ])('%s', async (_, mine, theirs) => {
+    ignore('.env', 'build')
+    write(path, mine, 'mine\n')
+    write(worktree, theirs, 'theirs\n')
+    git(worktree, 'add', '-f', theirs)
+    git(worktree, 'commit', '-qm', 'Add an ignored file')
+    const { code, message } = await refusal('main')
+    expect({ code, message }).toEqual({ code: 'WORKTREE_DIRTY', message: expect.stringContaining(mine) })
+    expect(readFileSync(join(path, mine), 'utf8')).toBe('mine\n')
+    rmSync(join(path, mine))
+    await card.merge({ into: 'main' })
+    expect(readFileSync(join(path, theirs), 'utf8')).toBe('theirs\n')
+  })
+
+  test('a folder that only has tracked files can become a file', async () => {
+    commit(path, 'folder/inside', 'inside\n')
+    git(worktree, 'merge', '-q', 'main')
+    rmSync(join(worktree, 'folder'), { recursive: true })
+    commit(worktree, 'folder', 'a file now\n')
+    await card.merge({ into: 'main' })
+    expect(readFileSync(join(path, 'folder'), 'utf8')).toBe('a file now\n')
+  })
+})
+
+/** A generator of numbers below a limit (mulberry32). */
+const random = (seed: number) => (limit: number) => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) % limit
+}
+
+/** What a user may be in the middle of in a folder, and how it ends. */
+const states: Array<[name: string, begin: (folder: string, round: number) => void, ends: string[][]]> = [
+  ['nothing', () => {}, [['status']]],
+  ['detached', folder => git(folder, 'checkout', '-q', '--detach'), [['checkout', '-q', '-']]],
+  [
+    'rebase',
+    folder => stopRebase(folder, 'HEAD~1'),
+    [
+      ['rebase', '--abort'],
+      ['rebase', '--continue'],
+    ],
+  ],
+  ['bisect', folder => git(folder, 'bisect', 'start', 'HEAD', 'HEAD~2'), [['bisect', 'reset']]],
+  [
+    'cherry-pick',
+    folder => tryGit(folder, 'cherry-pick', 'clash'),
+    [
+      ['cherry-pick', '--abort'],
+      ['cherry-pick', '--skip'],
+    ],
+  ],
+  ['merge', folder => tryGit(folder, 'merge', 'clash'), [['merge', '--abort']]],
+  ['dirty', folder => appendFileSync(join(folder, 'one'), 'mine\n'), [['checkout', '-q', 'one']]],
+  ['untracked', (folder, round) => writeFileSync(join(folder, `work-${round}`), 'mine\n'), [['clean', '-qf']]],
+  ['index.lock', folder => writeFileSync(lockOf(folder), ''), [['status']]],
+]
+const tryGit = (folder: string, ...args: string[]) => {
+  try {
+    git(folder, ...args)
+  } catch {
+    /* The conflict is the state. */
+  }
+}
+const lockOf = (folder: string) => resolve(folder, git(folder, 'rev-parse', '--git-path', 'index.lock'))
+
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 36)
+const firstSeed = Number(process.env.BOARD_TEST_SEED ?? 1)
+test(`${rounds} random merges next to random work: what is merged stays merged, and no work of the user is lost`, async () => {
+  git(path, 'checkout', '-q', '-b', 'clash', 'HEAD~1')
+  commit(path, 'three', 'clash\n')
+  git(path, 'checkout', '-q', 'main')
+  git(path, 'worktree', 'add', '-q', other, 'release')
+  let merged = 0
+  for (let round = 0; round < rounds; round++) {
+    const pick = random(firstSeed * 1000 + round)
+    const folder = [path, other][pick(2)]!
+    const home = folder === path ? 'main' : 'release'
+    // Each state meets a merge into the branch of its folder and one into the other branch.
+    const [name, begin, ends] = states[round % states.length]!
+    const into = Math.floor(round / states.length) % 2 === 0 ? home : home === 'main' ? 'release' : 'main'
+    const what = `seed ${firstSeed}, round ${round}: ${name} in ${home}, into ${into}`
+    const own = commit(folder, `own-${round}`, 'own\n')
+    commit(worktree, `work-${round}`, 'work\n')
+    begin(folder, round)
+    const before = { refs: git(path, 'for-each-ref'), status: git(folder, 'status', '--porcelain=v2', '--branch') }
+    const result = await card.merge({ into, squash: pick(2) === 0 }).catch(() => undefined)
+    if (!result) expect(git(path, 'for-each-ref'), what).toBe(before.refs)
+    if (!result) expect(git(folder, 'status', '--porcelain=v2', '--branch'), what).toBe(before.status)
+    rmSync(lockOf(folder), { force: true })
+    git(folder, ...ends[pick(ends.length)]!)
+    expect(git(path, 'branch', '--contains', own, '--format=%(refname:short)').split('\n'), what).toContain(home)
+    if (!result) continue
+    merged++
+    expect(git(path, 'branch', '--contains', result.commit, '--format=%(refname:short)').split('\n'), what).toContain(
+      into,
+    )
+    const checkout = into === 'main' ? path : other
+    expect(git(checkout, 'status', '--porcelain', '--untracked-files=no'), what).toBe('')
+  }
+  expect(merged).toBeGreaterThan(rounds / 5)
+})
