@@ -1,4 +1,5 @@
 import type { Contract } from '../../src/contract/index.ts'
+import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { Failure, usage } from '../failures/failure.ts'
 
@@ -37,7 +38,13 @@ export function answerTo(
   { reject = false, option: wanted, always }: AnswerOptions,
 ): { approved: boolean; optionId?: string } {
   if (wanted !== undefined && always) throw usage('--option and --always say different things')
-  if (!always && wanted === undefined) return { approved: !reject }
+  if (!always && wanted === undefined) {
+    if (!reject && question && hasSeveralAnswers(question.options))
+      throw usage('the question has several answers; choose one with --option', {
+        hint: `it offers: ${answersOf(question)}`,
+      })
+    return { approved: !reject }
+  }
   if (!question) {
     if (wanted === undefined) throw new Failure('denied', 'what the agent offers cannot be read; name it with --option')
     return { approved: !reject, optionId: wanted }

@@ -1,3 +1,4 @@
+import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
@@ -198,7 +199,7 @@ function approve(
     return {
       title,
       lines: [...shown, ...answers],
-      hint: 'y approve, n refuse, f refuse with a message, or a number',
+      hint: `${hasSeveralAnswers(options) ? '' : 'y approve, '}n refuse, f refuse with a message, or a number`,
     }
   const { lines, caret } = field('Tell it: ', feedback, inside, shown.length + 1)
   return {

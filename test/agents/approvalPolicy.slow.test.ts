@@ -114,6 +114,24 @@ test('what can be allowed for good only is asked about', async () => {
   expect(await lastWords(id)).toBe('Allowed: always.')
 })
 
+test('a question with several answers is asked, and approving it requires one of them', async () => {
+  await setPolicy({ allow: ['git'] })
+  const options = [
+    { optionId: 'pg', name: 'Postgres', kind: 'allow_once' },
+    { optionId: 'sl', name: 'SQLite', kind: 'allow_once' },
+    { optionId: 'no', name: 'Skip', kind: 'reject_once' },
+  ]
+  const id = await ask({ call: shell('git log'), options })
+  await board.untilStatus(id, 'waiting')
+  await expect(board.client.agents.approvePlan({ ...ref(id), approved: true })).rejects.toMatchObject({
+    code: 'VALIDATION_FAILED',
+    details: [{ path: 'optionId', message: expect.stringContaining('pg (Postgres, allow_once); sl (SQLite') }],
+  })
+  await board.client.agents.approvePlan({ ...ref(id), approved: true, optionId: 'sl' })
+  await board.untilStatus(id, 'completed')
+  expect(await lastWords(id)).toBe('Allowed: sl.')
+})
+
 test.each(['new.txt', '{cwd}/new.txt', '{cwd}/sub/../new.txt', 'not/there/yet.txt'])(
   "an agent's own edit of %s within its worktree needs nobody",
   async path => {

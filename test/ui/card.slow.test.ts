@@ -112,6 +112,23 @@ describe('an opened card', () => {
     expect((await board.messages(id)).at(-1)?.content).toBe('Allowed: always.')
   })
 
+  test('a question with several answers needs a number', async () => {
+    const options = ['Postgres', 'SQLite'].map(name => ({ optionId: name, name, kind: 'allow_once' }))
+    const call = { kind: 'other', title: 'Which database?' }
+    const id = await add('told', { title: 'Asks for a choice', prompt: JSON.stringify({ call, options }) })
+    await open()
+    terminal.press('r')
+    await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+    terminal.press('l', 'a')
+    await terminal.shows('2 SQLite')
+    expect(terminal.text()).not.toContain('y approve')
+    terminal.press('y')
+    await terminal.shows('Choose an answer: 1 to 2.')
+    terminal.press('2')
+    await board.until(id, 'its end', ({ status }) => status === 'completed')
+    expect((await board.messages(id)).at(-1)?.content).toBe('Allowed: SQLite.')
+  })
+
   test('answers no question before it is shown, and stays open for who is too quick', async () => {
     const id = await add('asking', { title: 'Answered at once' })
     await open()

@@ -1,3 +1,4 @@
+import { hasSeveralAnswers } from '../../../src/contract/questionOptions.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'
@@ -130,6 +131,8 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   const { cardId, requestId, feedback } = dialog
   if (requestId === undefined) return updated(model)
   if (feedback) return updateFeedback(model, dialog, feedback, requestId, key)
+  if (['y', 'a', 'enter'].includes(key.name) && hasSeveralAnswers(dialog.options))
+    return updated(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
   if (['y', 'a', 'enter'].includes(key.name))
     return updated(withNotice(leaveApproval(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
       type: 'approve',

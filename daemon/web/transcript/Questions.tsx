@@ -1,4 +1,5 @@
 import { useEffect, useId } from 'react'
+import { hasSeveralAnswers } from '../../../src/contract/questionOptions.ts'
 import { announce } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import type { Question } from '../card/openedCard.ts'
@@ -82,7 +83,7 @@ function Asked({
             {(options.length > 0 ? options : onceOnly).map(({ id: optionId, name, kind }) => (
               <Button
                 key={optionId ?? kind}
-                isMain={kind === 'allow_once'}
+                isMain={kind === 'allow_once' && !hasSeveralAnswers(options)}
                 isDanger={kind.startsWith('reject')}
                 onClick={() => answer(optionId, kind)}
               >

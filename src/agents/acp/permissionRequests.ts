@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { traitsOf } from '../../contract/boardTools.ts'
+import { approvingOption } from '../../contract/questionOptions.ts'
 import type { AgentListener, PermissionOption, PermissionRequest, ToolNaming } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import { awaitsName, boardToolOf } from './boardTool.ts'
@@ -55,7 +56,8 @@ export function createPermissionRequests(
       if (isPointless()) return cancelled
       const boardTool = hasBoardTools ? boardToolOf(toolCall, call, naming) : undefined
       const isHarmless = boardTool !== undefined && !traitsOf(boardTool).runsCommands
-      const allowed = isHarmless ? optionToAllow(choices) : undefined
+      // Never `allow_always`, which can cover every tool of the board, also those that run commands.
+      const allowed = isHarmless ? approvingOption(choices) : undefined
       if (allowed) return { outcome: { outcome: 'selected', optionId: allowed.id } }
       const request: Omit<PermissionRequest, 'id'> = {
         toolCallId: toolCall.toolCallId,
@@ -145,10 +147,6 @@ function aboutOf(
   if (kind === 'execute') return subject.command === null ? 'other' : 'command'
   return (kind === 'edit' || kind === 'read') && subject.command === null && subject.paths.length > 0 ? kind : 'other'
 }
-
-/** Only `allow_once`: `allow_always` may cover every tool of the board, those that run commands included. */
-const optionToAllow = (options: readonly PermissionOption[]): PermissionOption | undefined =>
-  options.find(({ kind }) => kind === 'allow_once')
 
 const parseOptions = (options: readonly RawOption[]): PermissionOption[] =>
   options

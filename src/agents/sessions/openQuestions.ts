@@ -1,5 +1,6 @@
 import { createSerialQueue } from '../../async/serialQueue.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
+import { approvingOption, hasSeveralAnswers } from '../../contract/questionOptions.ts'
 import type { AgentLink, PermissionRequest } from '../link/agentLink.ts'
 
 /** The permission requests of an agent that wait for a person, oldest first. */
@@ -57,25 +58,28 @@ const ambiguous = (requests: readonly Asked[]): Problem =>
   })
 
 /**
- * The option to choose: the one that is named, else one that counts once. null refuses where the agent offers no option for that.
- * @throws Problem VALIDATION_FAILED with what is offered
+ * Returns the option to choose: the one that is named, or the one that counts once. Null refuses if the agent offers no option for that.
+ * @throws Problem VALIDATION_FAILED that names the options, also if several of them allow it and none is named
  */
 export function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
   const { options } = request
   const found =
     optionId === undefined
-      ? (approved ? ['allow_once'] : ['reject_once', 'reject_always'])
-          .map(kind => options.find(option => option.kind === kind))
-          .find(option => option !== undefined)
+      ? approved
+        ? approvingOption(options)
+        : (options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always'))
       : options.find(({ id }) => id === optionId)
-  if (!found && (approved || optionId !== undefined))
-    throw notOffered(
-      optionId === undefined ? 'must be given, for this can be allowed for good only' : 'is not offered',
-      request,
-    )
+  if (!found && (approved || optionId !== undefined)) throw notOffered(whyNone(options, optionId), request)
   if (found && found.kind.startsWith('reject') === approved)
     throw notOffered(approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
   return found?.id ?? null
+}
+
+function whyNone(options: Asked['options'], optionId: string | undefined): string {
+  if (optionId !== undefined) return 'is not offered'
+  return hasSeveralAnswers(options)
+    ? 'is required, because several options allow this'
+    : 'is required, because this can only be allowed permanently'
 }
 
 const notOffered = (problem: string, { options }: Asked): Problem =>

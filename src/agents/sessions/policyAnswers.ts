@@ -1,3 +1,4 @@
+import { approvingOption } from '../../contract/questionOptions.ts'
 import { decide } from '../../domain/approvalPolicy.ts'
 import type { Reader } from '../../store/database.ts'
 import { readProject } from '../../store/projects.ts'
@@ -58,9 +59,10 @@ async function readPolicyAnswer(
       )),
   })
   if (verdict === 'ask') return undefined
-  const wanted = verdict === 'allow' ? ['allow_once'] : ['reject_once', 'reject_always']
-  const option = wanted.flatMap(kind => request.options.filter(each => each.kind === kind))[0]
-  // What may be allowed for good only is for a person to allow.
+  const { options } = request
+  const refusing = (kind: string) => options.find(option => option.kind === kind)
+  const option = verdict === 'allow' ? approvingOption(options) : (refusing('reject_once') ?? refusing('reject_always'))
+  // A person has to choose one of several answers, and to allow something permanently.
   if (verdict === 'allow' && !option) return undefined
   const what = toPlainLine(request.command ?? request.title)
   return {
