@@ -87,6 +87,14 @@ export function listMessages(
   )
 }
 
+/** The messages of people that a session's agent has received, newest first. Messages that wait are left out. */
+export const listGivenMessages = (db: Reader, sessionId: number, limit: number): Promise<MessageRow[]> =>
+  db.all(
+    `SELECT ${fields} FROM transcript_messages m WHERE m.session_id = ?1 AND m.role = 'user'
+      AND m.id NOT IN (SELECT message_id FROM waiting_messages WHERE session_id = ?1) ORDER BY m.id DESC LIMIT ?2`,
+    [sessionId, limit],
+  )
+
 /** The newest message of a session by somebody. */
 export const newestOf = async (db: Reader, sessionId: number, role: TranscriptRole): Promise<number | undefined> =>
   (

@@ -1,11 +1,14 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { fixtureState, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 
 let board: AgentBoard
 beforeAll(async () => {
   board = await startAgentBoard({
     resumable: { fixture: 'resumable' },
+    ending: { fixture: 'resumable', env: { FIXTURE_LOST: 'exit' } },
     well: { fixture: 'well-behaved' },
     slow: { fixture: 'permission-first' },
     crash: { fixture: 'crash-in-turn' },
@@ -30,6 +33,35 @@ test('a message to a session that has ended goes on with it where the agent can 
   await eventually('the second answer', async () => (await said(id, 'agent')).length === 2)
   expect((await said(id, 'agent'))[1]).toBe('Noted. You said 2 things, the first was: First thing.')
   expect(await said(id, 'user')).toEqual(['First thing.', 'Second thing.'])
+  expect((await board.card(id)).sessions).toHaveLength(1)
+})
+
+test.each([
+  ['refuses to load', 'resumable', 'Resource not found'],
+  ['ends when it loads', 'ending', 'No conversation found.'],
+])('an agent that %s a lost conversation begins a new one with all that people wrote', async (_, agent, why) => {
+  const { id } = await board.start(agent, { prompt: 'First thing.', useWorktree: false })
+  await board.untilStatus(id, 'completed')
+  const answers = (count: number) =>
+    eventually(`${count} answers`, async () => (await said(id, 'agent')).length === count)
+  await board.client.agents.send({ ...ref(id), content: 'Second thing.' })
+  await answers(2)
+  await board.untilStatus(id, 'completed')
+  const state = fixtureState(board.server.app.config.dataDir)
+  for (const file of readdirSync(state).filter(name => name.endsWith('.json'))) rmSync(join(state, file))
+  await board.client.agents.send({ ...ref(id), content: 'Third thing.' })
+  await answers(3)
+  await board.untilStatus(id, 'completed')
+  const told = (await said(id, 'agent')).at(-1)!
+  expect(told).toContain('You said 1 things')
+  expect(told.match(/(First|Second|Third) thing\./g)).toEqual([
+    'First thing.',
+    'Second thing.',
+    'First thing.',
+    'Third thing.',
+  ])
+  expect((await said(id, 'system')).at(-1)).toMatch(/^The agent began a new conversation, because it could not load/)
+  expect((await said(id, 'system')).at(-1)).toContain(why)
   expect((await board.card(id)).sessions).toHaveLength(1)
 })
 

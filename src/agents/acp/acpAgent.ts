@@ -60,10 +60,16 @@ function createLink(
     capabilities: handshake.capabilities,
     async start(resume = null) {
       try {
-        const { session, resumed } = await openSession(launch, connection, handshake, sessionTimeoutMs, resume)
+        const { session, resumed, refusal } = await openSession(launch, connection, handshake, sessionTimeoutMs, resume)
         const { mode, setMode, ...rest } = await setInitialOptions(launch, connection, session, sessionTimeoutMs)
         sendMode = setMode
-        return { sessionId: conversation.sessionId, resumed, mode, ...rest }
+        return {
+          sessionId: conversation.sessionId,
+          resumed,
+          ...(refusal !== undefined && { refusal: (await failures.explain(refusal, 'launch_failed')).message }),
+          mode,
+          ...rest,
+        }
       } catch (error) {
         throw await failures.explain(error, 'launch_failed')
       }

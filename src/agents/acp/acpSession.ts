@@ -7,7 +7,10 @@ import { boardServer } from './toolCalls.ts'
 
 const maxNamed = 20
 
-/** Resumes a session, or opens a new one. An agent may refuse a resume method that it announced (Qwen Code 0.15), so each is tried. */
+/**
+ * Resumes a session, or opens a new one. An agent may refuse a resume method that it announced (Qwen Code 0.15), so each is tried.
+ * `refusal` is the last error.
+ */
 export async function openSession(
   launch: AgentLaunch,
   connection: AcpConnection,
@@ -31,6 +34,7 @@ export async function openSession(
     withSignIn(launch, connection, authMethods, timeoutMs, () =>
       connection.request(method, { cwd: launch.cwd, mcpServers, ...params }, timeoutMs),
     )
+  let refusal: unknown
   for (const method of resume === null ? [] : resumeMethods) {
     connection.conversation.setSession(resume)
     try {
@@ -39,13 +43,14 @@ export async function openSession(
       return { session, resumed: true }
     } catch (error) {
       if (typeof (error as { code?: unknown }).code !== 'number') throw error
+      refusal = error
       connection.conversation.setSession(null)
     }
   }
   const session = await send('session/new', {})
   if (connection.conversation.sessionId === null)
     throw new AgentFailure('protocol_violation', 'The agent opened a session without an id.')
-  return { session, resumed: false }
+  return { session, resumed: false, refusal }
 }
 
 /** Sends a request. An agent that requires a sign-in first is authenticated by a method that uses its environment. */

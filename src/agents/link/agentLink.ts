@@ -161,6 +161,8 @@ export interface SessionOption {
 export interface StartedSession {
   sessionId: string | null
   resumed: boolean
+  /** Why the agent could not resume its conversation, as a sentence. */
+  refusal?: string
   model: string | null
   mode: string | null
   effort: string | null

@@ -8,10 +8,9 @@ import { bySystem, insertAuditRow } from '../../store/audit.ts'
 import { readCard } from '../../store/cards.ts'
 import type { Transaction } from '../../store/database.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
-import { withResumePrompt } from '../transcript/resumePrompt.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { candidatesFor, insteadOf, isSameChoice, readUsageLimits, type Candidate } from './chooseAgent.ts'
-import { handOver } from './queuedMessages.ts'
+import { handOver, promptAfter } from './queuedMessages.ts'
 import type { RunDependencies } from './runDependencies.ts'
 
 const maxWaits = 20
@@ -66,7 +65,7 @@ async function goOnWith(
     limitWaits,
   }: { card: Parameters<typeof firstPrompt>[1]; limitEndsAt: string | null; limitWaits: number },
 ): Promise<boolean> {
-  const prompt = await withResumePrompt(tx, await firstPrompt(tx, card), session)
+  const prompt = await promptAfter(tx, await firstPrompt(tx, card), session)
   const waits = next.limitedUntil ? ` It waits for its own usage limit to end at ${shownTime(next.limitedUntil)}.` : ''
   const remark = insteadOf(next, session, limitEndsAt) + waits
   const notBefore = next.limitedUntil ?? null

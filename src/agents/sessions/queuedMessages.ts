@@ -3,7 +3,7 @@ import type { SessionRow } from '../../store/sessions.ts'
 import type { SentAttachment } from '../../store/transcripts.ts'
 import { insertWaitingMessage, moveWaitingMessages } from '../../store/waitingMessages.ts'
 import type { MessageView } from '../../views/agents.ts'
-import { readToldLast } from '../transcript/resumePrompt.ts'
+import { readInterrupted, withResumePrompt } from '../transcript/resumePrompt.ts'
 import { addMessage } from '../transcript/transcriptWriter.ts'
 
 /** Adds a message to a session's transcript and queues it for the agent. */
@@ -18,13 +18,23 @@ export async function queueMessage(
   return view
 }
 
+/** The prompt of a session that replaces another one, and then takes over its messages by `handOver`. */
+export async function promptAfter(tx: Transaction, prompt: string, before: SessionRow): Promise<string> {
+  const retold = await readInterrupted(tx, before)
+  return withResumePrompt(
+    tx,
+    prompt,
+    before,
+    retold.map(({ id }) => id),
+  )
+}
+
 /**
  * Hands what an agent was told over to a new session, whose agent does not know the one before: what broke off in its turn is told again,
  * then what waits. What was cancelled is not told again.
  */
 export async function handOver(tx: Transaction, before: SessionRow, begun: SessionRow): Promise<void> {
-  if (before.status !== 'completed' && before.status !== 'cancelled')
-    for (const { content, attachments } of await readToldLast(tx, before))
-      await queueMessage(tx, begun, content, attachments)
+  for (const { content, attachments } of await readInterrupted(tx, before))
+    await queueMessage(tx, begun, content, attachments)
   await moveWaitingMessages(tx, before.id, begun.id)
 }

@@ -19,11 +19,11 @@ import { readLatestSession, type SessionRow } from '../../store/sessions.ts'
 import type { MessageView } from '../../views/agents.ts'
 import { monitorRequest } from '../../views/monitors.ts'
 import { summarize } from '../transcript/lastMessage.ts'
-import { readLastMessage, withResumePrompt } from '../transcript/resumePrompt.ts'
+import { readLastMessage } from '../transcript/resumePrompt.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { findQuestion, optionFor } from './openQuestions.ts'
 import { findGiven } from './promptFiles.ts'
-import { handOver, queueMessage } from './queuedMessages.ts'
+import { handOver, promptAfter, queueMessage } from './queuedMessages.ts'
 import type { SessionRun } from './sessionRun.ts'
 
 const summaryTimeoutMs = 30_000
@@ -180,7 +180,7 @@ async function reopenOrBegin(
       supervisor,
       card,
       by,
-      await withResumePrompt(tx, await firstPrompt(tx, card), latest),
+      await promptAfter(tx, await firstPrompt(tx, card), latest),
       latest.purpose,
     )) ?? refuse('AGENT_UNAVAILABLE')
   await handOver(tx, latest, begun)

@@ -105,7 +105,8 @@ export class SessionRecord {
       })
       await this.usage.opened(tx, started)
       await keepOffers(tx, session, started, version)
-      for (const text of isFirst ? [session.detail, remark] : [])
+      const anew = !resumed && session.resumable === 1 ? beganAnew(started) : null
+      for (const text of isFirst ? [session.detail, remark] : [anew])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)
       const { prompt, taken } = await firstTurnPrompt(tx, session, { resumed, isFirst, about })
       tx.afterCommit(() => {
@@ -277,3 +278,6 @@ export class SessionRecord {
     )
   }
 }
+
+const beganAnew = ({ refusal }: StartedSession): string =>
+  `The agent began a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} It was given everything that people wrote.`

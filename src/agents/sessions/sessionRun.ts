@@ -23,6 +23,7 @@ import { RunCommands } from './runCommands.ts'
 import { RunWalls } from './runWalls.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
+import { startOrBeginAnew } from './startOrBeginAnew.ts'
 
 const turnEndTimeoutMs = 1500
 const stopGraceMs = 500
@@ -136,12 +137,13 @@ export class SessionRun {
     await this.#commands.before(commands, walls, update => transcript.add(update))
     this.#requireNotStopped()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
-    const link = await openAgent(launch, this.#listener(transcript), spawn)
-    this.#enter({ phase: 'opening', transcript, link })
-    const started = await link.start(session.resumable === 1 ? session.agentSessionId : null)
-    const canResume = link.capabilities.resume
+    const { link, started } = await startOrBeginAnew(
+      () => openAgent(launch, this.#listener(transcript), spawn),
+      link => this.#enter({ phase: 'opening', transcript, link }),
+      session.resumable === 1 ? session.agentSessionId : null,
+    )
     const prompt = await this.#record.open(session, started, {
-      canResume,
+      canResume: link.capabilities.resume,
       isFirst,
       ...told,
       version: link.info.version,

@@ -1,10 +1,18 @@
 import type { Reader } from '../../store/database.ts'
 import type { SessionRow } from '../../store/sessions.ts'
-import { listMessages, newestOf, type MessageRow, type SentAttachment } from '../../store/transcripts.ts'
+import {
+  listGivenMessages,
+  listMessages,
+  newestOf,
+  type MessageRow,
+  type SentAttachment,
+} from '../../store/transcripts.ts'
 import { message } from '../../views/agents.ts'
 
 const maxLength = 16_000
 const maxMessages = 50
+const maxWords = 200
+const maxWordsLength = 64_000
 
 /** The last message of a session's agent, cut to its end; empty when there is none. */
 export async function readLastMessage(db: Reader, { id, cardId }: Pick<SessionRow, 'id' | 'cardId'>): Promise<string> {
@@ -26,15 +34,19 @@ export async function readUnanswered(db: Reader, session: Pick<SessionRow, 'id' 
   return (await readTold(db, session)).map(contentOf).join('\n\n')
 }
 
-/** The messages that a session was told last beside its prompt, oldest first, whatever its agent has said since. */
-export async function readToldLast(
+/**
+ * The messages that the successor of a session receives again, oldest first: those of the interrupted turn, without the prompt. There
+ * are none if the session ended well or was cancelled.
+ */
+export async function readInterrupted(
   db: Reader,
-  session: Pick<SessionRow, 'id' | 'cardId' | 'prompt'>,
-): Promise<Array<{ content: string; attachments: SentAttachment[] }>> {
+  session: Pick<SessionRow, 'id' | 'cardId' | 'prompt' | 'status'>,
+): Promise<Array<{ id: number; content: string; attachments: SentAttachment[] }>> {
+  if (session.status === 'completed' || session.status === 'cancelled') return []
   const newest = await newestOf(db, session.id, 'user')
   if (newest === undefined) return []
   return (await readTold(db, session, newest + 1))
-    .map(row => ({ content: contentOf(row), attachments: JSON.parse(row.attachments) as SentAttachment[] }))
+    .map(row => ({ id: row.id, content: contentOf(row), attachments: JSON.parse(row.attachments) as SentAttachment[] }))
     .filter(({ content }) => content !== session.prompt.trim())
 }
 
@@ -51,14 +63,34 @@ async function readTold(
 
 const contentOf = (row: MessageRow): string => message(row).content.trim()
 
-/** A prompt with the last message of an earlier session, for an agent that does not know that session. */
+/**
+ * Adds what an earlier conversation was about to a prompt, for an agent that does not know that conversation: the messages of people, and
+ * the last message of its agent.
+ * @param retold messages that the agent receives in another way
+ */
 export async function withResumePrompt(
   db: Reader,
   prompt: string,
-  before: Pick<SessionRow, 'id' | 'cardId'>,
+  before: Pick<SessionRow, 'id' | 'cardId' | 'prompt'>,
+  retold: readonly number[] = [],
 ): Promise<string> {
-  const lastMessage = await readLastMessage(db, before)
-  return lastMessage === ''
-    ? prompt
-    : `${prompt}\n\nSomebody has worked on this before you. They ended with these words:\n\n${lastMessage}`
+  const [words, lastMessage] = [await readWords(db, before, retold), await readLastMessage(db, before)]
+  const parts = [
+    ...(words.length > 0 ? [`People wrote these messages to them, in this order:\n\n${words.join('\n\n')}`] : []),
+    ...(lastMessage === '' ? [] : [`They ended with these words:\n\n${lastMessage}`]),
+  ]
+  return parts.length === 0 ? prompt : `${prompt}\n\nSomebody has worked on this before you. ${parts.join('\n\n')}`
+}
+
+/** The messages of people in a session, oldest first, without its prompt. Of more than the limits, the newest. */
+async function readWords(
+  db: Reader,
+  { id, prompt }: Pick<SessionRow, 'id' | 'prompt'>,
+  retold: readonly number[],
+): Promise<string[]> {
+  const rows = await listGivenMessages(db, id, maxWords)
+  const words = rows.filter(row => !retold.includes(row.id)).map(contentOf)
+  let length = 0
+  const kept = words.filter(each => each !== '' && each !== prompt.trim() && (length += each.length) <= maxWordsLength)
+  return kept.toReversed()
 }

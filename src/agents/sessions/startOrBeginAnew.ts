@@ -1,0 +1,28 @@
+import { setImmediate } from 'node:timers/promises'
+import { AgentFailure, type AgentLink, type StartedSession } from '../link/agentLink.ts'
+
+/**
+ * Starts an agent with its earlier conversation, if there is one. An agent that ends instead of loading the conversation is opened once
+ * more, for a new one. The agent can have lost the conversation, and would end at each attempt.
+ * @throws AgentFailure
+ */
+export async function startOrBeginAnew(
+  open: () => Promise<AgentLink>,
+  opened: (link: AgentLink) => void,
+  resume: string | null,
+): Promise<{ link: AgentLink; started: StartedSession }> {
+  const link = await open()
+  opened(link)
+  try {
+    return { link, started: await link.start(resume) }
+  } catch (error) {
+    if (resume === null || !(error instanceof AgentFailure) || !(await hasEnded(link))) throw error
+    link.close()
+    const another = await open()
+    opened(another)
+    return { link: another, started: { ...(await another.start()), refusal: error.message } }
+  }
+}
+
+const hasEnded = ({ exited }: AgentLink): Promise<boolean> =>
+  Promise.race([exited ? exited.then(() => true) : false, setImmediate(false)])
