@@ -7,6 +7,8 @@ import type { Output } from '../../src/contract/route.ts'
 import type { CardPlace } from '../cards/cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { createJobs, type Jobs } from '../requests/jobs.ts'
+import { watchOutage } from '../requests/outage.ts'
+import { exitOf } from '../failures/failure.ts'
 import { createBell } from '../output/bell.ts'
 import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
 import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
@@ -39,8 +41,13 @@ export async function followMessages(
   })
   const bell = createBell(context)
   let status: CardStatus = 'idle'
+  // With `until`, the wait reports outages.
+  const outage = until ? undefined : watchOutage(context.out)
   const live = new Live(context.connection, {
-    onSubscribed: () => jobs.add(() => talk.begin()),
+    onSubscribed: () => {
+      outage?.end()
+      jobs.add(() => talk.begin())
+    },
     onEvent: message => {
       bell.hear(message)
       if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId)
@@ -48,27 +55,22 @@ export async function followMessages(
       jobs.add(() => talk.hear(message))
     },
     onState: ({ name }) => {
-      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
+      if (name === 'waiting') outage?.begin()
     },
   })
   live.subscribe(place.projectId)
   stdout().on('error', () => live.close())
+  let isReachable = true
+  const untilOver = until?.catch((error: unknown) => {
+    isReachable = exitOf(error) !== 'unreachable'
+  })
   try {
-    await Promise.race([
-      live.done,
-      jobs.failed,
-      ...(until
-        ? [
-            until.catch(() => {
-              /* Whoever waits for it is told. */
-            }),
-          ]
-        : []),
-    ])
-    if (until) jobs.add(() => talk.finish())
+    await Promise.race([live.done, jobs.failed, ...(untilOver ? [untilOver] : [])])
+    if (until && isReachable) jobs.add(() => talk.finish())
     await Promise.race([jobs.end(), jobs.failed])
-    if (until) await bell.settle([{ id: place.cardId, status }])
+    if (until && isReachable) await bell.settle([{ id: place.cardId, status }])
   } finally {
+    outage?.stop()
     live.close()
   }
 }

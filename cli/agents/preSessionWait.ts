@@ -4,6 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
+import { watchOutage } from '../requests/outage.ts'
 import { createRefresher } from '../requests/refresher.ts'
 
 export type PreSession = Output<Contract['preSessions']['get']>
@@ -13,9 +14,15 @@ const pollMs = 2000
 
 /**
  * Waits until a pre-session's planning agent has answered, or will not any more. The server's events tell when to look.
- * @throws Failure (timed out) after `--timeout`
+ * @throws Failure (timed out) after `--timeout`, Failure (unreachable) after too long an outage
  */
-export async function untilAnswered(context: Context, projectId: string, sessionId: string): Promise<PreSession> {
+export async function untilAnswered(
+  context: Context,
+  projectId: string,
+  sessionId: string,
+  reconnectSecs: number,
+): Promise<PreSession> {
+  const outage = watchOutage(context.out, reconnectSecs)
   let tell: (session: PreSession) => void = () => {
     /* set at once */
   }
@@ -25,13 +32,16 @@ export async function untilAnswered(context: Context, projectId: string, session
   const refreshed = createRefresher(async () => {
     const session = await context.client.preSessions.get({ projectId, sessionId })
     if (session.status !== 'running') tell(session)
-  })
+  }, outage)
   const isOurs = ({ type, data }: LiveMessage) =>
     type === 'resync' || (type === 'agent.status' && (data as { sessionId: string }).sessionId === sessionId)
   const live = new Live(context.connection, {
     onSubscribed: refreshed.again,
     onEvent: message => {
       if (isOurs(message)) refreshed.again()
+    },
+    onState: ({ name }) => {
+      if (name === 'waiting') outage.begin()
     },
   })
   live.done.catch(() => {
@@ -41,9 +51,10 @@ export async function untilAnswered(context: Context, projectId: string, session
   const timer = setInterval(refreshed.again, pollMs)
   const over = new AbortController()
   try {
-    return await Promise.race([answered, refreshed.failed, timedOut(context, over.signal)])
+    return await Promise.race([answered, refreshed.failed, outage.exceeded, timedOut(context, over.signal)])
   } finally {
     over.abort()
+    outage.stop()
     clearInterval(timer)
     live.close()
   }

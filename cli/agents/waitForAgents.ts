@@ -7,6 +7,7 @@ import { describe } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { followMessages } from './followMessages.ts'
 import { createJobs } from '../requests/jobs.ts'
+import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
 import { talk } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -31,18 +32,24 @@ export const atRest: ReadonlySet<CardStatus> = new Set(
   CardStatus.options.filter(status => status !== 'queued' && status !== 'running'),
 )
 
-/** Waits for cards and prints one line for each as it gets there; with `--json` the list at the end. */
+/**
+ * Waits for cards and prints one line for each as it gets there; with `--json` the list at the end.
+ * @param reconnectSecs the maximum outage of the server
+ */
 export async function printReached(
   context: Context,
   places: readonly CardPlace[],
   wanted: ReadonlySet<CardStatus>,
+  reconnectSecs: number,
 ): Promise<Outcome[]> {
   const { out } = context
   const printing = createJobs()
   const outcomes = await waitForCards(context, places, wanted, {
     bell: createBell(context),
+    outage: watchOutage(out, reconnectSecs),
     onReached: outcome => {
-      if ('error' in outcome && !out.json)
+      // The error of a single card ends the command.
+      if ('error' in outcome && !out.json && places.length > 1)
         talk(`board: ${harmless(outcome.id)}: ${harmless(describe(outcome.error).message)}\n`)
       if ('card' in outcome && !out.json) printing.add(() => out.row(rowOf(outcome), columns))
     },
@@ -56,17 +63,23 @@ export async function printReached(
  * Waits until the agents of cards have ended or wait for a person, and prints what became of them.
  * @throws Failure (failure) when one did not complete, and how a waiting one is answered
  */
-export async function untilDone(context: Context, places: readonly CardPlace[]): Promise<void> {
-  requireCompleted(await printReached(context, places, atRest))
+export async function untilDone(context: Context, places: readonly CardPlace[], reconnectSecs: number): Promise<void> {
+  requireCompleted(await printReached(context, places, atRest, reconnectSecs))
 }
 
 /**
  * Prints a card's messages after the one of id `since` as they come, until its agent has ended or waits for a person.
  * @throws Failure (failure) when it did not complete
  */
-export async function followUntilDone(context: Context, place: CardPlace, since: string): Promise<void> {
+export async function followUntilDone(
+  context: Context,
+  place: CardPlace,
+  since: string,
+  reconnectSecs: number,
+): Promise<void> {
   const stop = new AbortController()
-  const waiting = waitForCards(context, [place], atRest, { signal: stop.signal })
+  const outage = watchOutage(context.out, reconnectSecs)
+  const waiting = waitForCards(context, [place], atRest, { signal: stop.signal, outage })
   waiting.catch(() => {
     /* It is awaited below, when what was told is printed. */
   })
@@ -78,7 +91,8 @@ export async function followUntilDone(context: Context, place: CardPlace, since:
   }
 }
 
-function requireCompleted(outcomes: readonly Outcome[]): void {
+/** The one rule for commands that wait for work. @throws Failure (failure) unless every card completed */
+export function requireCompleted(outcomes: readonly Outcome[]): void {
   const undone = outcomes.filter(outcome => !('card' in outcome && outcome.card.status === 'completed'))
   const [first] = undone
   if (!first) return

@@ -2,13 +2,17 @@ import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { CardStatus } from '../../src/contract/fields.ts'
 import type { Bell } from '../output/bell.ts'
 import { getCard, type Card, type CardPlace } from './cardApi.ts'
+import { atWork, isWorkExpected } from './expectedWork.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
+import type { Outage } from '../requests/outage.ts'
 import { createRefresher } from '../requests/refresher.ts'
 
-/** The result of waiting for one card: the card at that time, or an error. */
+/** The result of waiting for one card: the card at that time, or an error if the card cannot get there. */
 export type Outcome = { id: string; card: Card } | { id: string; error: unknown }
 export interface WaitOptions {
+  /** Reports outages of the server, and limits them. */
+  outage: Outage
   /** Told of each card once, as it gets there. */
   onReached?: (outcome: Outcome) => void
   /** Ends the waiting. */
@@ -17,25 +21,22 @@ export interface WaitOptions {
   bell?: Bell
 }
 
-/** Transient statuses: an event with one of them suffices, because it may be over when the card is read. */
-const passing: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
-
 /** The polling interval beside events, in case one is missed. */
 const safetyNetMs = 10_000
 /** The polling interval without events. */
 const pollMs = 2000
 
 /**
- * Waits until each card has one of the statuses, by live events, or without them by polling. Waits through an outage
- * of the server.
+ * Waits until each card has one of the statuses, by live events, or without them by polling. The wait for a card ends with
+ * an error once nothing can give it such a status without a person.
  * @returns in the order of `places`
- * @throws Failure (timed out) after `--timeout`, and the signal's reason
+ * @throws Failure (timed out) after `--timeout`, Failure (unreachable) after too long an outage, and the signal's reason
  */
 export async function waitForCards(
   context: Context,
   places: readonly CardPlace[],
   wanted: ReadonlySet<CardStatus>,
-  { onReached = () => {}, signal, bell }: WaitOptions = {},
+  { onReached = () => {}, signal, bell, outage }: WaitOptions,
 ): Promise<Outcome[]> {
   const pending = new Pending(context, places, wanted, onReached)
   const { timeout } = context.globals
@@ -47,7 +48,7 @@ export async function waitForCards(
         () =>
           reject(
             new Failure('timedOut', `timed out after ${timeout} s; still waiting for ${pending.named()}`, {
-              hint: 'their agents go on; to wait longer: --timeout 1h',
+              hint: 'no agent was stopped; to wait longer: --timeout 1h',
             }),
           ),
         timeout * 1000,
@@ -55,16 +56,17 @@ export async function waitForCards(
   })
   try {
     await Promise.race([pending.readAll(), late])
-    if (!pending.isOver) await Promise.race([followed(context, pending, bell), late])
+    if (!pending.isOver) await Promise.race([followed(context, pending, outage, bell), late, outage.exceeded])
     return pending.outcomes()
   } finally {
     clearTimeout(timer)
     pending.stop()
+    outage.stop()
   }
 }
 
-async function followed(context: Context, pending: Pending, bell: Bell | undefined): Promise<void> {
-  const refreshed = createRefresher(() => pending.readMarked())
+async function followed(context: Context, pending: Pending, outage: Outage, bell: Bell | undefined): Promise<void> {
+  const refreshed = createRefresher(() => pending.readMarked(), outage)
   const readAll = () => {
     pending.markAll()
     refreshed.again()
@@ -77,7 +79,7 @@ async function followed(context: Context, pending: Pending, bell: Bell | undefin
       if (pending.heard(message)) refreshed.again()
     },
     onState: ({ name }) => {
-      if (name === 'waiting') context.out.done('The connection broke; connecting again ...')
+      if (name === 'waiting' && !pending.isOver) outage.begin()
     },
   })
   for (const projectId of pending.projects()) live.subscribe(projectId)
@@ -108,6 +110,7 @@ class Pending {
   /** Card id -> its last known status. */
   readonly #left: Map<string, CardStatus | undefined>
   readonly #marked = new Set<string>()
+  readonly #announced = new Set<string>()
   readonly #outcomes = new Map<string, Outcome>()
   #isStopped = false
   #finish: () => void = () => {
@@ -174,7 +177,8 @@ class Pending {
     if (type === 'resync') this.markAll()
     const card = type.startsWith('card.') ? (data as Card) : undefined
     if (!card || !this.#left.has(card.id)) return type === 'resync'
-    if (passing.has(card.status) && this.#wanted.has(card.status)) this.#reached({ id: card.id, card })
+    // It might be over when the card is read.
+    if (atWork.has(card.status) && this.#wanted.has(card.status)) this.#reached({ id: card.id, card })
     else this.#marked.add(card.id)
     return true
   }
@@ -184,10 +188,29 @@ class Pending {
       const card = await getCard(this.#context, this.#places.get(id)!)
       if (this.#left.has(id)) this.#left.set(id, card.status)
       if (this.#wanted.has(card.status)) this.#reached({ id, card })
+      else if (!(await isWorkExpected(this.#context, card))) this.#reached({ id, error: this.#stuck(card) })
+      else if (card.status === 'waiting') this.#announceQuestion(card)
     } catch (error) {
       if (exitOf(error) !== 'notFound') throw error
       this.#reached({ id, error })
     }
+  }
+
+  #stuck({ id, status, statusReason }: Card): Failure {
+    const state = statusReason && statusReason !== status ? `${status} (${statusReason})` : status
+    return new Failure(
+      'failure',
+      `card ${id} is ${state}, and nothing is scheduled that could make it ${[...this.#wanted].join(' or ')}`,
+      { hint: `start it with: board cards run ${id}`, see: `board agents view ${id}` },
+    )
+  }
+
+  /** The agent waits for a person, who can be away. */
+  #announceQuestion({ id, statusReason, lastAgentAction }: Card): void {
+    if (this.#announced.has(id)) return
+    this.#announced.add(id)
+    const detail = lastAgentAction?.detail ?? statusReason
+    this.#context.out.done(`Card ${id} waits for you${detail ? `: ${detail}` : '.'}`)
   }
 
   #reached(outcome: Outcome): void {

@@ -11,6 +11,7 @@ import { answerTo, questionLines, type AnswerOptions, type Question } from '../a
 import { addFileOption, messageOf, textOf, type TextOptions } from '../input/messageText.ts'
 import type { Column } from '../output/output.ts'
 import { agrees } from '../input/prompt.ts'
+import { reconnectOption } from '../requests/outage.ts'
 
 /** What is printed of a message that was sent. */
 export const sentFields: Column<Message>[] = [
@@ -105,14 +106,16 @@ function starter(
       'wait until the agent has ended or waits for you, at most --timeout; exit 1 unless it completed',
     )
     .option('--force', 'also while the card waits for others')
-  return command.action(async (id: string, { wait, force = false }: { wait?: boolean; force?: boolean }) => {
+    .addOption(reconnectOption())
+  type Options = { wait?: boolean; force?: boolean; reconnect: number }
+  return command.action(async (id: string, { wait, force = false, reconnect }: Options) => {
     const context = await openContext(command)
     const place = await inItsProject(context, id, async place => {
       await action(context.client, place, force)
       return place
     })
     context.out.done(`The agent of card ${id} ${did}.`)
-    if (wait) await untilDone(context, [place])
+    if (wait) await untilDone(context, [place], reconnect)
   })
 }
 

@@ -9,6 +9,12 @@ import { addFileOption, messageOf, type TextOptions } from '../input/messageText
 import { printSession } from '../agents/sessionFields.ts'
 import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents-messages.ts'
 import { sentFields } from './agents-steering.ts'
+import { reconnectOption } from '../requests/outage.ts'
+
+interface SendOptions extends AttachOptions {
+  wait?: boolean
+  reconnect: number
+}
 
 export function register(assistant: Command): void {
   const status = assistant
@@ -30,8 +36,9 @@ export function register(assistant: Command): void {
       'message',
     ),
   )
-    .option('-w, --wait', 'print what it answers, and wait for its end, at most --timeout')
-    .action(async (text: string | undefined, options: TextOptions & AttachOptions & { wait?: boolean }) => {
+    .option('-w, --wait', 'print its answer, and wait for its end, at most --timeout; exit with 1 unless it completed')
+    .addOption(reconnectOption())
+    .action(async (text: string | undefined, options: TextOptions & SendOptions) => {
       const content = await messageOf(text, options)
       await sent(await openContext(send), content, options)
     })
@@ -56,11 +63,7 @@ export function register(assistant: Command): void {
   example(messages, 'board assistant messages --limit 5', 'board assistant messages -f')
 }
 
-async function sent(
-  context: Context,
-  content: string,
-  { wait, attach = [] }: AttachOptions & { wait?: boolean },
-): Promise<void> {
+async function sent(context: Context, content: string, { wait, attach = [], reconnect }: SendOptions): Promise<void> {
   const { id: projectId } = await context.project()
   const message = await sendWith(
     context,
@@ -68,7 +71,8 @@ async function sent(
     attach,
     files => context.client.assistant.send({ projectId, content, ...files }),
   )
-  if (wait) return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id)
+  if (wait)
+    return followUntilDone(context, (await assistantPlace(context)) ?? fail(nobodyAsked()), message.id, reconnect)
   context.out.done('Sent. Its answer: board assistant messages')
   await context.out.record(message, sentFields)
 }

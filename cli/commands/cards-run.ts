@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { CardStatus } from '../../src/contract/fields.ts'
-import { atRest, followUntilDone, printReached, untilDone } from '../agents/waitForAgents.ts'
+import { atRest, followUntilDone, printReached, requireCompleted, untilDone } from '../agents/waitForAgents.ts'
 import { statuses } from '../parsing/arguments.ts'
 import { bulk, type BulkOptions } from '../input/bulk.ts'
 import { cancelAgent, inItsProject, placeOf, type CardPlace } from '../cards/cardApi.ts'
@@ -9,18 +9,19 @@ import { openContext, type Context } from '../context/context.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { lastMessageId } from '../agents/messages.ts'
+import { reconnectOption } from '../requests/outage.ts'
 
 interface RunOptions {
   force?: boolean
   wait?: boolean
   follow?: boolean
+  reconnect: number
 }
 interface WaitOptions {
   for?: CardStatus[]
   exitStatus?: boolean
+  reconnect: number
 }
-
-const bad: ReadonlySet<CardStatus> = new Set<CardStatus>(['failed', 'cancelled', 'interrupted'])
 
 export function registerVerbs(cards: Command): void {
   const run = cards
@@ -35,6 +36,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
     .option('--force', 'also a card that waits for others, and into a full column')
+    .addOption(reconnectOption())
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
   example(
     run,
@@ -63,12 +65,13 @@ function registerWait(cards: Command): void {
     .command('wait <cards...>')
     .summary('Wait until cards have a status')
     .description(
-      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. --timeout is the longest wait; then it exits 8. - reads ids from stdin.',
+      'Wait until each card has one of the statuses, and print one line for each as it gets there. By default: until its agent has ended or waits for you. If nothing is running, queued or scheduled that could give a card such a status, the wait for it ends, and the command exits with 1. --timeout is the maximum wait; then the command exits with 8. - reads ids from stdin.',
     )
     .addOption(
       new Option('--for <status>', 'a status, or several with commas').choices(CardStatus.options).argParser(statuses),
     )
-    .option('--exit-status', 'exit 1 when a card failed, was cancelled or interrupted')
+    .option('--exit-status', 'exit with 1 unless every card is completed')
+    .addOption(reconnectOption())
     .action(async (ids: string[], options: WaitOptions) => waited(await openContext(wait), ids, options))
   example(
     wait,
@@ -78,11 +81,11 @@ function registerWait(cards: Command): void {
   )
 }
 
-async function started(context: Context, ids: string[], { wait, follow, force }: RunOptions): Promise<void> {
+async function started(context: Context, ids: string[], { wait, follow, force, reconnect }: RunOptions): Promise<void> {
   const options = { verb: 'started', label: 'Starting' }
   if (follow && (ids.length > 1 || ids[0] === '-'))
     throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
-  if (follow) return followed(context, ids[0]!, force)
+  if (follow) return followed(context, ids[0]!, reconnect, force)
   const run = (id: string) =>
     inItsProject(context, id, async place => {
       await runCard(context, place, force)
@@ -93,31 +96,34 @@ async function started(context: Context, ids: string[], { wait, follow, force }:
   context.out.done(
     `Started ${places.map(({ cardId }) => cardId).join(', ')}; waiting. Ctrl-C ends the waiting, not the agents.`,
   )
-  await untilDone(context, places)
+  await untilDone(context, places, reconnect)
   if (failure !== undefined) throw failure
 }
 
-async function followed(context: Context, id: string, force?: boolean): Promise<void> {
+async function followed(context: Context, id: string, reconnectSecs: number, force?: boolean): Promise<void> {
   const place = await placeOf(context, id)
   const since = await lastMessageId(context, place)
   await runCard(context, place, force)
-  await followUntilDone(context, place, since)
+  await followUntilDone(context, place, since, reconnectSecs)
 }
 
-async function waited(context: Context, ids: string[], { for: wanted, exitStatus }: WaitOptions): Promise<void> {
+async function waited(
+  context: Context,
+  ids: string[],
+  { for: wanted, exitStatus, reconnect }: WaitOptions,
+): Promise<void> {
   const { places, failure } = await eachPlace(context, ids, id => placeOf(context, id), {
     verb: 'found',
     label: 'Finding',
   })
-  const outcomes = await printReached(context, places, wanted ? new Set(wanted) : atRest)
+  const outcomes = await printReached(context, places, wanted ? new Set(wanted) : atRest, reconnect)
   if (failure !== undefined) throw failure
-  const lost = outcomes.find(outcome => 'error' in outcome)
-  if (lost) throw outcomes.length === 1 ? lost.error : new Failure('failure', 'not every card is there any more')
-  const troubled = outcomes.flatMap(outcome => ('card' in outcome && bad.has(outcome.card.status) ? [outcome.id] : []))
-  if (exitStatus && troubled.length > 0)
-    throw new Failure('failure', `did not end well: ${troubled.join(', ')}`, {
-      see: `board agents view ${troubled[0]}`,
-    })
+  if (exitStatus) return requireCompleted(outcomes)
+  const missed = outcomes.filter(outcome => 'error' in outcome)
+  if (missed.length === 0) return
+  throw outcomes.length === 1
+    ? missed[0]!.error
+    : new Failure('failure', `${missed.length} of ${outcomes.length} did not get there`)
 }
 
 /** Finds the places of cards by what is done to each. That some failed is told of at the end: the others go on. */

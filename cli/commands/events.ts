@@ -7,6 +7,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { createJobs } from '../requests/jobs.ts'
+import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
 import { stdout } from '../output/streams.ts'
 import { nearest } from '../output/text.ts'
@@ -60,14 +61,17 @@ async function follow(command: Command, options: Options): Promise<void> {
   const { id, name } = await context.project()
   const jobs = createJobs()
   const bell = createBell(context)
+  const outage = watchOutage(context.out)
   const live = new Live(context.connection, {
     onEvent: message => {
       bell.hear(message)
       if (isAbout(id, message) && (message.type === 'resync' || wanted(message.type)))
         jobs.add(() => tell(context, message, options.exec))
     },
-    onState: state => {
-      if (state.name === 'waiting') context.out.done('The connection broke; connecting again ...')
+    onSubscribed: () => outage.end(),
+    onState: ({ name }) => {
+      if (name === 'waiting') outage.begin()
+      if (name === 'closed') outage.stop()
     },
   })
   live.subscribe(id, since)

@@ -12,6 +12,12 @@ import { addNewestOptions, printNewest, type NewestOptions } from '../requests/c
 import type { Column } from '../output/output.ts'
 import { sentFields } from './agents-steering.ts'
 import { printList } from './agents-messages.ts'
+import { reconnectOption } from '../requests/outage.ts'
+
+interface WaitOptions {
+  wait?: boolean
+  reconnect: number
+}
 
 const fields: Column<PreSession>[] = [
   { name: 'sessionId', header: 'Id', style: 'id', value: session => session.sessionId },
@@ -26,7 +32,7 @@ const listed: Column<PreSession>[] = [
   { name: 'prompt', style: 'text', value: session => session.prompt },
 ]
 
-const waits = "wait for the planning agent's answer and print it, at most --timeout; exit 1 when it failed"
+const waits = "wait for the planning agent's answer and print it, at most --timeout; exit with 1 unless it answered"
 
 export function register(presession: Command): void {
   const list = presession
@@ -82,7 +88,8 @@ function registerTalk(presession: Command): void {
     .summary("Start to refine a card's prompt")
     .description("Start a planning agent that reads the project, asks what is unclear and refines a card's prompt.")
     .option('-w, --wait', waits)
-    .action(async (id: string, { wait }: { wait?: boolean }) => {
+    .addOption(reconnectOption())
+    .action(async (id: string, { wait, reconnect }: WaitOptions) => {
       const context = await openContext(start)
       const { session, projectId } = await inItsProject(context, id, async ({ projectId, cardId }) => ({
         projectId,
@@ -91,7 +98,9 @@ function registerTalk(presession: Command): void {
       context.out.done(
         `Started. ${wait ? 'Answer it' : 'Its questions'}: board presession ${wait ? 'send' : 'messages'} ${session.sessionId}`,
       )
-      await (wait ? printAnswer(context, projectId, session.sessionId) : context.out.record(session, fields))
+      await (wait
+        ? printAnswer(context, { projectId, sessionId: session.sessionId }, reconnect)
+        : context.out.record(session, fields))
     })
   example(start, 'board presession start 12', 'board presession start 12 --wait')
 
@@ -105,11 +114,12 @@ function registerTalk(presession: Command): void {
     ),
   )
     .option('-w, --wait', waits)
+    .addOption(reconnectOption())
     .action(
       async (
         sessionId: string,
         text: string | undefined,
-        { wait, attach = [], ...options }: TextOptions & AttachOptions & { wait?: boolean },
+        { wait, reconnect, attach = [], ...options }: TextOptions & AttachOptions & WaitOptions,
       ) => {
         const content = await messageOf(text, options)
         const context = await openContext(send)
@@ -123,15 +133,22 @@ function registerTalk(presession: Command): void {
           ),
         )
         context.out.done('Sent.')
-        await (wait ? printAnswer(context, projectId, sessionId, message.id) : context.out.record(message, sentFields))
+        await (wait
+          ? printAnswer(context, { projectId, sessionId }, reconnect, message.id)
+          : context.out.record(message, sentFields))
       },
     )
   example(send, 'board presession send 7 "Only the web client."', 'board presession send 7 -F answers.md --wait')
 }
 
 /** Waits for the planning agent, and prints what it said after the message. @throws Failure (failure) when it failed, or the talk is over */
-async function printAnswer(context: Context, projectId: string, sessionId: string, after = '0'): Promise<void> {
-  const { status } = await untilAnswered(context, projectId, sessionId)
+async function printAnswer(
+  context: Context,
+  { projectId, sessionId }: { projectId: string; sessionId: string },
+  reconnectSecs: number,
+  after = '0',
+): Promise<void> {
+  const { status } = await untilAnswered(context, projectId, sessionId, reconnectSecs)
   const messages = await context.client.preSessions.messages({ projectId, sessionId })
   await printList(
     context,

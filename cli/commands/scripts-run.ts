@@ -4,12 +4,14 @@ import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { resolveScript, type ScriptPlace } from '../context/resolve.ts'
+import { reconnectOption } from '../requests/outage.ts'
 import { followRun, type ScriptStatus } from '../requests/scriptRun.ts'
 import { harmless } from '../output/text.ts'
 
 interface RunOptions {
   wait?: boolean
   exitStatus?: boolean
+  reconnect: number
 }
 type Row = ScriptStatus & { name: string }
 
@@ -38,6 +40,7 @@ export function registerRun(scripts: Command): void {
       'print its output as it comes until it has ended, at most --timeout; Ctrl-C ends the waiting, not the script',
     )
     .option('--exit-status', "the same, and exit with the script's exit code")
+    .addOption(reconnectOption())
     .action(async (wanted: string, options: RunOptions) => started(await openContext(run), wanted, options))
   example(
     run,
@@ -74,14 +77,14 @@ export function registerRun(scripts: Command): void {
   )
 }
 
-async function started(context: Context, wanted: string, { wait, exitStatus }: RunOptions): Promise<void> {
+async function started(context: Context, wanted: string, { wait, exitStatus, reconnect }: RunOptions): Promise<void> {
   const { name, ...place } = await resolveScript(context, wanted)
   const begun = await context.client.scripts.run(place)
   if (!wait && !exitStatus) {
     context.out.done(`Started script ${place.scriptId}; its output: board scripts status ${place.scriptId}`)
     return context.out.record({ ...begun, name }, statusColumns.slice(0, 3))
   }
-  const run = await followRun(context, place, begun)
+  const run = await followRun(context, place, begun, reconnect)
   if (context.out.json || context.out.quiet) await context.out.record({ ...run, name }, statusColumns)
   context.out.done(`Script ${place.scriptId} ${described(run)}`)
   if (exitStatus) leave(place, run)

@@ -227,7 +227,9 @@ export async function columnsOf(
   context: LookupContext,
   projectId: string,
   boardId?: string,
-): Promise<(Named & { boardId: string; columnType: string; cardCount: number; wipLimit: number | null })[]> {
+): Promise<
+  (Named & { boardId: string; columnType: string; cardCount: number; wipLimit: number | null; pull?: boolean })[]
+> {
   if (!context.external) return context.client.columns.list({ projectId, boardId })
   return (await context.client.external.boards({ projectId }))
     .filter(board => boardId === undefined || String(board.id) === boardId)

@@ -17,12 +17,13 @@ export type Exit = keyof typeof exits
 /** What each exit code means, for help. */
 export const exitMeanings: Record<Exit, string> = {
   ok: 'It worked.',
-  failure: 'It failed, or a bulk command failed for at least one of its ids.',
+  failure:
+    'The command failed, a bulk command failed for at least one ID, or a command that waited for work found it not done.',
   usage: 'The command line was wrong, or an answer was needed and nobody could be asked.',
   notFound: 'What was named does not exist, or you may not see it.',
   denied: 'You are not signed in, or you may not do this.',
   conflict: 'The present state does not allow it.',
-  unreachable: 'No server answered, or it is busy; try again later.',
+  unreachable: 'No server answered, or it is busy; try again later. Commands that wait allow an outage of --reconnect.',
   timedOut: 'What was waited for did not happen in time.',
   interrupted: 'It was interrupted, for example with Ctrl-C.',
 }

@@ -96,4 +96,14 @@ Exit 7 means: no server answered, or it is busy; try again later. See: board hel
 `
 
 const exitCodes = (): string =>
-  `Exit codes:\n${(Object.keys(exits) as Exit[]).map(name => `  ${String(exits[name]).padStart(3)}  ${exitMeanings[name]}`).join('\n')}\n`
+  `Exit codes:\n${(Object.keys(exits) as Exit[]).map(name => `  ${String(exits[name]).padStart(3)}  ${exitMeanings[name]}`).join('\n')}\n${waits}`
+
+const waits = `
+Commands that wait for work exit with 0 only if the work is done. For cards, that means that each card is completed: a card that
+failed, was cancelled or interrupted, never ran, or waits for a person gives 1. This applies to cards wait --exit-status,
+cards run --wait and --follow, agents retry and relaunch --wait, and assistant send --wait. presession --wait exits with 0 if the
+planning agent answered, scripts run --exit-status with the script's exit code.
+
+cards wait without --exit-status exits with 0 if each card has one of the statuses of --for, and with 1 if nothing is running,
+queued or scheduled that could give it one.
+`

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { exitOf } from '../failures/failure.ts'
 import type { Out } from '../output/output.ts'
 import { stdout } from '../output/streams.ts'
+import { watchOutage } from './outage.ts'
 
 const pollMs = 1000
 const maxWaitMs = 10_000
@@ -21,6 +22,7 @@ export async function followPages<Entry extends { id: string }>(
   { maxAtOnce, read, print }: Pages<Entry>,
 ): Promise<void> {
   let [last, waitMs, isOpen] = [after, pollMs, true]
+  const outage = watchOutage(out)
   stdout().on('error', () => {
     isOpen = false
   })
@@ -30,12 +32,13 @@ export async function followPages<Entry extends { id: string }>(
       const entries = await read(last)
       for (const entry of entries) await print(entry)
       last = Number(entries.at(-1)?.id ?? last)
-      if (waitMs > pollMs) out.done('The server answers again.')
+      outage.end()
       waitMs = entries.length === maxAtOnce ? 0 : pollMs
     } catch (error) {
       if (exitOf(error) !== 'unreachable') throw error
-      if (waitMs <= pollMs) out.done('The server does not answer; asking again ...')
+      outage.begin()
       waitMs = Math.min(Math.max(waitMs, pollMs) * 2, maxWaitMs)
     }
   }
+  outage.stop()
 }

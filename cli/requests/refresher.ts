@@ -1,5 +1,6 @@
 import { coalesce } from '../../src/async/coalesce.ts'
 import { exitOf } from '../failures/failure.ts'
+import type { Outage } from './outage.ts'
 
 /** Refreshes on demand, one run at a time. A refresh that the server does not answer is left to the next one. */
 export interface Refresher {
@@ -8,13 +9,17 @@ export interface Refresher {
   failed: Promise<never>
 }
 
-export function createRefresher(refresh: () => Promise<void>): Refresher {
-  const run = coalesce(refresh)
+export function createRefresher(refresh: () => Promise<void>, outage?: Outage): Refresher {
+  const run = coalesce(async () => {
+    await refresh()
+    outage?.end()
+  })
   let again: () => void
   const failed = new Promise<never>((_, reject) => {
     again = () =>
       void run().catch((error: unknown) => {
-        if (exitOf(error) !== 'unreachable') reject(error)
+        if (exitOf(error) === 'unreachable') outage?.begin()
+        else reject(error)
       })
   })
   return { again: again!, failed }

@@ -3,6 +3,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
+import { watchOutage, type Outage } from './outage.ts'
 import type { ScriptPlace } from '../context/resolve.ts'
 import { write } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
@@ -18,9 +19,15 @@ const maxPauseMs = 500
  * waited for.
  * @param begun the run as it was when it began
  * @returns the run as it ended
- * @throws Failure (timed out) after `--timeout`, (interrupted) after Ctrl-C: both leave it running
+ * @throws Failure (timed out) after `--timeout`, (unreachable) after too long an outage, (interrupted) after Ctrl-C: all leave it running
  */
-export async function followRun(context: Context, place: ScriptPlace, begun: ScriptStatus): Promise<ScriptStatus> {
+export async function followRun(
+  context: Context,
+  place: ScriptPlace,
+  begun: ScriptStatus,
+  reconnectSecs: number,
+): Promise<ScriptStatus> {
+  const outage = watchOutage(context.out, reconnectSecs)
   const stop = new AbortController()
   const { timeout } = context.globals
   const goesOn = {
@@ -38,12 +45,14 @@ export async function followRun(context: Context, place: ScriptPlace, begun: Scr
         timeout * 1000,
       )
     : undefined
+  outage.exceeded.catch((error: Failure) => stop.abort(error))
   process.once('SIGINT', interrupt)
   try {
-    return await follow(context, place, begun, stop.signal)
+    return await follow(context, place, begun, { signal: stop.signal, outage })
   } catch (error) {
     throw stop.signal.aborted ? stop.signal.reason : error
   } finally {
+    outage.stop()
     clearTimeout(timer)
     process.off('SIGINT', interrupt)
   }
@@ -53,10 +62,9 @@ async function follow(
   context: Context,
   place: ScriptPlace,
   begun: ScriptStatus,
-  signal: AbortSignal,
+  { signal, outage }: { signal: AbortSignal; outage: Outage },
 ): Promise<ScriptStatus> {
   const printer = createPrinter(context)
-  let isAway = false
   for (let pauseMs = minPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
     await delay(pauseMs, undefined, { signal })
     try {
@@ -68,7 +76,7 @@ async function follow(
         },
         { signal },
       )
-      isAway = false
+      outage.end()
       if (run!.startedAt !== begun.startedAt)
         throw new Failure('failure', `the run of script ${place.scriptId} is over, and another one has begun`, {
           see: `board scripts status ${place.scriptId}`,
@@ -77,8 +85,7 @@ async function follow(
       if (run!.status !== 'running') return run!
     } catch (error) {
       if (signal.aborted || exitOf(error) !== 'unreachable') throw error
-      if (!isAway) context.out.done('The server does not answer; trying again ...')
-      isAway = true
+      outage.begin()
     }
   }
 }

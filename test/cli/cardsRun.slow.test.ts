@@ -123,16 +123,19 @@ describe('run', () => {
 describe('wait', () => {
   test('sees a status that passes quickly, and one that is there already', async () => {
     const id = await newCard('good')
-    const now = { isOver: false }
-    const waiting = cli.ok(['cards', 'wait', id, '--for', 'queued', '--timeout', '20']).finally(() => {
-      now.isOver = true
+    const startAt = new Date(Date.now() + 4000).toISOString()
+    const column = board.columns.active
+    const later = await board.client.cards.create({
+      projectId: board.projectId,
+      title: 'Later',
+      columnId: column,
+      agent: 'good',
+      startAt,
     })
-    // Whether it waits by now cannot be seen from here, so the agent is started until it has been seen.
-    while (!now.isOver) {
-      await board.client.agents.relaunch({ projectId: board.projectId, cardId: id })
-      await board.untilStatus(id, 'completed')
-    }
-    expect(await waiting).toBe(`${id}\tqueued\t\tWork\n`)
+    expect(await cli.ok(['cards', 'wait', later.id, '--for', 'queued', '--timeout', '20'])).toBe(
+      `${later.id}\tqueued\t\tLater\n`,
+    )
+    await cli.ok(['cards', 'run', id, '--wait'])
     expect(await cli.ok(['cards', 'wait', id, '--for', 'failed,completed', '-q'])).toBe(`${id}\n`)
   })
 
@@ -151,13 +154,12 @@ describe('wait', () => {
     await board.client.columns.delete({ projectId: board.projectId, columnId: review.id })
   })
 
-  test('--exit-status ends with 1 when one did not end well; without it the end is enough', async () => {
-    const { code } = await cli.board(['cards', 'run', await newCard('crashing'), '--wait'])
-    expect(code).toBe(1)
-    const id = (await cli.ok(['cards', 'list', '-s', 'failed', '-q'])).trim().split('\n').at(-1)!
+  test('--exit-status exits with 1 if a card failed; without it the end is enough', async () => {
+    const id = await newCard('crashing')
+    expect((await cli.board(['cards', 'run', id, '--wait'])).code).toBe(1)
     expect((await cli.board(['cards', 'wait', id])).code).toBe(0)
     const strict = await cli.board(['cards', 'wait', id, '--exit-status'])
-    expect({ code: strict.code, see: strict.stderr.includes(`see: board agents view ${id}`) }).toEqual({
+    expect({ code: strict.code, see: strict.stderr.includes(`see: board agents messages ${id}`) }).toEqual({
       code: 1,
       see: true,
     })
@@ -176,12 +178,14 @@ describe('wait', () => {
   })
 
   test('an unknown status is a usage error, an unknown card not found, too long a wait 8', async () => {
-    const id = await newCard('good')
+    const id = await newCard('endless')
+    await cli.ok(['cards', 'run', id])
     const [status, card, late] = await Promise.all([
       cli.board(['cards', 'wait', id, '--for', 'done']),
       cli.board(['cards', 'wait', '9999']),
       cli.board(['cards', 'wait', id, '--for', 'completed', '--timeout', '1']),
     ])
+    await cli.ok(['cards', 'cancel', id])
     expect([status, card, late].map(({ code }) => code)).toEqual([2, 3, 8])
   })
 

@@ -42,6 +42,38 @@ async function serve(port: string): Promise<{ server: ChildProcess; url: string 
   return { server, url: await eventually('the address', () => /http:\/\/[\d.:]+/.exec(told)?.[0], 20_000) }
 }
 
+test('commands that wait report the end of the server once, and exit with 7 after --reconnect', async () => {
+  configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
+  const { server, url } = await serve('0')
+  const { token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+  const client = createClient({ url, token })
+  const { id: projectId } = await client.projects.create({ name: 'Lost', path: makeRepository(join(root, 'lost')) })
+  const columnId = (await client.columns.list({ projectId })).find(({ columnType }) => columnType === 'active')!.id
+  const { id } = await client.cards.create({ projectId, title: 'Lost', columnId, agent: 'endless' })
+  const followed = await client.cards.create({ projectId, title: 'Followed', agent: 'endless' })
+  const script = await client.scripts.create({ projectId, name: 'long', command: 'sleep 60' })
+  const own = commandLine({ BOARD_URL: url, BOARD_TOKEN: token, BOARD_PROJECT: projectId })
+  try {
+    const commands = [
+      ['cards', 'wait', id, '--for', 'completed'],
+      ['cards', 'run', followed.id, '--follow'],
+      ['scripts', 'run', script.id, '--exit-status'],
+    ].map(words => own.start([...words, '--reconnect', '2s', '--debug']))
+    await eventually('the wait', () => commands[0]!.stderr.split(`/cards/${id} 200`).length > 2, 15_000)
+    await eventually('the run', () => commands[1]!.stderr.split('/agent/messages').length > 2, 15_000)
+    await eventually('the script', () => commands[2]!.stderr.includes('/status'), 15_000)
+    server.kill('SIGKILL')
+    for (const command of commands) {
+      await eventually('the end', () => command.code !== undefined, 20_000)
+      expect(command.stderr.split('connecting again'), command.stderr).toHaveLength(2)
+      expect(command.stderr).toContain('the server did not answer for 2 s')
+      expect(command.code).toBe(7)
+    }
+  } finally {
+    own.close()
+  }
+})
+
 test('waiting and following go on over the death of the server, and tell what came of the card', async () => {
   configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
   const first = await serve('0')

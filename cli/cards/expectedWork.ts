@@ -1,0 +1,63 @@
+import type { CardStatus } from '../../src/contract/fields.ts'
+import { getCard, type Card } from './cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { columnsOf } from '../context/resolve.ts'
+import { exitOf } from '../failures/failure.ts'
+
+/** An agent is at work, waits for its turn, or continues once a person, a budget or a sign of life allows it. */
+export const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
+
+/**
+ * Returns whether a card's status can change without a person: its agent is at work, or the board starts the agent at a time, once its
+ * blockers are done, or once a column has room.
+ */
+export async function isWorkExpected(context: Context, card: Card, seen = new Set<string>()): Promise<boolean> {
+  if (atWork.has(card.status)) return true
+  // Cards that block each other in other ways than the board checks never start.
+  if (seen.has(card.id) || card.archivedAt || (card.status !== 'idle' && card.status !== 'completed')) return false
+  seen.add(card.id)
+  const { isActive, isPulled, hasFullColumn } = await surroundings(context, card)
+  if (card.autoMode && hasFullColumn && card.lastAgentAction?.type === 'not_started') return true
+  if (card.status === 'completed') return isPulled
+  // An API key does not see auto mode.
+  const startsWhenReady = card.autoMode ?? true
+  if (card.blocked) return (startsWhenReady || isPulled) && (await areBlockersExpected(context, card, seen))
+  if (card.startAt && !card.ready) return isActive || isPulled || startsWhenReady
+  return card.ready && isPulled
+}
+
+async function areBlockersExpected(context: Context, card: Card, seen: Set<string>): Promise<boolean> {
+  const blockedBy = card.blockedBy ?? (await getCard(context, placeOf(card))).blockedBy ?? []
+  for (const cardId of blockedBy) {
+    const blocker = await getCard(context, { projectId: card.projectId, cardId })
+    const column = (await readColumns(context, blocker)).find(({ id }) => id === blocker.columnId)
+    if (column?.columnType !== 'done' && !(await isWorkExpected(context, blocker, seen))) return false
+  }
+  return true
+}
+
+/** The type of a card's column, and whether the columns of its board take cards automatically or are full. */
+async function surroundings(
+  context: Context,
+  card: Card,
+): Promise<{ isActive: boolean; isPulled: boolean; hasFullColumn: boolean }> {
+  const columns = await readColumns(context, card)
+  const at = columns.findIndex(({ id }) => id === card.columnId)
+  return {
+    isActive: columns[at]?.columnType === 'active',
+    isPulled: card.pullable !== false && at >= 0 && columns[at + 1]?.pull === true,
+    hasFullColumn: columns.some(({ wipLimit, cardCount }) => wipLimit !== null && cardCount >= wipLimit),
+  }
+}
+
+/** Returns an empty list if the token gives no access to columns. */
+async function readColumns(context: Context, { projectId, boardId }: Card): ReturnType<typeof columnsOf> {
+  try {
+    return await columnsOf(context, projectId, boardId)
+  } catch (error) {
+    if (exitOf(error) !== 'denied') throw error
+    return []
+  }
+}
+
+const placeOf = ({ projectId, id }: Card) => ({ projectId, cardId: id })
