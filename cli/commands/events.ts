@@ -9,7 +9,7 @@ import { example } from '../help/help.ts'
 import { createJobs } from '../requests/jobs.ts'
 import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
-import { stdout } from '../output/streams.ts'
+import { isStdoutBroken, stdout } from '../output/streams.ts'
 import { nearest } from '../output/text.ts'
 import { runForEvent } from '../requests/runForEvent.ts'
 
@@ -87,6 +87,7 @@ const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
   type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
 
 async function tell({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
+  if (isStdoutBroken()) return
   if (message.type === 'resync') out.warn('the server no longer has everything since then: some events are missing')
   if (exec !== undefined) return runForEvent(exec, message, connection.url, out)
   if (out.json || out.quiet || out.terminal.stdout) return out.row(message, columns)

@@ -8,7 +8,7 @@ import { Failure } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
 import { saveDownload } from '../output/saveDownload.ts'
-import { stdout } from '../output/streams.ts'
+import { writeStream } from '../output/streams.ts'
 import { harmless } from '../output/text.ts'
 
 type Entry = Output<Contract['filesystem']['browse']>['entries'][number]
@@ -89,14 +89,8 @@ async function print(context: Context, path: string, output: string | undefined)
     throw new Failure('usage', `${path} is no text (${first.contentType})`, { hint: 'to save it: -o FILE' })
   if (out.terminal.stdout && !first.truncated)
     return out.text(harmless(first.content, true).replace(/([^\n])$/, '$1\n'))
-  for await (const bytes of parts(first, read)) {
-    if (!stdout().writable) return
-    const text = out.terminal.stdout ? harmless(bytes.toString('utf8'), true) : bytes
-    if (!stdout().write(text))
-      await new Promise(done => {
-        stdout().once('drain', done).once('error', done)
-      })
-  }
+  const bytes = Readable.from(parts(first, read))
+  await writeStream(out.terminal.stdout ? bytes.map((part: Buffer) => harmless(part.toString('utf8'), true)) : bytes)
 }
 
 /** A file's bytes, part after part. */

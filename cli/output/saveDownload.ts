@@ -7,6 +7,7 @@ import type { Download } from '../../src/client/index.ts'
 import { Failure, fileReason, usage } from '../failures/failure.ts'
 import type { Out } from './output.ts'
 import { ask, type Asker } from '../input/prompt.ts'
+import { writeStream } from './streams.ts'
 
 /**
  * Makes sure that the folder of `output` is there, before anything is made that would then have no place. One that is missing is
@@ -49,8 +50,7 @@ export async function saveDownload(
       pass(null, chunk)
     },
   })
-  if (output === '-')
-    return pipeline(download.body, counted, process.stdout, { end: false }).finally(() => progress.done())
+  if (output === '-') return writeStream(download.body, counted).finally(() => progress.done())
   const { path, mayReplace } = await target(output, safeName(download.filename) ?? fallback)
   const part = join(dirname(path), `.board-${process.pid}.part`)
   try {

@@ -1,3 +1,5 @@
+import type { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
 
 /** Whether the terminal stands behind stdin (0), stdout (1) or stderr (2). It does not make the stream, which takes milliseconds. */
@@ -7,6 +9,18 @@ export const isTerminal = (descriptor: 0 | 1 | 2): boolean => isatty(descriptor)
 export function write(data: string | Uint8Array): void {
   stdout().write(data)
 }
+
+/** Writes a stream to stdout. Errors of stdout end the stream and are handled by `stdout`. */
+export async function writeStream(source: Readable, ...transforms: Transform[]): Promise<void> {
+  try {
+    await pipeline([source, ...transforms, stdout()], { end: false })
+  } catch (error) {
+    if (!isStdoutBroken()) throw error
+  }
+}
+
+/** Whether stdout takes no more, for example because its reader has ended. */
+export const isStdoutBroken = (): boolean => isBroken
 
 /** Writes talk to stderr. */
 export function talk(text: string): void {
@@ -18,6 +32,7 @@ export function stdout(): typeof process.stdout {
   if (!watched) {
     watched = true
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      isBroken = true
       if (error.code === 'EPIPE') return
       process.exitCode = 1
       talk(`board: stdout cannot be written: ${error.code}\n`)
@@ -27,6 +42,7 @@ export function stdout(): typeof process.stdout {
 }
 
 let watched = false
+let isBroken = false
 let watchedTalk = false
 
 function stderr(): typeof process.stderr {

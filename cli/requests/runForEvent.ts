@@ -1,9 +1,11 @@
 import type { LiveMessage } from '../../src/client/socket.ts'
 import type { Out } from '../output/output.ts'
+import { isStdoutBroken, isTerminal, writeStream } from '../output/streams.ts'
 
 /**
  * Runs a person's shell command for one event and waits for its end. What the event says goes in by stdin and environment,
  * never into the command line. A command that fails is told of and does not end the following.
+ * In a pipe, its output goes through this process, which notices that the reader has ended.
  */
 export async function runForEvent(command: string, message: LiveMessage, url: string, out: Out): Promise<void> {
   const { id, cardId } = (message.data ?? {}) as { id?: string; cardId?: string }
@@ -18,14 +20,25 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
     ...(card && { BOARD_CARD_ID: card }),
   }
   const { execa } = await import('execa')
-  const { exitCode, signal, originalMessage } = await execa(command, {
+  const child = execa(command, {
     shell: true,
     input: `${JSON.stringify(message)}\n`,
-    stdout: 'inherit',
+    stdout: isTerminal(1) ? 'inherit' : 'pipe',
     stderr: 'inherit',
+    buffer: false,
     env,
     reject: false,
   })
+  const written = child.stdout ? writeStream(child.stdout) : Promise.resolve()
+  // What the command leaves in the background can keep its output open.
+  const exit = new Promise<void>(resolve => void child.once('exit', () => resolve()))
+  const ended = await Promise.race([Promise.all([child, written]), exit])
+  if (isStdoutBroken()) return
+  const { exitCode, signal, originalMessage } = ended?.[0] ?? {
+    exitCode: child.exitCode ?? undefined,
+    signal: child.signalCode,
+    originalMessage: undefined,
+  }
   const failure = signal
     ? `it was ended by ${signal}`
     : exitCode === undefined
