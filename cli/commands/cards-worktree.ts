@@ -40,7 +40,10 @@ export function registerVerbs(cards: Command): void {
     .action(async (id: string, { attach, detach, remove }: { attach?: string; detach?: boolean; remove?: boolean }) => {
       const context = await openContext(worktree)
       const card = await inItsProject(context, id, async place => {
-        if (detach || remove) await context.client.cards.detachWorktree({ ...place, remove })
+        if (detach || remove)
+          await context.client.cards.detachWorktree({ ...place, remove }).catch((error: unknown) => {
+            throw remove ? removalFailure(error, id) : error
+          })
         if (remove) context.out.done(`Removed the worktree of card ${id}.`)
         return withFolder(
           context,
@@ -179,11 +182,25 @@ async function must(top: string, ...args: string[]): Promise<void> {
   if (code !== 0) throw gitFailure(stderr)
 }
 
-const gitFailure = (stderr: string): Failure =>
-  new Failure(
+const maxFiles = 10
+
+/** Git's first line, with the files that Git lists below it. */
+function gitFailure(stderr: string): Failure {
+  const [first = '', ...lines] = stderr.trim().split('\n')
+  const files = lines.filter(line => line.startsWith('\t')).map(line => line.trim())
+  const more = files.length > maxFiles ? `, and ${files.length - maxFiles} more` : ''
+  const message = first.replace(/^(error|fatal): /, '') || 'Git failed'
+  return new Failure(
     'conflict',
-    stderr
-      .trim()
-      .split('\n')[0]
-      ?.replace(/^(error|fatal): /, '') || 'Git failed',
+    message.endsWith(':') && files.length > 0 ? `${message} ${files.slice(0, maxFiles).join(', ')}${more}` : message,
   )
+}
+
+/** The API's message names a `force` that `--remove` does not have. */
+const removalFailure = (error: unknown, id: string): unknown =>
+  error instanceof ApiFailure && error.code === 'WORKTREE_DIRTY'
+    ? new Failure('conflict', `the worktree of card ${id} holds work that exists nowhere else`, {
+        hint: 'commit and merge the work, or discard it in the worktree, and try again',
+        see: `board cards diff ${id}`,
+      })
+    : error
