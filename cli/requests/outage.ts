@@ -34,7 +34,7 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
     reject = fail
   })
   exceeded.catch(() => {
-    /* Whoever races it reports it. */
+    /* The code that races this promise reports the error. */
   })
   const stop = () => {
     for (const timer of timers) clearTimeout(timer)

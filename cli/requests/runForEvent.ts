@@ -30,7 +30,7 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
     reject: false,
   })
   const written = child.stdout ? writeStream(child.stdout) : Promise.resolve()
-  // What the command leaves in the background can keep its output open.
+  // A program that the command left in the background can keep the output open.
   const exit = new Promise<void>(resolve => void child.once('exit', () => resolve()))
   const ended = await Promise.race([Promise.all([child, written]), exit])
   if (isStdoutBroken()) return
