@@ -101,11 +101,19 @@ class Reader {
     const start = this.at
     const value = this.number()
     if (this.at - start <= 7) return value % 2 === 0 ? value / 2 : -(value + 1) / 2
-    let exact = 0n
-    for (let index = this.at - 1; index >= start; index--) exact = (exact << 7n) | BigInt(this.buffer[index]! & 0x7f)
-    const number = Number((exact >> 1n) ^ -(exact & 1n))
+    this.at = start
+    const number = this.roundedWhole()
     if (!Number.isSafeInteger(number)) throw new TooLarge('The database has a whole number that is too large.')
     return number
+  }
+
+  /** A whole number, rounded beyond 2^53. */
+  roundedWhole(): number {
+    const start = this.at
+    this.number()
+    let exact = 0n
+    for (let index = this.at - 1; index >= start; index--) exact = (exact << 7n) | BigInt(this.buffer[index]! & 0x7f)
+    return Number((exact >> 1n) ^ -(exact & 1n))
   }
 
   #bounded(length: number): number {
@@ -203,7 +211,8 @@ function readRows(reader: Reader): Rows {
       end = reader.at
     } else if (field === 2) rows.push(reader.inside(readRow))
     else if (field === 3) changes = reader.number()
-    else if (field === 4) lastId = reader.whole()
+    // A full-text table without content gives internal rows of deleted cards ids beyond 2^53.
+    else if (field === 4) lastId = reader.roundedWhole()
     else reader.skip()
   return { columns: columnsOf(reader.buffer, start, end), rows, changes, lastId }
 }

@@ -64,6 +64,21 @@ describe.skipIf(noLibsqlServer !== undefined).each(['ws', 'http'])(
       )
     })
 
+    test('deletes from a full-text table without content, whose internal row IDs exceed 2^53', async () => {
+      await db!.transaction(tx =>
+        tx.run(`CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1)`),
+      )
+      for (let id = 1; id <= 60; id++)
+        await db!.transaction(async tx => {
+          await tx.run('INSERT INTO words (rowid, text) VALUES (?, ?)', [id, `card ${id}`])
+          tx.enqueue('DELETE FROM words WHERE rowid = ?', [id - 3])
+          await tx.run('INSERT INTO words (rowid, text) SELECT 1, 1 WHERE false')
+        })
+      expect(await db!.all(`SELECT rowid AS id FROM words WHERE words MATCH 'card' ORDER BY rowid`)).toEqual(
+        [58, 59, 60].map(id => ({ id })),
+      )
+    })
+
     test('fails what asks for a number that JavaScript has not; over http also what is asked with it', async () => {
       const asked = ['SELECT 9007199254740993 AS value', 'SELECT 1 AS value'].map(sql => db!.get(sql))
       const [tooLarge, one] = await Promise.allSettled(asked)
