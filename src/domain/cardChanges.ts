@@ -110,9 +110,13 @@ export const announceNew = (tx: Transaction, card: CardRow): Promise<void> =>
 /** Appends an event with the card's present state. @throws Problem CARD_NOT_FOUND */
 export async function announceCard(tx: Transaction, event: CardEvent, card: Changed): Promise<CardRow> {
   const found = await find(tx, card)
-  await append(tx, event, card.projectId, cardDetail(found))
+  await announceRow(tx, event, found)
   return found
 }
+
+/** Appends an event with a card that was just read. */
+export const announceRow = (tx: Transaction, event: CardEvent, card: CardRow): Promise<void> =>
+  append(tx, event, card.projectId, cardDetail(card))
 
 async function find(tx: Transaction, { id, projectId }: Changed, rest?: CardRest): Promise<CardRow> {
   const found = await (rest ? readCardBeside(tx, projectId, id, rest) : readCard(tx, projectId, id))

@@ -13,5 +13,7 @@ export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change
   const before = await find(tx, ref)
   const card = await update(tx, ref, change)
   const isFree = (before.blocked === 1 && card.blocked === 0) || (before.startHeld === 1 && card.startHeld === 0)
-  return isFree ? announceReady(tx, agents, card, ref.caller) : card
+  if (!isFree) return card
+  await announceReady(tx, agents, [card.id], ref.caller)
+  return find(tx, ref)
 }

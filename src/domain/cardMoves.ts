@@ -1,13 +1,13 @@
 import { Problem } from '../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../store/audit.ts'
-import { restOf, type CardChange, type CardRow } from '../store/cards.ts'
+import { readCards, restOf, type CardChange, type CardRow } from '../store/cards.ts'
 import { listColumns, readFirstColumn, type ColumnRow } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { listDependents } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { recordActivity } from './activity.ts'
-import { announceCard, announceParent, changeCard, changePlace } from './cardChanges.ts'
+import { announceCard, announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
 import { columnOfProject, find, findVersion, started, type CardRef, type StartRef } from './cards.ts'
 import { hasRoom, isOrdered, requireRoom, tellsOfWait, waitsForRoom } from './columnLimits.ts'
 import { findBlockade, requireUnblocked } from './dependencies.ts'
@@ -220,26 +220,29 @@ async function announceProgress(
 ): Promise<void> {
   if ((before.doneAt === null) === (after.doneAt === null)) return
   await announceParent(tx, after)
-  for (const dependent of await listDependents(tx, [after.id]))
-    if (after.doneAt !== null) await announceReady(tx, agents, dependent, by)
-    else await announceCard(tx, 'card.updated', dependent)
+  const dependents = await listDependents(tx, [after.id])
+  if (after.doneAt !== null) return announceReady(tx, agents, dependents, by)
+  for (const dependent of await readCards(tx, dependents)) await announceRow(tx, 'card.updated', dependent)
 }
 
 /**
- * Announces that nothing blocks a card any longer, and starts the card in auto mode. A card that is done or at work is not ready.
+ * Announces that nothing blocks cards any longer, and starts those in auto mode. Cards that are done or at work are not ready.
  * @throws Problem INSUFFICIENT_PERMISSIONS for a card that can start automatically, if the caller cannot start it
  */
 export async function announceReady(
   tx: Transaction,
   agents: Agents,
-  { projectId, id }: Pick<CardRow, 'projectId' | 'id'>,
+  ids: readonly number[],
   by: Starter | undefined,
-): Promise<CardRow> {
-  const card = await find(tx, { projectId, cardId: id })
-  if (card.openBlockers > 0) return card
-  if (card.status === 'idle' && card.doneAt === null) await requireMayChangeStart(tx, by, card)
-  await announceCard(tx, card.ready === 1 ? 'card.ready' : 'card.updated', card)
-  return startReady(tx, agents, card)
+): Promise<void> {
+  const cards = (await readCards(tx, ids)).filter(({ openBlockers }) => openBlockers === 0)
+  for (const card of cards) {
+    if (card.status === 'idle' && card.doneAt === null) await requireMayChangeStart(tx, by, card)
+    await announceRow(tx, card.ready === 1 ? 'card.ready' : 'card.updated', card)
+  }
+  // A card that starts can move, which changes the cards after it.
+  for (const { projectId, id } of cards.filter(isStartedWhenReady))
+    await startReady(tx, agents, await find(tx, { projectId, cardId: id }))
 }
 
 /**

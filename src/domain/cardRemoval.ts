@@ -81,6 +81,6 @@ export async function purge(tx: Transaction, agents: Agents): Promise<number> {
   const ids = await listPurgeable(tx, new Date(Date.parse(tx.now) - restorableMs).toISOString(), maxPurgedAtOnce)
   const dependents = await listDependents(tx, ids)
   await purgeCards(tx, ids)
-  for (const dependent of dependents) await announceReady(tx, agents, dependent, 'board')
+  await announceReady(tx, agents, dependents, 'board')
   return ids.length
 }

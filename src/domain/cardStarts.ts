@@ -23,7 +23,7 @@ export async function startInTime(
   const card = await readCard(tx, projectId, id)
   if (!card) return
   const stands = card.columnType === 'active' && card.archivedAt === null && card.status === 'idle'
-  if (!stands) return void (await announceReady(tx, agents, { projectId, id }, 'board'))
+  if (!stands) return void (await announceReady(tx, agents, [id], 'board'))
   const problem =
     (await findBlockade(tx, card)) ??
     (typeof starter === 'string'

@@ -115,10 +115,7 @@ const named = (ids: readonly number[]): string =>
 export async function requireBlocksNone(db: Reader, { id, doneAt }: Pick<CardRow, 'id' | 'doneAt'>): Promise<void> {
   const waiting = doneAt === null ? await dependencies.listDependents(db, [id]) : []
   if (waiting.length > 0)
-    throw new Problem(
-      'CARD_BLOCKS_OTHERS',
-      `The card blocks ${named(waiting.map(each => each.id))}, which would go on waiting for it.`,
-    )
+    throw new Problem('CARD_BLOCKS_OTHERS', `The card blocks ${named(waiting)}, which would go on waiting for it.`)
 }
 
 /** @throws Problem CARD_BLOCKED */

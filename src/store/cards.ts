@@ -60,6 +60,13 @@ const isListed = `c.deleted_at IS NULL AND c.archived_at IS NULL AND c.kind = 'k
 const card = record.reading(`${from} WHERE c.id = ? AND c.project_id = ? AND c.deleted_at IS NULL`)
 export const readCard = (db: Reader, projectId: number, id: number): Promise<CardRow | undefined> =>
   card(db, [id, projectId])
+/** Reads cards in the order of these ids, without deleted ones: on a libSQL server, a statement per card would take 1 ms each. */
+export async function readCards(db: Reader, ids: readonly number[], maxPerRead = 100): Promise<CardRow[]> {
+  const cards: CardRow[] = []
+  for (let at = 0; at < ids.length; at += maxPerRead)
+    cards.push(...(await db.all<CardRow>(cardsOfIds, [JSON.stringify(ids.slice(at, at + maxPerRead))])))
+  return cards
+}
 /** What a row has beside its own table: sessions, and what waits for what. */
 export type CardRest = Row<typeof cardExtras>
 /** That of a card that was just made. */
@@ -234,6 +241,7 @@ const item = defineRecord('cards', 'c', { ...cardFields, ...cardListExtras }).js
   children: childrenSql,
 })
 const ofIds = `JOIN cards c ON c.id = j.value JOIN columns l ON l.id = c.column_id ${placeJoins}`
+const cardsOfIds = `SELECT ${record.columns} FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
 const itemsOf = `SELECT c.column_id AS columnId, ${placeSql} AS position, ${item} AS json
   FROM json_each(?) j ${ofIds} WHERE c.deleted_at IS NULL ORDER BY j.key`
 
@@ -286,14 +294,6 @@ export const listDeletedWithWorktree = (db: Reader, before: string): Promise<Car
    AND c.project_id IN (SELECT id FROM projects WHERE host IS ?) ORDER BY c.deleted_at LIMIT 1000`,
     [before, db.host],
   )
-
-/** Filters ids: those of cards, deleted ones too. */
-export const listPresentCards = async (db: Reader, ids: readonly number[]): Promise<number[]> =>
-  (
-    await db.all<{ id: number }>('SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value', [
-      JSON.stringify(ids),
-    ])
-  ).map(({ id }) => id)
 
 /** At most `limit` cards of a project that were archived from a column, and are not in its order. */
 export const archivedCardIds = async (

@@ -30,16 +30,15 @@ export const setRelatives = (
     cardId,
   ])
 
-/** The cards that wait for any of these, and are not in the trash. */
-export const listDependents = (
-  db: Reader,
-  blockerIds: readonly number[],
-): Promise<Array<{ id: number; projectId: number }>> =>
-  db.all(
-    `SELECT DISTINCT c.id, c.project_id AS projectId FROM card_blockers d JOIN cards c ON c.id = d.card_id
-     WHERE d.blocker_id IN (SELECT value FROM json_each(?)) AND c.deleted_at IS NULL ORDER BY c.id`,
-    [JSON.stringify(blockerIds)],
-  )
+/** The ids of the cards that wait for any of these, and are not in the trash. */
+export const listDependents = async (db: Reader, blockerIds: readonly number[]): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      `SELECT DISTINCT c.id FROM card_blockers d JOIN cards c ON c.id = d.card_id
+       WHERE d.blocker_id IN (SELECT value FROM json_each(?)) AND c.deleted_at IS NULL ORDER BY c.id`,
+      [JSON.stringify(blockerIds)],
+    )
+  ).map(({ id }) => id)
 
 /** Which cards each of these waits for. */
 export const listBlockers = (
