@@ -158,7 +158,7 @@ describe.skipIf(!hasBubblewrap)('a session in the sandbox', () => {
   })
 
   test('runs outside of it where the project says so, and says that', async () => {
-    const card = await run(`test -f '${join(board.dataDir, 'board.db')}'`, { walls: 'off' })
+    const card = await run(`test -f '${join(board.dataDir, 'config.json')}'`, { walls: 'off' })
     expect(card.status).toBe('completed')
     expect(await sessionOf(card)).toMatchObject({ sandbox: { kind: 'none', network: 'full' } })
   })

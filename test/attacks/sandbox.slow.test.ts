@@ -247,6 +247,8 @@ async function placeAims(board: AgentBoard, { close: _, ...victims }: Victims) {
   mkdirSync(other, { recursive: true })
   for (const file of [join(other, 'file'), join(home, 'secret')]) writeFileSync(file, secret)
   writeFileSync(join(board.dataDir, 'secret.key'), secret, { mode: 0o600 })
+  // On a libSQL server, an empty file takes the place of the database.
+  if (!existsSync(join(board.dataDir, 'board.db'))) writeFileSync(join(board.dataDir, 'board.db'), '')
   writeFileSync(join(board.dataDir, 'daemon.json'), '{}', { mode: 0o600 })
   const first = await board.client.cards.create({
     projectId: board.projectId,

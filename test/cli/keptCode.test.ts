@@ -7,9 +7,12 @@ import { programs } from '../support/commands/programs.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
+import { onLibsqlServer } from '../support/servers/testBoard.ts'
 
 const nodeKeepsCode = Number(process.versions.node.split('.')[0]) >= 22
 if (nodeKeepsCode) reportSkipped('Code that the build keeps for Node 20', 'newer versions of Node keep it themselves')
+if (onLibsqlServer)
+  reportSkipped('A server that starts without packages', 'its start loads the client of the libSQL server')
 
 test.skipIf(nodeKeepsCode)('Node 20 takes the code that the build has kept of the program', () => {
   const env = { ...process.env, NODE_DEBUG: 'board' }
@@ -26,7 +29,7 @@ test.skipIf(nodeKeepsCode)('Node 20 takes the code that is kept of a package whe
   expect(set.stderr).toContain('packages/conf: kept code used')
 })
 
-test.skipIf(nodeKeepsCode)(
+test.skipIf(nodeKeepsCode || onLibsqlServer)(
   'a server starts without packages, and takes the code that is kept of those that it loads then',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'board-kept-'))

@@ -14,9 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-/** An ended session that has said much. */
+/** An ended session with a long transcript. */
 async function longSession(card: Parameters<typeof newSession>[1]): Promise<TranscriptSession> {
-  const session = await newSession(board, card)
+  const session = await newSession(board, card, { status: 'completed' })
   await board.server.app.db.transaction(async tx => {
     await tx.run(
       `INSERT INTO transcript_messages (session_id, card_id, role, at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${messages})
@@ -28,7 +28,7 @@ async function longSession(card: Parameters<typeof newSession>[1]): Promise<Tran
        SELECT id, i, '"text"' FROM transcript_messages m, n WHERE m.session_id = ?`,
       [session.id],
     )
-    await updateSession(tx, session.id, { status: 'completed', endedAt })
+    await updateSession(tx, session.id, { endedAt })
   })
   return session
 }
