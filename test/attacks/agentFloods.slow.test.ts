@@ -3,18 +3,11 @@ import { mintAgentToken } from '../../src/identity/agentTokens.ts'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { readLatestSession } from '../../src/store/sessions.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { reportSkipped } from '../support/run/reportSkipped.ts'
-import { onLibsqlServer, type Reply } from '../support/servers/testBoard.ts'
+import type { Reply } from '../support/servers/testBoard.ts'
 
 const [cards, cardBytes, withinMs] = [600, 60_000, 3000]
 
-if (onLibsqlServer)
-  reportSkipped(
-    'Floods of an agent',
-    'a libSQL server writes fewer of the cards within 2.8 seconds, and the others get DATABASE_BUSY',
-  )
-
-describe.skipIf(onLibsqlServer).each([
+describe.each([
   ['with the limits of a new server', {}, 300],
   ['without a limit of requests', { agentRequestsPerMinute: Infinity }, Infinity],
 ] as Array<[string, Partial<ServerConfig>, number]>)('an agent at work, %s', (_, config, perMinute) => {

@@ -9,8 +9,8 @@ import type { Price } from './priceList.ts'
  * - https://ai.google.dev/gemini-api/docs/pricing (the Flash prices hold through 2026-12-31)
  *
  * A model whose price depends on the length of each prompt five times over, as Claude Haiku 5.5, is left out: agents do not tell that
- * length. `cachedInput` is optional: without it, input from the cache costs as much
- * as other input.
+ * length. `cachedInput` is optional: without it, cached input costs as much as other
+ * input.
  */
 export const shippedPrices: readonly Price[] = [
   { model: 'claude-fable-5.1', input: 10, cachedInput: 0.25, output: 50 },
