@@ -61,23 +61,30 @@ type Opened = { isOpen: true } | { isOpen: false; address: string; hasTicket: bo
 type Place = Pick<Connection, 'url' | 'token'>
 
 /**
- * Opens a page in the browser, signed in by a ticket. Other accounts of the machine can see the arguments of programs,
- * so the browser gets the address of a loopback page, which redirects it with the ticket.
- * @throws ApiFailure, Unreachable, Failure where the server would refuse the page, too
+ * Opens an address with a ticket in the browser. Other accounts of the machine can see the arguments of programs,
+ * so the browser gets the address of a loopback page, which redirects it.
+ * @returns whether a browser came
  */
-export async function openPage(client: Client, place: Place, path: string): Promise<Opened> {
-  const ticket = await issueTicket(client, place)
+export async function redirectBrowser(address: string): Promise<boolean> {
   const loopback = await listenOnLoopback()
   try {
     const isStarted = await openBrowser(`${loopback.url}?open`)
     const visit = isStarted && (await Promise.race([loopback.visit, after(startMs)]))
-    if (visit) {
-      await visit.sendTo(withTicket(place, path, ticket))
-      return { isOpen: true }
-    }
+    if (!visit) return false
+    await visit.sendTo(address)
+    return true
   } finally {
     loopback.close()
   }
+}
+
+/**
+ * Opens a page in the browser, signed in by a ticket.
+ * @throws ApiFailure, Unreachable, Failure where the server would refuse the page, too
+ */
+export async function openPage(client: Client, place: Place, path: string): Promise<Opened> {
+  const ticket = await issueTicket(client, place)
+  if (await redirectBrowser(withTicket(place, path, ticket))) return { isOpen: true }
   // The first ticket has lost time waiting for a browser that did not come.
   const fresh = ticket && (await issueTicket(client, place))
   return { isOpen: false, address: withTicket(place, path, fresh), hasTicket: fresh !== undefined }

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
-import { openBrowser } from '../browser/openBrowser.ts'
+import { redirectBrowser } from '../browser/openPage.ts'
 import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { exitOf, Failure } from '../failures/failure.ts'
@@ -41,7 +41,7 @@ export function registerVerbs(cards: Command): void {
     .command('preview <card>')
     .summary("Serve a card's worktree while you look at it")
     .description(
-      "Run the project's preview command in a card's worktree, print its address once it takes connections, and keep it running until Ctrl-C. It runs in the sandbox of the project's agents. The address is on the server's machine; from another one, the way there is told.",
+      "Run the project's preview command in a card's worktree, print an address once it takes connections, and keep it running until Ctrl-C. It runs in the sandbox of the project's agents. The address opens the preview once, within two minutes, in one browser. It is on the server's machine; on another machine, the command prints how to get there.",
     )
     .option('--open', 'open it in the browser')
     .addOption(new Option('--status', 'show whether it runs, where, and the end of what it printed').conflicts('open'))
@@ -102,11 +102,11 @@ async function watchPreview(
     if (now.startedAt !== begun.startedAt || now.status === 'off' || now.status === 'failed') return now
     if (now.status === 'running' && !isAddressPrinted) {
       isAddressPrinted = true
-      await printAddress(context, now, isOpened)
+      await showAddress(context, place, now, isOpened)
     }
     if (now.status === 'starting' && !isSlow && performance.now() - beganMs > slowMs) {
       isSlow = true
-      context.out.done(`Nothing listens on port ${now.port} yet. The command has to use $BOARD_PORT.`)
+      context.out.done('Nothing listens on $BOARD_PORT yet. The command must use this port.')
     }
     await delay(pollMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) break
@@ -127,19 +127,23 @@ async function watchPreview(
   return undefined
 }
 
-/** Prints the address, and how one gets there from another machine. */
-async function printAddress({ out, connection }: Context, preview: Preview, isOpened: boolean): Promise<void> {
-  const { url, port } = preview
-  if (out.json) await out.record(preview, fields)
-  else out.line(url!)
+/** Opens the preview, or prints an address that opens it once, and how to get there from another machine. */
+async function showAddress(context: Context, place: CardPlace, preview: Preview, isOpened: boolean): Promise<void> {
+  const { out, client, connection } = context
   const { hostname } = new URL(connection.url)
-  if (!isLoopbackHost(hostname)) {
-    const inside = new URL(url!).hostname
-    out.done(
-      `That address is on the server. To see it here: ssh -L ${port}:${inside}:${port} ${harmless(hostname)}, then open http://127.0.0.1:${port}`,
-    )
-  } else if (isOpened && !(await openBrowser(url!)))
-    out.done('There is no browser to open. Open that address yourself, or name a browser in BROWSER.')
+  const isHere = isLoopbackHost(hostname)
+  const readAddress = async () => (await client.previews.createTicket(place)).url
+  const hasBrowser = isOpened && isHere && (await redirectBrowser(await readAddress()))
+  const url = hasBrowser ? preview.url! : await readAddress()
+  if (out.json) await out.record({ ...preview, url }, fields)
+  else out.line(url)
+  if (hasBrowser) return
+  if (isOpened && isHere)
+    out.done('There is no browser to open. Open that address yourself, or specify a browser in BROWSER.')
+  out.done('The address works once, within two minutes. For another one, run this command again.')
+  if (isHere) return
+  const forwarded = `${preview.port}:${new URL(url).hostname}:${preview.port}`
+  out.done(`The address is on the server. Before you open it here, run: ssh -L ${forwarded} ${harmless(hostname)}`)
 }
 
 function failureOf({ out }: Context, { cardId }: CardPlace, { reason, output }: Preview): Failure {

@@ -199,12 +199,19 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
       sandbox.kind === 'none'
         ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
         : ok('sandbox', sandbox.kind),
+      ok('previews', previewReach[sandbox.kind === 'bubblewrap' ? 'isolated' : 'shared']),
       boundsOf(sandbox.bounds),
     ]
   } catch (error) {
     if (error instanceof Failure) throw error
     return [failed('sign-in', (error as Error).message, 'board auth login')]
   }
+}
+
+/** Who reaches the program of a preview around its proxy. */
+const previewReach = {
+  isolated: 'only the server reaches their programs, except those of projects with the network full',
+  shared: 'other accounts of this machine can reach their programs, because there is no bubblewrap',
 }
 
 /** Counting every second is enough for many, so that a machine without control groups gets advice and no warning. */

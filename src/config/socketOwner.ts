@@ -28,25 +28,46 @@ export const hasSocketTables = (folder: string): Promise<boolean> =>
 
 /** Looks connections up in the kernel's tables, each once: the other end of a connection keeps its owner. */
 export function ownPeerReader(folder: string): IsOwnPeer {
-  const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
+  const findOwners = ownerFinder(folder)
   const isHeldOutsideSandboxes = createHolderSearch()
   let own: Promise<number | undefined> | undefined
   const known = new WeakMap<Socket, Promise<boolean>>()
   const lookUp = async (socket: Socket): Promise<boolean> => {
-    const [uid, ends] = [await (own ??= ownUid()), endsOf(socket)]
-    if (uid === undefined || ends === undefined) return false
-    for (let reads = 0; reads < maxReads; reads++) {
-      const owners = (await readTables()).flatMap(table => ownersOf(table, ends))
-      if (owners.length === 0) continue
-      if (owners.some(owner => owner.uid !== uid)) return false
-      return (await Promise.all(owners.map(({ inode }) => isHeldOutsideSandboxes(inode, uid)))).every(Boolean)
-    }
-    return false
+    const uid = await (own ??= ownUid())
+    if (uid === undefined) return false
+    const owners = await findOwners(socket)
+    if (owners.length === 0 || owners.some(owner => owner.uid !== uid)) return false
+    return (await Promise.all(owners.map(({ inode }) => isHeldOutsideSandboxes(inode, uid)))).every(Boolean)
   }
   return socket => {
     let isOwn = known.get(socket)
     if (!isOwn) known.set(socket, (isOwn = lookUp(socket).catch(() => false)))
     return isOwn
+  }
+}
+
+/** Finds the account at the other end of a local connection; undefined if unknown. Each connection is looked up once. */
+export function peerUidReader(folder: string): (socket: Socket) => Promise<number | undefined> {
+  const findOwners = ownerFinder(folder)
+  const known = new WeakMap<Socket, Promise<number | undefined>>()
+  const lookUp = async (socket: Socket) => (await findOwners(socket).catch(() => []))[0]?.uid
+  return socket => {
+    const uid = known.get(socket) ?? lookUp(socket)
+    known.set(socket, uid)
+    return uid
+  }
+}
+
+/** Finds who holds the other end of a connection. */
+function ownerFinder(folder: string): (socket: Socket) => Promise<Owner[]> {
+  const readTables = coalesce(() => Promise.all(['tcp', 'tcp6'].map(name => readTable(join(folder, name)))))
+  return async socket => {
+    const ends = endsOf(socket)
+    for (let reads = 0; ends && reads < maxReads; reads++) {
+      const owners = (await readTables()).flatMap(table => ownersOf(table, ends))
+      if (owners.length > 0) return owners
+    }
+    return []
   }
 }
 

@@ -7,8 +7,8 @@ export const maxPreviews = 20
 export const PreviewStatus = v.picklist(['off', 'starting', 'running', 'failed'])
 export type PreviewStatus = v.InferOutput<typeof PreviewStatus>
 /**
- * What serves a card's worktree. It runs until `endsAt`, which each start puts off; `url`, on the server's machine, is there while
- * something takes connections at the port. `reason` says why it failed, `exitCode` is that of a shell, 128 and more after a signal.
+ * What serves a card's worktree. It runs until `endsAt`, which each start puts off; `url`, on the server's machine, is set while
+ * the program takes connections; a ticket opens it. `reason` says why it failed, `exitCode` is that of a shell, 128 and more after a signal.
  */
 export const PreviewState = v.object({
   cardId: Id,
@@ -43,6 +43,17 @@ export const previews = {
       "Serve a card's worktree by its project's preview command, or keep serving it: it ends 2 minutes after the last call",
     output: Preview,
     emits: ['preview.updated'],
+  }),
+  createTicket: post('/api/projects/{projectId}/cards/{cardId}/preview/ticket', {
+    notFound: ofCard,
+    fails: ['CONFLICT'],
+    audited: { target: 'card' },
+    at: 'machine',
+    who: viewer('agents.read'),
+    summary: "Create an address that opens a card's preview in a browser: once, within two minutes",
+    output: v.object({ url: v.string(), expiresAt: Time }),
+    idempotent: false,
+    status: 201,
   }),
   stop: del('/api/projects/{projectId}/cards/{cardId}/preview', {
     notFound: ofCard,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { Problem } from '../contract/errors.ts'
 import { maxPorts } from '../contract/worktree.ts'
 import { listPortsInUse, readFirstPort, setFirstPort } from '../store/cardPorts.ts'
@@ -49,6 +49,17 @@ export const portsFrom = (first: number, count: number): number[] =>
 /** Whether nothing listens on any of these ports of this machine. */
 export const areFree = async (ports: readonly number[]): Promise<boolean> =>
   (await Promise.all(ports.flatMap(port => loopback.map(host => isFree(port, host))))).every(Boolean)
+
+/** A port that nothing listens on now, of those that the system gives out. */
+export const findFreePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ port: 0, host: loopback[0] }, () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
 
 /** What a machine without IPv6, or without IPv4, says. */
 const noAddress = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AgentFailure } from '../agents/link/agentLink.ts'
 import { describeExit } from '../agents/link/exitFailures.ts'
@@ -8,7 +9,8 @@ import type { Walls } from '../agents/sessions/walls.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { PreviewStatus } from '../contract/previews.ts'
-import { areFree } from '../domain/cardPorts.ts'
+import { findFreePort, portVariables } from '../domain/cardPorts.ts'
+import { Problem } from '../contract/errors.ts'
 import type { PreviewPlan } from '../domain/previews.ts'
 import { redact } from '../logs/redact.ts'
 import { readPaced } from '../process/pacedReading.ts'
@@ -16,7 +18,8 @@ import { shellCommand } from '../process/shellCommand.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail } from '../process/textTail.ts'
 import { sandboxOf } from '../store/projects.ts'
-import { directPorts, forwardedPorts, type PreviewPorts } from './previewPort.ts'
+import type { CanOpen } from './previewGate.ts'
+import { connectToLoopback, openPreviewProxy, type ConnectToProgram, type PreviewProxy } from './previewProxy.ts'
 
 const maxOutputBytes = 8192
 /** More is kept, so that a secret of which the beginning was cut off is not among what is shown. */
@@ -30,6 +33,8 @@ export interface RunParts extends CommandDependencies {
   processTrees: ProcessTrees
   log: Log
   config: CommandDependencies['config'] & Pick<ServerConfig, 'clock' | 'previewLeaseMs'>
+  /** The account of the machine that holds the other end of a connection; undefined if unknown. */
+  uidOf(socket: Socket): Promise<number | undefined>
   /** Told each time that its status has changed. */
   onStatus(): void
 }
@@ -40,8 +45,6 @@ export class PreviewRun {
   readonly startedAt: string
   status: Exclude<PreviewStatus, 'off'> = 'starting'
   endsAt: string
-  /** The host at which it takes connections; null until it does. */
-  host: string | null = null
   exitCode: number | null = null
   reason: string | null = null
   /** Resolves when no process of it is left. Never rejects. */
@@ -55,7 +58,7 @@ export class PreviewRun {
   #lease: NodeJS.Timeout | undefined
   #isProbing = false
   #child: Child | undefined
-  #ports: PreviewPorts | undefined
+  #proxy: PreviewProxy | undefined
   #limits: LimitWatch | undefined
   #walls: Walls | null = null
 
@@ -75,6 +78,15 @@ export class PreviewRun {
   renew(): void {
     this.endsAt = this.#extend()
     this.#probe(0)
+  }
+
+  /**
+   * The address that opens it once, for as long as `canOpen`.
+   * @throws Problem CONFLICT where it does not run
+   */
+  issueTicket(canOpen: CanOpen): { url: string; expiresAt: string } {
+    if (this.status !== 'running' || this.isStopping || !this.#proxy) throw notRunning()
+    return this.#proxy.issueTicket(canOpen)
   }
 
   /** Ends it with all that it has started; it is not a failure. Takes at most 6 s. */
@@ -108,7 +120,7 @@ export class PreviewRun {
     } finally {
       clearTimeout(this.#lease)
       this.#limits?.stop()
-      this.#ports?.close()
+      this.#proxy?.close()
       await this.#end()
     }
   }
@@ -129,9 +141,13 @@ export class PreviewRun {
     const { text } = createRedactor(launch.secrets)
     this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
     if (this.isStopping) return
-    this.#ports = await (walls?.connectInside ? forwardedPorts(ports, walls.connectInside) : this.#ownPorts())
+    const program = walls?.connectInside
+      ? { ports, connect: walls.connectInside, variables: {} }
+      : await ownNetwork(ports)
+    this.#proxy = await this.#openProxy(program)
     const argv = shellCommand(command)
-    const { cwd, env } = launch
+    const cwd = launch.cwd
+    const env = { ...launch.env, ...program.variables }
     const child = await this.#parts.processTrees.spawn({
       ...(walls ? await walls.wrap({ argv, cwd, env }) : { command: argv }),
       cwd,
@@ -157,11 +173,16 @@ export class PreviewRun {
     throw this.#limits.explain(new AgentFailure('crashed', `The preview command ${describeExit(exit)}.`), this.output())
   }
 
-  /** @throws AgentFailure where something listens at the port, for that would be taken for the preview. */
-  async #ownPorts(): Promise<PreviewPorts> {
-    const [port] = this.plan.ports
-    if (!(await areFree([port]))) throw portTaken(port)
-    return directPorts(port)
+  #openProxy({ ports, connect }: ProgramPorts): Promise<PreviewProxy> {
+    const { uidOf, config } = this.#parts
+    return openPreviewProxy({
+      cardId: this.plan.card.id,
+      ports,
+      connect,
+      uidOf,
+      clock: config.clock,
+      onError: error => this.#logFailure(error),
+    })
   }
 
   /** Looks whether something takes connections, for a time, and at least once. */
@@ -174,10 +195,8 @@ export class PreviewRun {
   async #untilRunning(forMs: number): Promise<void> {
     const until = performance.now() + forMs
     for (let pauseMs = probeMs.first; this.status === 'starting' && this.#child && !this.isStopping; pauseMs *= 1.5) {
-      const host = await this.#ports?.probe().catch(() => undefined)
-      if (host !== undefined && this.status === 'starting' && !this.isStopping) {
+      if ((await this.#proxy?.isReached()) && this.status === 'starting' && !this.isStopping) {
         this.status = 'running'
-        this.host = host
         return this.#parts.onStatus()
       }
       if (performance.now() > until) return
@@ -188,7 +207,6 @@ export class PreviewRun {
   #fail(reason: string): void {
     if (this.isStopping) return
     this.status = 'failed'
-    this.host = null
     this.reason = reason
     this.#parts.onStatus()
   }
@@ -206,6 +224,24 @@ export class PreviewRun {
     logFailure(this.#parts.log, 'A preview could not be run.', error, { cardId: this.plan.card.id })
   }
 }
+
+/** The ports that people reach, and the way to the program behind each. */
+interface ProgramPorts {
+  ports: readonly number[]
+  connect: ConnectToProgram
+  variables: Record<string, string>
+}
+
+/**
+ * The way to a program on the machine's own network, where the proxy has the card's port: the program gets another one. Its other
+ * ports are its own.
+ */
+async function ownNetwork([port]: PreviewPlan['ports']): Promise<ProgramPorts> {
+  const free = await findFreePort()
+  return { ports: [port], connect: connectToLoopback(free), variables: portVariables([free]) }
+}
+
+export const notRunning = (): Problem => new Problem('CONFLICT', 'The preview does not run. Start it first.')
 
 const portTaken = (port: number): AgentFailure =>
   new AgentFailure(

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { throttle } from '../async/throttle.ts'
 import { logFailure, type Log } from '../config/log.ts'
+import { peerUidReader } from '../config/socketOwner.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { maxPreviews, type Preview, type PreviewState } from '../contract/previews.ts'
@@ -13,7 +14,9 @@ import { readCard } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
 import { retryWhileBusy } from '../store/retry.ts'
 import type { CommandDependencies } from '../agents/sessions/projectCommands.ts'
-import { PreviewRun } from './previewRun.ts'
+import type { CanOpen } from './previewGate.ts'
+import { previewUrl } from './previewProxy.ts'
+import { notRunning, PreviewRun } from './previewRun.ts'
 
 const debounceMs = 50
 /** How many previews that have failed are remembered with what they printed. */
@@ -27,6 +30,11 @@ export interface Previews {
    * @throws Problem CARD_NOT_FOUND; CONFLICT where there is nothing to serve, or 20 run
    */
   start(ref: CardRef): Promise<{ preview: Preview; isNew: boolean }>
+  /**
+   * The address that opens a card's preview once, within two minutes, for as long as `canOpen`.
+   * @throws Problem CONFLICT where it does not run
+   */
+  issueTicket(cardId: number, canOpen: CanOpen): { url: string; expiresAt: string }
   /** Ends a card's preview. Resolves when no process of it is left, or after 9 seconds. */
   end(cardId: number): Promise<void>
   /** Whether processes of a preview may run in the card's folder. */
@@ -49,6 +57,7 @@ export const createPreviews = (dependencies: Dependencies): Previews => new Card
 class CardPreviews implements Previews {
   readonly #dependencies: Dependencies
   readonly #runs = new Map<number, PreviewRun>()
+  readonly #uidOf: ReturnType<typeof peerUidReader>
   readonly #reconciler = createReconciler('Previews', async () => {
     for (const run of this.#live()) if (!(await isWanted(this.#dependencies.db, run))) void run.stop()
   })
@@ -58,6 +67,7 @@ class CardPreviews implements Previews {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
+    this.#uidOf = peerUidReader(dependencies.config.socketTables)
   }
 
   read(cardId: number): Preview {
@@ -82,6 +92,12 @@ class CardPreviews implements Previews {
     const preview = this.read(cardId)
     await this.#told
     return { preview, isNew }
+  }
+
+  issueTicket(cardId: number, canOpen: CanOpen): { url: string; expiresAt: string } {
+    const run = this.#runs.get(cardId)
+    if (!run) throw notRunning()
+    return run.issueTicket(canOpen)
   }
 
   async end(cardId: number): Promise<void> {
@@ -113,7 +129,7 @@ class CardPreviews implements Previews {
     const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
     const parts = { config, processTrees, sandbox, worktrees, connect, acceptForBoard: this.#acceptForBoard, ...at }
-    const run = new PreviewRun({ ...parts, onStatus: () => this.#tell(plan) }, plan)
+    const run = new PreviewRun({ ...parts, uidOf: this.#uidOf, onStatus: () => this.#tell(plan) }, plan)
     // What failed before it goes to the end of the line.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)
@@ -173,12 +189,12 @@ function stateOf(cardId: number, run: PreviewRun | undefined): PreviewState {
       exitCode: null,
       reason: null,
     }
-  const { status, host, startedAt, endsAt, exitCode, reason, plan } = run
+  const { status, startedAt, endsAt, exitCode, reason, plan } = run
   const [port] = plan.ports
   return {
     cardId: id,
     status,
-    url: host === null ? null : `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: status === 'running' ? previewUrl(port) : null,
     port,
     startedAt,
     endsAt: status === 'failed' ? null : endsAt,

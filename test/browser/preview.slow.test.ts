@@ -3,7 +3,20 @@ import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
-const serving = `echo "<b>hello</b>"; node -e "require('http').createServer((q,r)=>r.end('what the card looks like')).listen(+process.env.BOARD_PORT,'127.0.0.1')"`
+/** A page that adds its script's text and the first word of its WebSocket to the heading. */
+const program = `
+const page = '<h1>what the card looks like</h1><script src="/script.js"></script>'
+const script = 'document.body.append("script ");new WebSocket("ws://"+location.host).onmessage=e=>document.body.append(e.data)'
+require('http').createServer((q, r) => {
+  r.setHeader('content-type', q.url === '/' ? 'text/html' : 'text/javascript')
+  r.end(q.url === '/' ? page : script)
+}).on('upgrade', (q, s) => {
+  const accept = require('crypto').createHash('sha1').update(q.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64')
+  s.write(['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Accept: ' + accept, '', ''].join('\r\n'))
+  s.write(Buffer.from([0x81, 6, ...Buffer.from('socket')]))
+}).listen(+process.env.BOARD_PORT, '127.0.0.1')`
+const encoded = Buffer.from(program).toString('base64')
+const serving = `echo "<b>hello</b>"; node -e "eval(atob('${encoded}'))"`
 
 describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
   const visit = visitors()
@@ -22,14 +35,21 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
     const { page, axeViolations } = await visit(board, { at })
     await page.getByRole('heading', { name: 'Preview' }).waitFor()
     await page.getByRole('button', { name: 'Start the preview' }).click()
-    const link = page.getByRole('link', { name: /^http:\/\/127\.0\.0\.1:\d+$/ })
-    await link.waitFor()
+    const button = page.getByRole('button', { name: 'Open the preview' })
+    await button.waitFor()
     await page.getByRole('region', { name: 'Output of the preview' }).getByText('<b>hello</b>').waitFor()
     expect(await axeViolations()).toEqual([])
-    expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
-    const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()])
+    const [tab] = await Promise.all([page.context().waitForEvent('page'), button.click()])
     await tab.getByText('what the card looks like').waitFor()
-    expect(await tab.evaluate('window.opener')).toBe(null)
+    await tab.getByText('script socket').waitFor()
+    const { url } = await board.client.previews.get(place)
+    expect(tab.url()).toBe(`${url}/`)
+    expect(await tab.evaluate('[window.opener, document.cookie]')).toEqual([null, ''])
+    await tab.reload()
+    await tab.getByText('script socket').waitFor()
+    const stranger = await (await page.context().browser()!.newContext()).newPage()
+    expect((await stranger.goto(url!))!.status()).toBe(403)
+    await stranger.context().close()
     await tab.close()
     await page.getByRole('tab', { name: 'Transcript' }).click()
     await eventually('its end', async () => (await board.client.previews.get(place)).status === 'off')
@@ -42,7 +62,7 @@ describe.skipIf(noBrowser !== undefined)('the preview of a card', () => {
     await page.getByRole('button', { name: 'Stop the preview' }).waitFor()
     await page.getByRole('tab', { name: 'Transcript' }).click()
     await page.getByRole('tab', { name: 'Card', exact: true }).click()
-    await page.getByRole('link', { name: /^http:/ }).waitFor()
+    await page.getByRole('button', { name: 'Open the preview' }).waitFor()
     expect((await board.client.previews.get(place)).status).toBe('running')
     await board.client.previews.stop(place)
     await page.getByRole('button', { name: 'Start the preview' }).waitFor()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { commandLine, type CommandLine, type Going } from '../support/commands/commandLine.ts'
+import { openPreview } from '../support/browsers/openPreview.ts'
 import { fakeBrowser } from '../support/browsers/fakeBrowser.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
@@ -33,8 +34,10 @@ describe('board cards preview', () => {
     const going = cli.start(['cards', 'preview', cardId])
     await printed(going)
     const { url, port } = await read()
-    expect(going.stdout).toBe(`${url}\n`)
-    expect(await (await fetch(url!)).text()).toBe('here')
+    expect(going.stdout).toMatch(/^http:\S+\n$/)
+    const { cookie, ...opened } = await openPreview(going.stdout.trim())
+    expect(opened.url).toBe(url)
+    expect(await (await fetch(url!, { headers: { cookie } })).text()).toBe('here')
     expect(await cli.json(['cards', 'preview', cardId, '--status'])).toMatchObject({ status: 'running', url, port })
     expect(await cli.ok(['cards', 'preview', cardId, '--status'])).toContain(`url\t${url}\n`)
     going.interrupt()
@@ -46,7 +49,7 @@ describe('board cards preview', () => {
   test('ends when somebody else ends it', async () => {
     const going = cli.start(['cards', 'preview', cardId, '--json', 'url'])
     await eventually('the address', () => going.stdout.includes('http'))
-    expect(JSON.parse(going.stdout)).toEqual({ url: (await read()).url })
+    expect((await openPreview(JSON.parse(going.stdout).url)).url).toBe((await read()).url)
     expect(await cli.board(['cards', 'preview', cardId, '--stop'])).toMatchObject({
       code: 0,
       stderr: `Ended the preview of card ${cardId}.\n`,
@@ -77,11 +80,15 @@ describe('board cards preview', () => {
     expect(await cli.board(['cards', 'preview', '999', '--status'])).toMatchObject({ code: 3 })
   })
 
-  test('opens the browser at the address itself', async () => {
+  test('opens the browser with a ticket that is not among its arguments', async () => {
     const browser = fakeBrowser(cli.home)
     const going = cli.start(['cards', 'preview', cardId, '--open'], { BROWSER: browser.command })
     await printed(going)
-    expect((await browser.visited()).asked).toBe((await read()).url)
+    const { url } = await read()
+    const { asked, sentTo } = await browser.visited()
+    expect(asked).not.toContain('ticket')
+    expect((await openPreview(sentTo)).url).toBe(url)
+    expect(going.stdout).toBe(`${url}\n`)
     going.interrupt()
     await untilCode(going)
   })
@@ -95,7 +102,7 @@ describe('board cards preview', () => {
     await printed(going)
     const { port } = await read()
     await eventually('the way there', () => going.stderr.includes('ssh'))
-    expect(going.stderr).toContain(`ssh -L ${port}:127.0.0.1:${port} 0.0.0.0, then open http://127.0.0.1:${port}`)
+    expect(going.stderr).toContain(`ssh -L ${port}:127.0.0.1:${port} 0.0.0.0\n`)
     expect(going.stderr).not.toContain('no browser')
     going.interrupt()
     await untilCode(going)

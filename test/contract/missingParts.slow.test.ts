@@ -53,6 +53,7 @@ const withoutGit = {
   'pullRequests.draft': 'CONFLICT',
   'pullRequests.merge': 'CONFLICT',
   'previews.start': 'CONFLICT',
+  'previews.createTicket': 'CONFLICT',
 }
 /** Every row about a project or a folder. */
 const concerned = rows.filter(

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ServerConfig } from '../../src/config/server.ts'
 import { startAgentBoard, startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { openPreview } from '../support/browsers/openPreview.ts'
 import { isAlive, processesWith } from '../support/processes/processFiles.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 import { eventually } from '../support/waiting/eventually.ts'
@@ -26,7 +27,13 @@ const until = (cardId: string, status: Preview['status']) =>
     const preview = await read(cardId)
     return preview.status === status ? preview : undefined
   })
-const text = async (url: string, init?: RequestInit) => (await fetch(url, init)).text()
+/** Reads the preview of a card, with a ticket of the board's account. */
+const openText = async (cardId: string) => {
+  const { url, cookie } = await openPreview((await board.client.previews.createTicket(at(cardId))).url)
+  return async (path: string, init: RequestInit = {}) =>
+    (await fetch(`${url}${path}`, { ...init, headers: { cookie } })).text()
+}
+const text = async (cardId: string, path: string) => (await openText(cardId))(path)
 
 /** A card that has a folder, on a board in a plain folder; `mark` is what only its preview's processes know. */
 async function openFolder(preview: string, config: Partial<ServerConfig> = {}): Promise<string> {
@@ -59,7 +66,7 @@ describe('a preview', () => {
     expect(preview).toMatchObject({ url: `http://127.0.0.1:${preview.port}`, reason: null })
     // It takes connections before what it printed has been read.
     await eventually('what it printed', async () => (await read(cardId)).output === 'listening\n')
-    expect(await text(`${preview.url}/a`)).toBe(
+    expect(await text(cardId, '/a')).toBe(
       `/a 0 of ${cardId} in ${board.dataDir}/worktrees/${board.projectId}/${cardId}`,
     )
     await board.client.previews.stop(at(cardId))
@@ -116,12 +123,12 @@ describe('a preview', () => {
     await untilNothingRuns()
   })
 
-  test('that listens on IPv6 alone is found there', async () => {
+  test('serves a program that listens on IPv6 alone', async () => {
     const cardId = await openFolder(serving('::1'))
     await start(cardId)
     const { url, port } = await until(cardId, 'running')
-    expect(url).toBe(`http://[::1]:${port}`)
-    expect(await text(`${url}/six`)).toContain('/six')
+    expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect(await text(cardId, '/six')).toContain('/six')
   })
 
   test('that never listens stays starting, and prints no secret and no colours', async () => {
@@ -162,12 +169,12 @@ describe('a preview', () => {
     await until(cardId, 'running')
   })
 
-  test.each(['127.0.0.1', '::1'])('does not take over a port at which something else listens on %s', async host => {
+  test('fails if another program listens on its port', async () => {
     const cardId = await openFolder(serving())
     await start(cardId)
     const { port } = await until(cardId, 'running')
     await board.client.previews.stop(at(cardId))
-    const other = createServer().listen(port!, host)
+    const other = createServer().listen(port!, '127.0.0.1')
     await once(other, 'listening')
     try {
       await start(cardId)
@@ -208,9 +215,11 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     await start(cardId)
     const { url, port } = await until(cardId, 'running')
     expect(url).toBe(`http://127.0.0.1:${port}`)
-    expect(await text(`${url}/in`)).toContain(`/in 0 of ${cardId} in ${board.dataDir}/worktrees`)
+    expect((await fetch(url!)).status).toBe(403)
+    expect(await text(cardId, '/in')).toContain(`/in 0 of ${cardId} in ${board.dataDir}/worktrees`)
     const body = 'x'.repeat(300_000)
-    const many = await Promise.all(Array.from({ length: 40 }, (_, n) => text(`${url}/${n}`, { method: 'POST', body })))
+    const read = await openText(cardId)
+    const many = await Promise.all(Array.from({ length: 40 }, (_, n) => read(`/${n}`, { method: 'POST', body })))
     expect(many.every((answer, n) => answer.startsWith(`/${n} 300000 of ${cardId}`))).toBe(true)
     await board.client.previews.stop(at(cardId))
     await untilNothingRuns()
@@ -236,8 +245,8 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
   test('with the whole network shares that of the machine', async () => {
     const cardId = await openWorktree(serving(), require)
     await start(cardId)
-    const { url } = await until(cardId, 'running')
-    expect(await text(`${url}/full`)).toContain('/full')
+    await until(cardId, 'running')
+    expect(await text(cardId, '/full')).toContain('/full')
   })
 
   test('cannot be made to lead elsewhere by what pretends to be its relay', async () => {
@@ -245,9 +254,9 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
     const cardId = await openWorktree(pretends, require)
     await network('none')
     await start(cardId)
-    const { url } = await until(cardId, 'running')
-    // It may keep people from its own preview, and the server answers all the same.
-    await text(url!).catch(() => undefined)
+    await until(cardId, 'running')
+    // It can keep people from its own preview, and the server answers all the same.
+    await text(cardId, '/').catch(() => undefined)
     expect(await read(cardId)).toMatchObject({ status: 'running' })
     await board.client.previews.stop(at(cardId))
     await untilNothingRuns()
@@ -270,13 +279,16 @@ describe.skipIf(!hasBubblewrap)('a preview in the sandbox', () => {
   })
 
   test('passes on what stays open, and both of its ends', async () => {
-    const echo = `node -e "require('net').createServer({allowHalfOpen:true},s=>s.pipe(s)).listen(+process.env.BOARD_PORT)"`
+    const echo = `node -e "require('http').createServer().on('upgrade',(q,s)=>{s.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n');s.pipe(s)}).listen(+process.env.BOARD_PORT)"`
     const cardId = await openWorktree(echo, require)
     await network('listed')
     await start(cardId)
     const { port } = await until(cardId, 'running')
+    const { cookie } = await openPreview((await board.client.previews.createTicket(at(cardId))).url)
     const socket = connect(port!, '127.0.0.1')
-    socket.write('one ')
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\none `,
+    )
     await once(socket, 'data')
     let rest = ''
     socket.on('data', chunk => (rest += String(chunk)))

@@ -47,21 +47,19 @@ function Panel() {
 }
 
 /** Where it is, and how one gets there from another machine. */
-function Address({ preview, noteOpened }: OpenedPreview) {
+function Address({ preview, open }: OpenedPreview) {
   const { url = null, port = null } = preview ?? {}
   if (url === null) return null
   const { hostname } = new URL(url)
   const here = location.hostname
   return (
     <>
-      <a href={url} target="_blank" rel="noopener noreferrer" onClick={noteOpened}>
-        {url}
-      </a>
+      <Button onClick={open}>Open the preview</Button> <code>{url}</code>
       {!isLoopbackHost(here) && (
         <span className="hint">
           {' '}
-          That address is on the server’s machine. To see it on this one:{' '}
-          <code>{`ssh -L ${port}:${hostname}:${port} ${here}`}</code>, then open http://127.0.0.1:{port}
+          That address is on the server’s machine. To see it on this one, run{' '}
+          <code>{`ssh -L ${port}:${hostname}:${port} ${here}`}</code> first.
         </span>
       )}
     </>

@@ -20,8 +20,8 @@ export interface OpenedPreview {
   isLive: boolean
   start(): Promise<void>
   stop(): Promise<void>
-  /** Told when its address is opened elsewhere: it is kept while this page is hidden, too. */
-  noteOpened(): void
+  /** Opens it in a new tab, with a ticket. It is kept while this page is hidden as well. */
+  open(): Promise<void>
 }
 
 /**
@@ -73,9 +73,24 @@ export function usePreview(): OpenedPreview {
       await client.previews.stop(place)
       await read()
     },
-    noteOpened: () => {
+    open: async () => {
       isOpened.current = true
+      await openTab(async () => (await client.previews.createTicket(place)).url)
     },
+  }
+}
+
+/** Opens a tab at once, because browsers block one that opens later than the click, and then sends it to the address. */
+async function openTab(readUrl: () => Promise<string>): Promise<void> {
+  const tab = window.open('about:blank', '_blank')
+  if (!tab) throw new Error('The browser blocked the new tab. Allow this page to open tabs.')
+  try {
+    const url = await readUrl()
+    tab.opener = null
+    tab.location.replace(url)
+  } catch (error) {
+    tab.close()
+    throw error
   }
 }
 

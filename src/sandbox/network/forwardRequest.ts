@@ -97,12 +97,14 @@ function begin(
   try {
     if (!framing) throw new Error('What follows the head is not clear.')
     const headers = passedOn(request, rewritten)
-    return requestHttp({
+    const outgoing = requestHttp({
       createConnection: () => upstream,
       method: request.method,
       path: pathOf(request.url!),
       headers: ['Host', authority(target.host, target.port === 80 ? undefined : target.port), ...headers, ...framing],
     })
+    // A paused connection would stay paused.
+    return outgoing.once('socket', socket => socket.resume())
   } catch {
     upstream.destroy()
     return undefined
@@ -110,7 +112,7 @@ function begin(
 }
 
 const pathOf = (url: string): string => {
-  const path = /^[a-z]+:\/\/[^/?#]*(.*)$/i.exec(url)![1]!
+  const path = /^(?:[a-z]+:\/\/[^/?#]*)?(.*)$/i.exec(url)![1]!
   return path.startsWith('/') ? path : `/${path}`
 }
 

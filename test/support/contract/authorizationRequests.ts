@@ -234,6 +234,7 @@ export const landings: Record<string, string> = {
   'pullRequests.continue': 'PULL_REQUEST_NOT_FOUND',
   // The project has no preview command.
   'previews.start': 'CONFLICT',
+  'previews.createTicket': 'CONFLICT',
   // No agent is installed where these tests run.
   'agents.send': 'AGENT_UNAVAILABLE',
   'agents.retry': 'AGENT_UNAVAILABLE',

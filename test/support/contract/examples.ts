@@ -420,7 +420,12 @@ export const examples = (seed: Seed): Examples => {
       },
       delete: { id: profileId },
     },
-    previews: { get: { projectId, cardId }, start: { projectId, cardId }, stop: { projectId, cardId } },
+    previews: {
+      get: { projectId, cardId },
+      start: { projectId, cardId },
+      createTicket: { projectId, cardId },
+      stop: { projectId, cardId },
+    },
     preSessions: {
       list: { projectId, limit: 10, cursor: 999_999 },
       start: { projectId, cardId },

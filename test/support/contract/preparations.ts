@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { add } from '../../../src/domain/pullRequests.ts'
 import { end } from '../../../src/domain/sessions.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
+import { eventually } from '../waiting/eventually.ts'
 import { paramsOf } from '../../../src/contract/paths.ts'
 import type { Row } from './examples.ts'
 import { invitedElsewhere, monitored, seed, type Seed } from './seed.ts'
@@ -61,6 +62,11 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'pullRequests.close': requested,
   'pullRequests.continue': requested,
   'previews.start': (on, fresh) => servable(on, fresh, 'true'),
+  'previews.createTicket': async (on, fresh) => {
+    await servable(on, fresh, 'exec node -e "http.createServer().listen(process.env.BOARD_PORT)"')
+    await on.client.previews.start(fresh)
+    await eventually('the preview', async () => (await on.client.previews.get(fresh)).status === 'running')
+  },
   'previews.stop': async (on, fresh) => {
     await servable(on, fresh, 'sleep 60')
     await on.client.previews.start(fresh)

@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connect as connectTo, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { loopback } from '../domain/cardPorts.ts'
+import { forwardRequest, forwardUpgrade } from '../sandbox/network/forwardRequest.ts'
+import { PreviewGate, removePreviewCookies, type Admission, type CanOpen, type PreviewSession } from './previewGate.ts'
+
+const maxConnections = 128
+const connectTimeoutMs = 2000
+const recheckMs = 1000
+
+/** Connects to the program of a preview, at a port by its place among the ports. @throws Error where nothing listens */
+export type ConnectToProgram = (index: number) => Promise<Socket>
+
+/** What people reach of a preview: a server on loopback in front of its program. */
+export interface PreviewProxy {
+  /** Whether the program takes connections at its first port. */
+  isReached(): Promise<boolean>
+  /** The address that opens the preview once. */
+  issueTicket(canOpen: CanOpen): { url: string; expiresAt: string }
+  close(): void
+}
+
+interface ProxyOptions {
+  cardId: number
+  ports: readonly number[]
+  connect: ConnectToProgram
+  uidOf(socket: Socket): Promise<number | undefined>
+  clock(): Date
+  onError(error: unknown): void
+}
+
+/** The address of a preview. A name, such as localhost, could lead to a server of another account on `::1`. */
+export const previewUrl = (port: number): string => `http://${loopback[0]}:${port}`
+
+/** Connects to a program on the machine's own network. */
+export const connectToLoopback =
+  (port: number): ConnectToProgram =>
+  async () => {
+    const [first, second] = loopback
+    return openConnection(first, port).catch(() => openConnection(second, port))
+  }
+
+/**
+ * Listens on loopback in front of a preview's program.
+ * @throws NodeJS.ErrnoException EADDRINUSE
+ */
+export async function openPreviewProxy(options: ProxyOptions): Promise<PreviewProxy> {
+  const { ports, cardId, connect, uidOf, clock, onError } = options
+  const gate = new PreviewGate({ host: loopback[0], ports, cardId, uidOf })
+  const servers: Server[] = []
+  const upgraded = new Set<Duplex>()
+  const timer = setInterval(() => void gate.recheck(), recheckMs).unref()
+  const close = () => {
+    clearInterval(timer)
+    for (const server of servers) {
+      server.close()
+      server.closeAllConnections()
+    }
+    for (const socket of upgraded) socket.destroy()
+  }
+  try {
+    for (const [index, port] of ports.entries()) {
+      const proxy = { admit: (request: IncomingMessage) => gate.admit(request, port, clock()), connect, index, port }
+      const server = createServer(
+        (request, response) =>
+          void answer(proxy, request, response).catch((error: unknown) => {
+            onError(error)
+            refuse(response, 503, 'The preview cannot be read now.')
+          }),
+      )
+      server.on('upgrade', (request, socket, head) => {
+        upgraded.add(socket)
+        socket.once('close', () => upgraded.delete(socket)).on('error', () => socket.destroy())
+        void answerUpgrade(proxy, request, socket, head).catch((error: unknown) => {
+          onError(error)
+          socket.destroy()
+        })
+      })
+      server.maxConnections = maxConnections
+      servers.push(server)
+      await listen(server, port)
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+  return {
+    isReached: () =>
+      connect(0).then(
+        socket => {
+          socket.on('error', () => {}).destroy()
+          return true
+        },
+        () => false,
+      ),
+    issueTicket: canOpen => gate.issue(canOpen, clock()),
+    close,
+  }
+}
+
+interface Proxy {
+  admit(request: IncomingMessage): Promise<Admission>
+  connect: ConnectToProgram
+  index: number
+  port: number
+}
+
+async function answer(proxy: Proxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const admission = await proxy.admit(request)
+  if ('refusal' in admission) return refuse(response, 403, admission.refusal)
+  if ('location' in admission) return redirect(response, admission)
+  const upstream = await connectFor(proxy, admission.session, response)
+  if (!upstream) return refuse(response, 502, "The preview's program takes no connection.")
+  removePreviewCookies(request)
+  forwardRequest(request, response, wayTo(proxy, upstream))
+}
+
+async function answerUpgrade(proxy: Proxy, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  const admission = await proxy.admit(request)
+  const upstream = 'session' in admission ? await connectFor(proxy, admission.session, socket) : undefined
+  if (!upstream) {
+    const status = 'session' in admission ? '502 Bad Gateway' : '403 Forbidden'
+    return void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  }
+  removePreviewCookies(request)
+  forwardUpgrade(request, socket, head, wayTo(proxy, upstream))
+}
+
+/** Connects to the program; the session's end ends `connection`. Undefined where the program takes no connection. */
+async function connectFor(
+  { connect, index }: Proxy,
+  { open }: PreviewSession,
+  connection: Duplex | ServerResponse,
+): Promise<Socket | undefined> {
+  open.add(connection)
+  connection.once('close', () => open.delete(connection))
+  const upstream = await connect(index).catch(() => undefined)
+  if (connection.destroyed) upstream?.destroy()
+  return upstream
+}
+
+/** A program that compiles, and a stream of events, can be silent for long. */
+const wayTo = ({ port }: Proxy, upstream: Socket) => ({ upstream, target: { host: loopback[0], port }, idleMs: 0 })
+
+const safeHeaders = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy()
+  response.writeHead(status, { ...safeHeaders, 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(`${message}\n`)
+}
+
+function redirect(response: ServerResponse, { location, cookie }: { location: string; cookie?: string }): void {
+  response.writeHead(303, { ...safeHeaders, location, ...(cookie !== undefined && { 'set-cookie': cookie }) })
+  response.end()
+}
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host: loopback[0], port }, () => {
+      server.off('error', reject).on('error', () => {
+        /* A connection could not be taken; the next one can be. */
+      })
+      resolve()
+    })
+  })
+
+const openConnection = (host: string, port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connectTo({ host, port, timeout: connectTimeoutMs })
+    const fail = (error: Error) => {
+      socket.destroy()
+      reject(error)
+    }
+    socket
+      .once('error', fail)
+      .once('timeout', () => fail(new Error('The connection timed out.')))
+      .once('connect', () => resolve(socket.off('error', fail).setTimeout(0)))
+  })
