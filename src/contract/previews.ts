@@ -7,7 +7,7 @@ export const maxPreviews = 20
 export const PreviewStatus = v.picklist(['off', 'starting', 'running', 'failed'])
 export type PreviewStatus = v.InferOutput<typeof PreviewStatus>
 /**
- * What serves a card's worktree. It runs until `endsAt`, which each start puts off; `url`, on the server's machine, is set while
+ * The server of a card's worktree. It runs until `endsAt`, which each start puts off; `url`, on the server's machine, is set while
  * the program takes connections; a ticket opens it. `reason` says why it failed, `exitCode` is that of a shell, 128 and more after a signal.
  */
 export const PreviewState = v.object({

@@ -12,7 +12,7 @@ const recheckMs = 1000
 /** Connects to the program of a preview, at a port by its place among the ports. @throws Error where nothing listens */
 export type ConnectToProgram = (index: number) => Promise<Socket>
 
-/** What people reach of a preview: a server on loopback in front of its program. */
+/** A preview's server on loopback, in front of its program. */
 export interface PreviewProxy {
   /** Whether the program takes connections at its first port. */
   isReached(): Promise<boolean>

@@ -420,12 +420,7 @@ export const examples = (seed: Seed): Examples => {
       },
       delete: { id: profileId },
     },
-    previews: {
-      get: { projectId, cardId },
-      start: { projectId, cardId },
-      createTicket: { projectId, cardId },
-      stop: { projectId, cardId },
-    },
+    previews: { get: card, start: card, createTicket: card, stop: card },
     preSessions: {
       list: { projectId, limit: 10, cursor: 999_999 },
       start: { projectId, cardId },
