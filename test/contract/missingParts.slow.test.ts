@@ -53,7 +53,6 @@ const withoutGit = {
   'pullRequests.draft': 'CONFLICT',
   'pullRequests.merge': 'CONFLICT',
   'previews.start': 'CONFLICT',
-  'previews.createTicket': 'CONFLICT',
 }
 /** Every row about a project or a folder. */
 const concerned = rows.filter(
