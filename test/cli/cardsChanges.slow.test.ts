@@ -105,7 +105,8 @@ test('a branch is fetched where it is only at the remote, and planted hooks do n
   const id = await done('good', 'Far away')
   const { worktreePath } = await cli.json(['cards', 'worktree', id])
   git(worktreePath!, 'add', '.')
-  git(worktreePath!, 'commit', '-qm', 'Say hello')
+  // Not the same commit as that of another card in the same second.
+  git(worktreePath!, 'commit', '-qm', 'Say hello from far away')
   const folder = mkdtempSync(join(tmpdir(), 'board-clone-'))
   try {
     git(folder, 'clone', '-q', '--single-branch', '--branch', 'main', board.path, 'copy')
