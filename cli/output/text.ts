@@ -62,11 +62,26 @@ const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(
 
 /** Flags, and graphemes that a variation selector turns into an emoji. Unicode's width table has the other emoji. */
 const emoji = /^(?:\p{RI}|\p{Emoji}.*\ufe0f)/u
-const zero = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+/** Terminals show the soft hyphen, and the Arabic, Syriac and Kaithi signs that stand before numbers. */
+const zero = /^(?:(?![\u00ad\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Mn}\p{Me}\p{Cf}])+$/u
 
-/** string-width does all of this, at 9 µs a grapheme instead of 0.3: 10 ms more for a frame of the terminal board. */
-const widthOfSegment = (segment: string): number =>
-  zero.test(segment) ? 0 : emoji.test(segment) ? 2 : eastAsianWidth(segment.codePointAt(0)!)
+/**
+ * The letters and vowel signs that a terminal puts into further cells, for example in Thai and Hindi. The vowels and final consonants of
+ * decomposed Hangul are drawn in the cell of the first consonant.
+ */
+const furtherCells = /(?![\u1160-\u11ff\ud7b0-\ud7ff])[\p{L}\p{Mc}]/gu
+
+/** Terminals add up the cells of the code points. string-width counts the first one alone, and takes 9 µs a grapheme instead of 0.3. */
+function widthOfSegment(segment: string): number {
+  if (zero.test(segment)) return 0
+  if (emoji.test(segment)) return 2
+  const first = String.fromCodePoint(segment.codePointAt(0)!)
+  const further = segment.slice(first.length).match(furtherCells) ?? []
+  return [...(zero.test(first) ? [] : [first]), ...further].reduce(
+    (sum, each) => sum + eastAsianWidth(each.codePointAt(0)!),
+    0,
+  )
+}
 
 /** `3m ago`, `2d ago`, `in 5h`; a date where that is further away than a month. */
 export function relativeTime(iso: string, nowMs = Date.now()): string {

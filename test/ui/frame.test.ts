@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rowOf, type Line } from '../../cli/ui/terminal/cells.ts'
 import { diffFrames, type Frame } from '../../cli/ui/terminal/frame.ts'
+import { paint } from '../../cli/ui/terminal/panes.ts'
 import { createDecoder } from '../../cli/ui/terminal/keys.ts'
 import { anyCharacter } from '../support/contract/anyCharacter.ts'
 
@@ -14,8 +15,8 @@ const frameOf = (lines: readonly Line[]): Frame => ({
   rows: Array.from({ length: height }, (_, y) => rowOf(lines[y] ?? { spans: [] }, width)),
 })
 
-// Signs of one and two cells of which every terminal agrees, so that a real terminal can be compared cell by cell.
-const signs = fc.constantFrom(...'abc XYZ-│─╭●▌', '日', '本', 'ü', 'é', 'ж', '한')
+// Signs of one to three cells of which every terminal agrees, so that a real terminal can be compared cell by cell.
+const signs = fc.constantFrom(...'abc XYZ-│─╭●▌', '日', '本', 'ü', 'é', 'ж', '한', 'กำ', 'क्षि')
 const spans = fc.array(
   fc.record({
     text: fc.string({ unit: signs, maxLength: 12 }),
@@ -55,6 +56,24 @@ describe('frames', () => {
       }),
       { numRuns: 150 },
     )
+  })
+
+  test('a grapheme of which a pane covers a cell becomes blank', () => {
+    const pane = (x: number, width: number, text: string) => ({
+      x,
+      y: 0,
+      width,
+      height: 1,
+      lines: [{ spans: [{ text }] }],
+    })
+    const cells = (...panes: Array<ReturnType<typeof pane>>) => paint(panes, { width: 8, height: 1 }).rows[0]!.graphemes
+    const conjunct = 'क्षि'
+    expect(cells(pane(0, 8, `a${conjunct}b`))).toEqual(['a', conjunct, '', '', 'b', ' ', ' ', ' '])
+    for (const x of [1, 2, 3])
+      expect(cells(pane(0, 8, `a${conjunct}b`), pane(x, 1, 'x')).join('')).toBe(
+        ['', 'ax  b   ', 'a x b   ', 'a  xb   '][x],
+      )
+    expect(cells(pane(0, 8, 'abcdefgh'), pane(6, 3, conjunct)).join('')).toBe('abcdef  ')
   })
 
   test('a frame that is the same costs nothing', () => {

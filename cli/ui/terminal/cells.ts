@@ -11,7 +11,7 @@ export interface Line {
   style?: string
 }
 
-/** A line as cells. A wide grapheme is followed by an empty cell. */
+/** A line as cells. A wide grapheme is followed by empty cells. */
 export interface Row {
   graphemes: string[]
   styles: string[]
@@ -21,6 +21,12 @@ export const blankRow = (width: number): Row => ({
   graphemes: Array<string>(width).fill(' '),
   styles: Array<string>(width).fill(''),
 })
+
+/** The cell in which the grapheme at a cell begins. */
+export function startOf({ graphemes }: Pick<Row, 'graphemes'>, at: number): number {
+  while (graphemes[at] === '' && at > 0) at--
+  return at
+}
 
 /** Combines styles; later ones win. */
 export const styled = (...styles: readonly (string | undefined)[]): string => styles.filter(Boolean).join(';')
@@ -56,11 +62,10 @@ function putGraphemes({ graphemes, styles }: Row, from: number, text: string, st
     if (at + width > graphemes.length) return graphemes.length
     graphemes[at] = grapheme
     styles[at] = style
-    if (width === 2) {
-      graphemes[at + 1] = ''
-      styles[at + 1] = style
+    for (const end = at + width; ++at < end;) {
+      graphemes[at] = ''
+      styles[at] = style
     }
-    at += width
   }
   return at
 }

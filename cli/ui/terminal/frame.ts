@@ -1,4 +1,4 @@
-import type { Row } from './cells.ts'
+import { startOf, type Row } from './cells.ts'
 
 /** The contents of the screen. The caret is shown in a text field. */
 export interface Frame {
@@ -41,7 +41,7 @@ function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void
   const rest = endOfText(after)
   for (let x = 0; x < graphemes.length; x++) {
     if (!changed(x)) continue
-    const from = graphemes[x] === '' && x > 0 ? x - 1 : x
+    const from = startOf(after, x)
     let to = from + 1
     for (let next = to, gap = 0; next < graphemes.length && gap <= shortGap; next++) {
       gap = changed(next) ? 0 : gap + 1
@@ -57,7 +57,8 @@ function drawRun(pen: Pen, y: number, from: number, to: number, rest: number, { 
   const isLast = to > rest
   for (let x = from; x < (isLast ? rest : to); x++) {
     if (graphemes[x] === '') continue
-    const width = graphemes[x + 1] === '' ? 2 : 1
+    let width = 1
+    while (graphemes[x + width] === '') width++
     pen.put(x, y, graphemes[x]!, width, styles[x]!)
     // A terminal may draw a grapheme wider than it is: the following cells are drawn again.
     to = Math.min(graphemes.length, Math.max(to, x + width + overhang(graphemes[x]!, width)))

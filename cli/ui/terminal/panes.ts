@@ -1,5 +1,5 @@
 import type { Size } from './session.ts'
-import { blankRow, rowOf, type Line, type Row } from './cells.ts'
+import { blankRow, rowOf, startOf, type Line, type Row } from './cells.ts'
 import type { Frame } from './frame.ts'
 
 /** A rectangle of the screen that shows lines, in cells from the upper left corner. */
@@ -35,13 +35,14 @@ function put(frame: PaintedFrame, { x, y, width, height, lines, caret }: Pane): 
 
 /** Overwrites cells of a row. A wide character of which one cell is overwritten becomes blank. */
 function putCells(row: Row, { graphemes, styles }: Row, x: number, width: number): void {
-  if (row.graphemes[x] === '' && x > 0) row.graphemes[x - 1] = ' '
+  if (x < row.graphemes.length) row.graphemes.fill(' ', startOf(row, x), x)
   for (let at = 0; at < width; at++) {
     row.graphemes[x + at] = graphemes[at]!
     row.styles[x + at] = styles[at]!
   }
-  if (width < graphemes.length && graphemes[width] === '') row.graphemes[x + width - 1] = ' '
-  if (row.graphemes[x + width] === '') row.graphemes[x + width] = ' '
+  const isCut = width < graphemes.length && graphemes[width] === ''
+  if (isCut) row.graphemes.fill(' ', x + startOf({ graphemes }, width), x + width)
+  for (let at = x + width; row.graphemes[at] === ''; at++) row.graphemes[at] = ' '
 }
 
 /** A line's cells, cached for as long as the same line object is drawn with the same width. */
