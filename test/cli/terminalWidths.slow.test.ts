@@ -70,7 +70,7 @@ describe.skipIf(!hasTmux)('the width of a text is what tmux draws', () => {
     expect(texts.map(widthOf)).toEqual(await drawn(texts))
   })
 
-  test('for all code points that it knows, but for those that are known', async () => {
+  test('for all code points that tmux knows, except the listed ones', async () => {
     const points = Array.from({ length: 0xf_0000 - 0xa0 }, (_, at) => at + 0xa0).filter(
       point => (point < 0xd800 || point > 0xf8ff) && !/[\p{Cn}\u2028\u2029]/u.test(String.fromCodePoint(point)),
     )

@@ -179,7 +179,7 @@ const random = (seed: number) => (limit: number) => {
   return ((t ^ (t >>> 14)) >>> 0) % limit
 }
 
-/** What a user may be in the middle of in a folder, and how it ends. */
+/** The commands of Git and other work that a user can have begun in a folder, and the ways to end each. */
 const states: Array<[name: string, begin: (folder: string, round: number) => void, ends: string[][]]> = [
   ['nothing', () => {}, [['status']]],
   ['detached', folder => git(folder, 'checkout', '-q', '--detach'), [['checkout', '-q', '-']]],

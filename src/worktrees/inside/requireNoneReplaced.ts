@@ -50,7 +50,7 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   )
 }
 
-/** What is at a path of a working tree, or is a file where the path needs a folder. */
+/** Finds the file or folder at a path of a working tree, or a file where the path needs a folder. */
 async function inTheWay(topLevel: string, path: string): Promise<{ path: string; isFolder: boolean } | undefined> {
   const kind = await kindWithin(topLevel, path)
   if (kind !== 'nothing') return { path, isFolder: kind === 'folder' }
