@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { nulSeparated } from '../../git/git.ts'
 import { namePaths } from '../namePaths.ts'
@@ -42,10 +42,10 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   }
   if (found.size === 0) return
   const paths = [...found]
-  const [file, copy] = [join(topLevel, paths[0]!), join(topLevel, `${paths[0]!}.mine`)]
+  // No command to copy: an agent can have chosen the names.
   throw new Problem(
     'WORKTREE_DIRTY',
-    `${namePaths(paths)} in ${topLevel} would be replaced, and Git does not track ${paths.length === 1 ? 'this file' : 'these files'}. Keep a copy elsewhere first, for example: mv '${file}' '${copy}'. Nothing was changed.`,
+    `${namePaths(paths)} in ${topLevel} would be replaced, and Git does not track ${paths.length === 1 ? 'this file. Move it' : 'these files. Move them'} to another folder first, to keep a copy. Nothing was changed.`,
     { details: paths.slice(0, maxDetails).map(path => ({ path, message: 'is not tracked' })) },
   )
 }
