@@ -23,6 +23,7 @@ interface EditOptions extends PromptOptions, ChoiceOptions, PlanOptions {
   addAssignee?: string[]
   removeAssignee?: string[]
   watch?: boolean
+  worktree?: boolean
   parent?: string
   base?: string
   baseCard?: string
@@ -40,6 +41,7 @@ interface Change extends Partial<AgentChoice> {
   estimate?: number | null
   startAt?: string | null
   watching?: boolean
+  useWorktree?: boolean
 }
 /** What is added to the lists that a card has, and taken away from them. */
 interface ListChange {
@@ -73,6 +75,8 @@ export function registerVerbs(cards: Command): void {
     .option('--remove-assignee <people>', 'who is to do them no more, with commas', names)
     .option('--watch', 'tell you of what happens on them')
     .option('--no-watch', 'tell you nothing of what happens on them')
+    .option('--worktree', 'let their agents work in worktrees')
+    .option('--no-worktree', "let their agents work in the project's own folder")
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
@@ -108,14 +112,16 @@ export function registerVerbs(cards: Command): void {
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
-  const { title, promptFile, parent, base, baseCard, addAssignee, removeAssignee, watch: watching } = options
+  const { title, promptFile, parent, base, baseCard, addAssignee, removeAssignee } = options
+  const { watch: watching, worktree: useWorktree } = options
   const { addLabel = [], removeLabel = [] } = options
-  const changes = [title, options.prompt, promptFile, parent, base, baseCard, watching, addAssignee, removeAssignee]
+  const others = [watching, useWorktree, addAssignee, removeAssignee]
+  const changes = [title, options.prompt, promptFile, parent, base, baseCard, ...others]
   if (options.editor) return editInEditor(context, ids)
   const isListed = addLabel.length + removeLabel.length > 0
   if (!isListed && changes.every(each => each === undefined) && !isChosen(options) && !isPlanned(options))
     throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, ${choiceFlags} or --editor`,
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
   if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
@@ -128,6 +134,7 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
     base: wordAsNull('none', base),
     baseCardId: wordAsNull('none', baseCard),
     watching,
+    useWorktree,
     ...planOf(options),
     ...choice,
   }

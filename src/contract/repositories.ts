@@ -4,9 +4,10 @@ import { Count, text } from './fields.ts'
 const maxRepositories = 20
 /** A folder of the server's. */
 export const FolderPath = text(1, 4096)
-/** What people call a project's home repository, so no other has this name. Requests and answers name it by an empty text. */
+/** The name by which people call a project's home repository. No other repository has this name. */
 export const homeName = 'home'
-const home = ''
+/** The name of a project's home repository in requests and answers. */
+export const home = ''
 
 /** The name of the folder that a card's worktree of the repository has. */
 const RepositoryName = v.pipe(

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import * as v from 'valibot'
 import { issueText } from '../contract/issueText.ts'
 import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
+import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { gitOutput } from '../git/git.ts'
-import { readProjectFile } from '../worktrees/projectFiles.ts'
+import { readProjectFile, type ProjectFile } from '../worktrees/projectFiles.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 const boardFileName = 'board.json'
@@ -20,7 +22,7 @@ export type ReadBoardFile =
  * @returns null if there is none
  */
 export async function readBoardFile(worktrees: Worktrees, project: ProjectFolder): Promise<ReadBoardFile | null> {
-  const file = await readProjectFile(worktrees, project, boardFileName, maxBytes)
+  const file = (await readProjectFile(worktrees, project, boardFileName, maxBytes)) ?? (await readOfBare(project))
   if (!file) return null
   if (file.problem !== null) return unusable(file.problem)
   try {
@@ -34,16 +36,29 @@ export async function readBoardFile(worktrees: Worktrees, project: ProjectFolder
  * Returns the version of board.json in the commit that the project's folder has checked out: the base of its cards. Returns undefined if
  * there is none, or if it cannot be used.
  */
-export async function readBaseVersion(projectPath: string): Promise<string | undefined> {
+export async function readBaseVersion(project: ProjectFolder): Promise<string | undefined> {
   try {
-    const content = await gitOutput(projectPath, ['cat-file', 'blob', `HEAD:./${boardFileName}`], {
-      maxBytes,
-      env: { GIT_NO_REPLACE_OBJECTS: '1' },
-    })
-    return parse(utf8Of(content)).version ?? undefined
+    const checkout = await readCheckoutState(project)
+    const content = checkout && (await readCommitted(checkout))
+    return content && (parse(utf8Of(content)).version ?? undefined)
   } catch {
     return undefined
   }
+}
+
+/** A bare repository has no files, so its current branch counts. */
+async function readOfBare(project: ProjectFolder): Promise<ProjectFile | null> {
+  const checkout = await readCheckoutState(project).catch(() => undefined)
+  const content = checkout?.repository.isBare && (await readCommitted(checkout).catch(() => undefined))
+  return content ? { content, problem: null } : null
+}
+
+async function readCommitted({ commit, subfolder, repository: { commonDir } }: CheckoutState): Promise<Buffer> {
+  const name = `${commit ?? 'HEAD'}:${join(subfolder, boardFileName)}`
+  return gitOutput(commonDir, ['cat-file', 'blob', name], {
+    maxBytes,
+    env: { GIT_DIR: commonDir, GIT_NO_REPLACE_OBJECTS: '1' },
+  })
 }
 
 /** Without the byte order mark that some editors put first. */

@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import { home } from '../contract/repositories.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { commitOf } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
@@ -16,7 +17,7 @@ import { forgeOf, type ProjectRow } from '../store/projects.ts'
 import { inOneLine, requireIdleWork, type IdleWork } from './changes.ts'
 import { landedWords, noteLanded } from './landedWork.ts'
 import { findCardBase, type Base } from './worktreeBase.ts'
-import { home, keepBase } from './repositoryWork.ts'
+import { keepBase } from './repositoryWork.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 const maxTitles = 20
@@ -47,8 +48,8 @@ export async function push(
   const branch = branchOf(card, place)
   const remote = await findRemote(checkout.repository, forgeOf(project).remote)
   const commit = place
-    ? await commitWorktree(worktrees, project.path, place, inOneLine(card.title))
-    : await commitOf(project.path, `refs/heads/${branch}`)
+    ? await commitWorktree(worktrees, place, inOneLine(card.title))
+    : await commitOf(checkout.repository.commonDir, `refs/heads/${branch}`)
   if (commit === undefined) throw gone(branch)
   const result = await pushBranch(checkout.repository, { remote, branch, commit, force, expected }, reach)
   if (result.state === 'rejected')
@@ -101,7 +102,7 @@ export async function update(
   const branch = branchOf(card, place)
   const based = await withOpenBase(db, card)
   if (known) await fetchLargeFiles(checkout.repository, known.commit, reach)
-  const base: Base = known ?? (await findCardBase(worktrees, db, based, project.path, checkout, reach, name))
+  const base: Base = known ?? (await findCardBase({ worktrees, db, checkout, reach, repository: name }, based))
   const onto = base.commit
   if (onto === null) throw new Problem('CONFLICT', "The project's repository has no commit.")
   const landed = place && (await worktrees.run('findLanded', { worktree: place, branch, base: onto }))
@@ -115,7 +116,7 @@ export async function update(
   const { repository } = checkout
   try {
     const work = { repository, place, isManaged: card.worktreeManaged === 1, branch }
-    const request = { projectPath: project.path, ...work, onto, strategy, title, message }
+    const request = { ...work, onto, strategy, title, message }
     const { updated, commit } = await updateBranch(worktrees, request)
     if (place) await syncBranch(worktrees, place)
     await keepBase(db, { repository: name, card }, onto)
@@ -123,17 +124,19 @@ export async function update(
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') throw error
     const files = (error.details ?? []).map(({ path }) => path)
-    const titles = await titlesOf(repository.topLevel, { from: card.baseCommit, to: onto, files })
+    const titles = await titlesOf(repository.commonDir, { from: card.baseCommit, to: onto, files })
     return { repository: name, problem: error, baseCommit: onto, titles }
   }
 }
 
 async function titlesOf(
-  path: string,
+  commonDir: string,
   { from, to, files }: { from: string | null; to: string; files: readonly string[] },
 ): Promise<string[]> {
   const range = from === null ? to : `${from}..${to}`
-  const { stdout } = await git(path, ['log', '--format=%s', `--max-count=${maxTitles}`, range, '--', ...files])
+  const { stdout } = await git(commonDir, ['log', '--format=%s', `--max-count=${maxTitles}`, range, '--', ...files], {
+    env: { GIT_DIR: commonDir },
+  })
   return stdout.toString().split('\n').filter(Boolean)
 }
 

@@ -69,7 +69,7 @@ async function workOf(
   const { repository } = checkout
   const place = await syncedWorktree(worktrees, repository, card.worktreePath)
   if (place) return { repository: place, base: card.baseCommit ?? (await findForkPoint(place, checkout)) }
-  const tip = card.gitBranch === null ? undefined : await commitOf(project.path, `refs/heads/${card.gitBranch}`)
+  const tip = card.gitBranch === null ? undefined : await commitOf(repository.commonDir, `refs/heads/${card.gitBranch}`)
   if (tip !== undefined) return { repository, base: card.baseCommit, tip }
   return card.useWorktree === 0 && card.baseCommit !== null ? { repository, base: card.baseCommit } : undefined
 }

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
 import { invalid, Problem } from '../contract/errors.ts'
-import { homeName, type CardRepository } from '../contract/repositories.ts'
+import { home, homeName, type CardRepository } from '../contract/repositories.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
 import {
@@ -21,9 +21,6 @@ export type ProjectPlaces = Pick<
   ProjectRow,
   'id' | 'path' | 'folderRecords' | 'repositories' | 'forge' | 'forgeCredentialId'
 >
-
-/** The name of a project's home repository. */
-export const home = ''
 
 /**
  * A card and its project as one of the project's repositories has them: with the worktree, branch and base commit there, and its

@@ -89,15 +89,15 @@ async function planFor(
   db: Database,
   card: CardRow,
   row: CardRepositoryRow | undefined,
-  { name, path, checkout, place }: Site,
+  { name, checkout, place }: Site,
   branch: string | null,
   reach: RemoteReach,
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (row) return { plan: { path: place, branch: row.branch, baseCommit: row.baseCommit } }
-  const { commit, remark } = await findCardBase(worktrees, db, card, path, checkout, reach, name)
+  const { commit, remark } = await findCardBase({ worktrees, db, checkout, reach, repository: name }, card)
   const begin = { ...checkout, commit }
   const plan =
-    branch === null ? await planWorktree(begin, place, card) : await planWorktreeOn(branch, path, begin, place, card)
+    branch === null ? await planWorktree(begin, place, card) : await planWorktreeOn(branch, begin, place, card)
   return { plan, remark }
 }
 

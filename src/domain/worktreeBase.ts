@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import { home } from '../contract/repositories.ts'
 import { type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, isAncestor, resolveCommits } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
@@ -18,6 +19,16 @@ export interface Base {
   remark?: string
 }
 
+/** The repository in which the base of a card is searched. */
+export interface BaseSearch {
+  worktrees: Worktrees
+  db: Reader
+  checkout: CheckoutState
+  reach: RemoteReach
+  /** The name of the repository in the project. Empty for the home. */
+  repository: string
+}
+
 /**
  * Finds the commit at which a card's new work starts in a repository: the branch, tag, commit or other card that the card names, or the
  * checked-out branch of the project's folder. The upstream of a branch and missing large files of Git LFS are fetched. A repository
@@ -25,33 +36,18 @@ export interface Base {
  * @throws Problem CONFLICT if the home lacks what the card names, the other card's work cannot be committed, or large files cannot be
  * fetched
  */
-export async function findCardBase(
-  worktrees: Worktrees,
-  db: Reader,
-  card: CardRow,
-  projectPath: string,
-  checkout: CheckoutState,
-  reach: RemoteReach,
-  repository = '',
-): Promise<Base> {
-  const base = await findCommit(worktrees, db, card, projectPath, checkout, reach, repository)
-  if (base.commit !== null) await fetchLargeFiles(checkout.repository, base.commit, reach)
+export async function findCardBase(search: BaseSearch, card: CardRow): Promise<Base> {
+  const base = await findCommit(search, card)
+  if (base.commit !== null) await fetchLargeFiles(search.checkout.repository, base.commit, search.reach)
   return base
 }
 
-async function findCommit(
-  worktrees: Worktrees,
-  db: Reader,
-  card: CardRow,
-  projectPath: string,
-  checkout: CheckoutState,
-  reach: RemoteReach,
-  repository: string,
-): Promise<Base> {
-  if (card.base !== null) return findNamedBase(card.base, checkout, reach, repository)
+async function findCommit(search: BaseSearch, card: CardRow): Promise<Base> {
+  const { db, checkout, reach } = search
+  if (card.base !== null) return findNamedBase(card.base, search)
   if (card.baseCardId === null) return findBase(checkout, reach)
   const other = await readCard(db, card.projectId, card.baseCardId)
-  const commit = other && (await tipOfCard(worktrees, db, other, projectPath, checkout, repository))
+  const commit = other && (await tipOfCard(search, other))
   if (commit !== undefined) return { commit, remark: `The base is the branch of card ${card.baseCardId}.` }
   const base = await findBase(checkout, reach)
   const remarks = [`Card ${card.baseCardId} has no branch, so the base is that of the project.`, base.remark]
@@ -60,31 +56,20 @@ async function findCommit(
 
 /** The newest commit of a card's branch; what is uncommitted is committed first, unless an agent is at work there. */
 async function tipOfCard(
-  worktrees: Worktrees,
-  db: Reader,
+  { worktrees, db, checkout: { repository }, repository: name }: BaseSearch,
   card: CardRow,
-  projectPath: string,
-  { repository }: CheckoutState,
-  name: string,
 ): Promise<string | undefined> {
-  const beside = name === '' ? undefined : await readCardRepository(db, card.id, name)
+  const other = name === home ? undefined : await readCardRepository(db, card.id, name)
   const { worktreePath, gitBranch, worktreeManaged } =
-    name === '' ? card : { worktreePath: null, ...beside, gitBranch: beside?.branch, worktreeManaged: 1 }
+    name === home ? card : { worktreePath: null, ...other, gitBranch: other?.branch, worktreeManaged: 1 }
   if (!gitBranch) return undefined
   const place = await syncedWorktree(worktrees, repository, worktreePath)
-  if (place && worktreeManaged === 1 && !hasActiveAgent(card))
-    await commitWorktree(worktrees, projectPath, place, card.title)
-  return commitOf(projectPath, `refs/heads/${gitBranch}`)
+  if (place && worktreeManaged === 1 && !hasActiveAgent(card)) await commitWorktree(worktrees, place, card.title)
+  return commitOf(repository.commonDir, `refs/heads/${gitBranch}`)
 }
 
-async function findNamedBase(
-  name: string,
-  checkout: CheckoutState,
-  reach: RemoteReach,
-  repository: string,
-): Promise<Base> {
-  const { topLevel } = checkout.repository
-  const commits = await resolveCommits(topLevel, [
+async function findNamedBase(name: string, { checkout, reach, repository }: BaseSearch): Promise<Base> {
+  const commits = await resolveCommits(checkout.repository.commonDir, [
     `refs/heads/${name}`,
     `refs/tags/${name}`,
     `refs/remotes/${name}`,
@@ -92,7 +77,7 @@ async function findNamedBase(
   ])
   if (commits[0] !== undefined) return findBase({ ...checkout, branch: name, commit: commits[0] }, reach)
   const commit = commits.find(each => each !== undefined)
-  if (commit === undefined && repository !== '') {
+  if (commit === undefined && repository !== home) {
     const base = await findBase(checkout, reach)
     return {
       ...base,
@@ -117,9 +102,9 @@ async function findBase({ repository, branch, commit }: CheckoutState, reach: Re
       commit,
       remark: `${branch} could not be fetched from ${upstream.remote}, so the work starts at the local commit: ${fetched.reason}`,
     }
-  const { topLevel } = repository
-  if (await isAncestor(topLevel, commit, fetched.commit)) return { commit: fetched.commit }
-  if (await isAncestor(topLevel, fetched.commit, commit)) return { commit }
+  const { commonDir } = repository
+  if (await isAncestor(commonDir, commit, fetched.commit)) return { commit: fetched.commit }
+  if (await isAncestor(commonDir, fetched.commit, commit)) return { commit }
   const other = upstream.tracking.slice('refs/remotes/'.length)
   return {
     commit,

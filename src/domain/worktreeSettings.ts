@@ -40,7 +40,7 @@ export async function findWorktreeSettings(
   const current = agreements.find(({ lapsed }) => lapsed === 0)
   if (current && !file?.problem && file?.version !== current.version)
     await db.transaction(tx => lapseAgreement(tx, project.id, current.version))
-  const agreement = file && (await findAgreement(project.path, file, agreements))
+  const agreement = file && (await findAgreement(project, file, agreements))
   const boardFile = file && {
     ...file,
     agreed: agreement ? { by: agreement.agreedBy || null, at: agreement.createdAt } : null,
@@ -55,18 +55,18 @@ export async function effectiveBy(
   agreements: readonly Pick<Agreement, 'version' | 'lapsed'>[],
 ): Promise<EffectiveWorktree> {
   const file = await readBoardFile(worktrees, project)
-  const agreement = file && (await findAgreement(project.path, file, agreements))
+  const agreement = file && (await findAgreement(project, file, agreements))
   return effectiveOf(worktreeOf(project), (agreement && file.settings) || noWorktreeSettings)
 }
 
 /** Returns the agreement to the version of a board.json. One that has lapsed counts while the base branch has exactly this version. */
 async function findAgreement<A extends Pick<Agreement, 'version' | 'lapsed'>>(
-  projectPath: string,
+  project: ProjectFolder,
   { version }: ReadBoardFile,
   agreements: readonly A[],
 ): Promise<A | undefined> {
   const agreement = agreements.find(each => each.version === version)
-  return agreement?.lapsed && (await readBaseVersion(projectPath)) !== version ? undefined : agreement
+  return agreement?.lapsed && (await readBaseVersion(project)) !== version ? undefined : agreement
 }
 
 /**

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
+import { home } from '../contract/repositories.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
 import { findProjectRepository, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { unfinishedPath } from '../git/addWorktree.ts'
@@ -65,6 +66,7 @@ export async function ensureWorktree(
 ): Promise<Workplace> {
   await recordMissing(db, project)
   const checkout = await readCheckoutState(project)
+  requireFiles(card, checkout)
   if (!checkout || card.useWorktree === 0)
     return settle(db, card, {
       cwd: project.path,
@@ -114,7 +116,7 @@ async function planFor(
 ): Promise<{ plan: WorktreePlan; remark?: string }> {
   if (card.worktreeManaged === 1 && card.gitBranch !== null)
     return { plan: { path, branch: card.gitBranch, baseCommit: card.baseCommit ?? checkout.commit ?? '' } }
-  const { commit, remark } = await findCardBase(worktrees, db, card, project.path, checkout, reach)
+  const { commit, remark } = await findCardBase({ worktrees, db, checkout, reach, repository: home }, card)
   const others = repositoriesOf(project).map(each => each.path)
   const plan = await planWorktree({ ...checkout, commit }, path, card, others)
   return { plan, remark }
@@ -127,6 +129,7 @@ async function planFor(
 export async function findWorkplace(card: CardRow, project: ProjectFolder): Promise<Workplace> {
   const { useWorktree, worktreePath, worktreeManaged, baseCommit, gitBranch } = card
   const checkout = await readCheckoutState(project)
+  requireFiles(card, checkout)
   if (!checkout || useWorktree === 0)
     return { cwd: project.path, worktreePath: null, isManaged: false, branch: checkout?.branch ?? null, baseCommit }
   if (worktreePath !== null && worktreeManaged === 0) return attachedPlace(card, project, checkout)
@@ -134,6 +137,15 @@ export async function findWorkplace(card: CardRow, project: ProjectFolder): Prom
     throw new Problem('CONFLICT', 'The card has no worktree yet. It gets one when its agent starts.')
   const cwd = join(worktreePath, checkout.subfolder)
   return { cwd, worktreePath, isManaged: true, branch: gitBranch, baseCommit }
+}
+
+/** @throws Problem CONFLICT if the card works in the folder of a bare repository */
+function requireFiles({ id, useWorktree }: CardRow, checkout: CheckoutState | undefined): void {
+  if (checkout?.repository.isBare && useWorktree === 0)
+    throw new Problem(
+      'CONFLICT',
+      `The project's repository is bare, so its folder has no files to work in. Let the card use a worktree: board cards edit ${id} --worktree`,
+    )
 }
 
 /** A worktree stays in the root where it was made; once its folder is gone it comes back in that of new ones. */

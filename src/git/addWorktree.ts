@@ -94,13 +94,17 @@ async function newFolder(parent: string, name: string): Promise<string> {
 }
 
 /** Fails where the branch is there already, or the commit is not. */
-const makeBranch = ({ topLevel }: Repository, branch: string, commit: string) =>
-  gitOutput(topLevel, [
-    'update-ref',
-    '--no-deref',
-    '-m',
-    `branch: Created from ${commit}`,
-    `refs/heads/${branch}`,
-    commit,
-    '0'.repeat(commit.length),
-  ])
+const makeBranch = ({ commonDir }: Repository, branch: string, commit: string) =>
+  gitOutput(
+    commonDir,
+    [
+      'update-ref',
+      '--no-deref',
+      '-m',
+      `branch: Created from ${commit}`,
+      `refs/heads/${branch}`,
+      commit,
+      '0'.repeat(commit.length),
+    ],
+    { env: { GIT_DIR: commonDir } },
+  )

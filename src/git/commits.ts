@@ -1,22 +1,21 @@
 import { git, gitOutput } from './git.ts'
 
 /** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
-export async function resolveCommits(path: string, names: readonly string[]): Promise<Array<string | undefined>> {
-  const answers = (
-    await gitOutput(path, ['cat-file', '--batch-check'], { input: names.map(name => `${name}^{commit}\n`).join('') })
-  )
+export async function resolveCommits(commonDir: string, names: readonly string[]): Promise<Array<string | undefined>> {
+  const input = names.map(name => `${name}^{commit}\n`).join('')
+  const answers = (await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: { GIT_DIR: commonDir } }))
     .toString()
     .split('\n')
   return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
 }
 
 /** Resolves a full reference or an id to a commit, if the repository has it. */
-export const commitOf = async (path: string, name: string): Promise<string | undefined> =>
-  (await resolveCommits(path, [name]))[0]
+export const commitOf = async (commonDir: string, name: string): Promise<string | undefined> =>
+  (await resolveCommits(commonDir, [name]))[0]
 
 /** Whether a commit is the other or one before it. */
-export const isAncestor = async (path: string, one: string, other: string): Promise<boolean> =>
-  (await git(path, ['merge-base', '--is-ancestor', one, other])).exitCode === 0
+export const isAncestor = async (commonDir: string, one: string, other: string): Promise<boolean> =>
+  (await git(commonDir, ['merge-base', '--is-ancestor', one, other], { env: { GIT_DIR: commonDir } })).exitCode === 0
 
 /** The merge base of two commits, if there is one. */
 export async function mergeBase(commonDir: string, one: string, other: string): Promise<string | undefined> {

@@ -20,18 +20,16 @@ const fetchedRef = 'refs/board/fetched'
 
 /** The upstream of a branch; undefined where it has none on another repository, or one that is not kept among the remote branches. */
 export async function upstreamOf(repository: Repository, branch: string): Promise<Upstream | undefined> {
-  const { topLevel } = repository
+  const { commonDir } = repository
+  const env = { GIT_DIR: commonDir }
   const isFollowing = (await configurationOf(repository)).some(({ name }) => name === `branch.${branch}.merge`)
   if (!isFollowing) return undefined
-  const { stdout } = await git(topLevel, [
-    'for-each-ref',
-    '--format=%(refname)%00%(upstream)%00%(upstream:remotename)%00%(upstream:remoteref)%00',
-    `refs/heads/${branch}`,
-  ])
+  const format = '%(refname)%00%(upstream)%00%(upstream:remotename)%00%(upstream:remoteref)%00'
+  const { stdout } = await git(commonDir, ['for-each-ref', `--format=${format}`, `refs/heads/${branch}`], { env })
   const [name, tracking = '', remote = '', ref = ''] = stdout.toString().split('\0')
   if (name !== `refs/heads/${branch}` || !tracking.startsWith('refs/remotes/') || !ref.startsWith('refs/heads/'))
     return undefined
-  const urls = await git(topLevel, ['config', '--null', '--get-all', `remote.${remote}.url`])
+  const urls = await git(commonDir, ['config', '--null', '--get-all', `remote.${remote}.url`], { env })
   const [url] = nulSeparated(urls.stdout)
   return url ? { remote, url, ref, tracking } : undefined
 }
@@ -56,14 +54,14 @@ export function fetchUpstream(repository: Repository, upstream: Upstream, reach:
 const shared = new Map<string, { calls: number; run: () => Promise<Fetched> }>()
 
 async function fetchOnce(repository: Repository, upstream: Upstream, reach: RemoteReach): Promise<Fetched> {
-  const { topLevel, head } = repository
-  const known = [head, await commitOf(topLevel, upstream.tracking)]
+  const { commonDir, head } = repository
+  const known = [head, await commitOf(commonDir, upstream.tracking)]
   const args = (url: string) => fetchArguments({ ...upstream, url })
   try {
     const run = { url: upstream.url, args, known, fetchedRef }
     const { exitCode, stderr, fetched } = await runRemote(repository, run, reach)
     if (exitCode !== 0 || fetched === null) return { reason: reasonIn(stderr, upstream, reach) }
-    const commit = await commitOf(topLevel, fetched)
+    const commit = await commitOf(commonDir, fetched)
     if (commit === undefined) return { reason: 'the branch there has no commit' }
     const isMoved = await moveTracking(repository, upstream.tracking, commit, 'fetch: board')
     return isMoved ? { commit } : { reason: `${upstream.tracking} could not be moved` }

@@ -3,8 +3,10 @@ import { git, nulSeparated } from './git.ts'
 /**
  * The author of commits in a repository, as Git's variables: the person's of its configuration, else the board's own.
  */
-export async function identityOf(path: string): Promise<Record<string, string>> {
-  const { stdout } = await git(path, ['config', '--null', '--get-regexp', '^user\\.(name|email)$'])
+export async function identityOf(commonDir: string): Promise<Record<string, string>> {
+  const { stdout } = await git(commonDir, ['config', '--null', '--get-regexp', '^user\\.(name|email)$'], {
+    env: { GIT_DIR: commonDir },
+  })
   const settings = new Map(
     nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')), entry.slice(entry.indexOf('\n') + 1)]),
   )

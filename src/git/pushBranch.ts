@@ -27,7 +27,7 @@ export async function pushBranch(
   reach: RemoteReach,
 ): Promise<Pushed> {
   const tracking = `refs/remotes/${remote.name}/${branch}`
-  const seen = await commitOf(repository.topLevel, tracking)
+  const seen = await commitOf(repository.commonDir, tracking)
   const args = (url: string) => [
     'push',
     '--no-verify',

@@ -50,7 +50,7 @@ export async function runRemote(
     const env = {
       GIT_DIR: folder,
       GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'),
-      GIT_SSH_COMMAND: await sshCommand(topLevel),
+      GIT_SSH_COMMAND: await sshCommand(commonDir),
     }
     const result = await remoteGit(topLevel, args(url), { ...reach, env })
     const isFetched = result.exitCode === 0 && fetchedRef !== null
@@ -88,12 +88,16 @@ function pathOf(fileUrl: string): string {
 
 /** Notes where a branch of another machine is now, in the repository's own remote branches. @returns whether that worked */
 export const moveTracking = async (
-  { topLevel }: Repository,
+  { commonDir }: Repository,
   tracking: string,
   commit: string,
   message: string,
 ): Promise<boolean> =>
-  (await git(topLevel, ['update-ref', '--no-deref', '-m', message, tracking, commit])).exitCode === 0
+  (
+    await git(commonDir, ['update-ref', '--no-deref', '-m', message, tracking, commit], {
+      env: { GIT_DIR: commonDir },
+    })
+  ).exitCode === 0
 
 /** Why a run of Git did not come to an end. @throws what was none of Git's */
 export function reasonOfFailure(error: unknown, { timeoutMs }: RemoteReach): string {
@@ -102,9 +106,11 @@ export function reasonOfFailure(error: unknown, { timeoutMs }: RemoteReach): str
 }
 
 /** The account's own SSH command. */
-export async function sshCommand(topLevel: string): Promise<string> {
+export async function sshCommand(commonDir: string): Promise<string> {
   if (process.env.GIT_SSH_COMMAND) return process.env.GIT_SSH_COMMAND
-  const { stdout } = await git(topLevel, ['config', '--null', '--show-scope', '--get-all', 'core.sshCommand'])
+  const { stdout } = await git(commonDir, ['config', '--null', '--show-scope', '--get-all', 'core.sshCommand'], {
+    env: { GIT_DIR: commonDir },
+  })
   const parts = nulSeparated(stdout)
   const own = parts.filter((_, index) => index % 2 === 1 && ['global', 'system'].includes(parts[index - 1]!))
   return own.at(-1) || 'ssh -o BatchMode=yes'

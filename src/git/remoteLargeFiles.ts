@@ -88,7 +88,7 @@ async function transfer(
     const env = {
       GIT_DIR: gitDir,
       GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'),
-      GIT_SSH_COMMAND: await sshCommand(topLevel),
+      GIT_SSH_COMMAND: await sshCommand(commonDir),
     }
     const settings = [`lfs.storage=${join(commonDir, 'lfs')}`, ...(own === undefined ? [] : [`lfs.url=${own}`])]
     const options = settings.flatMap(setting => ['-c', setting])

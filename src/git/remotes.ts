@@ -12,14 +12,17 @@ export interface Remote {
  * The repository to which work is pushed: the one of this name, or else the one that the checked-out branch follows, origin, the only one.
  * @throws Problem CONFLICT where there is none, or several
  */
-export async function findRemote({ topLevel, branch }: Repository, name: string | null = null): Promise<Remote> {
-  const remotes = await readRemotes(topLevel)
+export async function findRemote({ commonDir, branch }: Repository, name: string | null = null): Promise<Remote> {
+  const remotes = await readRemotes(commonDir)
   if (name !== null) {
     const named = remotes.find(remote => remote.name === name)
     if (named) return named
     throw new Problem('CONFLICT', `The project's repository has no remote ${name}, which its forge settings name.`)
   }
-  const followed = branch === undefined ? undefined : await git(topLevel, ['config', `branch.${branch}.remote`])
+  const followed =
+    branch === undefined
+      ? undefined
+      : await git(commonDir, ['config', `branch.${branch}.remote`], { env: { GIT_DIR: commonDir } })
   const wanted = [followed?.stdout.toString().trim(), 'origin', remotes.length === 1 ? remotes[0]!.name : undefined]
   for (const name of wanted) {
     const remote = remotes.find(each => each.name === name)
@@ -34,8 +37,10 @@ export async function findRemote({ topLevel, branch }: Repository, name: string 
 }
 
 /** Each entry is "remote.NAME.url LF value NUL"; a name may have dots. */
-async function readRemotes(topLevel: string): Promise<Remote[]> {
-  const { stdout } = await git(topLevel, ['config', '--null', '--get-regexp', '^remote\\..*\\.(url|pushurl)$'])
+async function readRemotes(commonDir: string): Promise<Remote[]> {
+  const { stdout } = await git(commonDir, ['config', '--null', '--get-regexp', '^remote\\..*\\.(url|pushurl)$'], {
+    env: { GIT_DIR: commonDir },
+  })
   const urls = new Map<string, string>()
   for (const entry of nulSeparated(stdout)) {
     const key = entry.slice(0, entry.indexOf('\n'))

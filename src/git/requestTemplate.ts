@@ -28,12 +28,15 @@ const folders = ['.github/', '.gitlab/merge_request_templates/', '.gitea/', '.fo
  * @throws GitFailed
  */
 export async function readRequestTemplate(
-  path: string,
+  commonDir: string,
   commit: string,
   kind: keyof typeof places | undefined,
 ): Promise<string> {
+  const env = { GIT_DIR: commonDir }
   const listed = await Promise.all(
-    [[], folders].map(within => gitOutput(path, ['ls-tree', '-z', '-l', '--full-tree', commit, '--', ...within])),
+    [[], folders].map(within =>
+      gitOutput(commonDir, ['ls-tree', '-z', '-l', '--full-tree', commit, '--', ...within], { env }),
+    ),
   )
   const files = new Map(
     listed.flatMap(nulSeparated).flatMap(entry => {
@@ -43,7 +46,7 @@ export async function readRequestTemplate(
   )
   const found = (kind ? places[kind] : Object.values(places).flat()).find(place => files.has(place))
   if (found === undefined) return ''
-  const content = await gitOutput(path, ['cat-file', 'blob', files.get(found)!])
+  const content = await gitOutput(commonDir, ['cat-file', 'blob', files.get(found)!], { env })
   return plain(content.toString())
 }
 

@@ -1,18 +1,21 @@
-import { stat } from 'node:fs/promises'
-import { git, gitOutput } from './git.ts'
+import { gitOutput } from './git.ts'
+import { findRepository, requireGitRepository } from './repository.ts'
+import type { Repository } from './workingTrees.ts'
 
 /** A ref outside of branches and pushes. Two boards on one repository share it only for the same files. */
 const refOf = (cardId: number, snapshot: string) => `refs/board/reviews/${cardId}/${snapshot}`
 
-/** Keeps a snapshot's objects in the repository, independent of the card's worktree and branch. @throws GitFailed */
+/** Keeps a snapshot's objects in the repository, independent of the card's worktree and branch. @throws GitFailed; Problem NOT_A_GIT_REPOSITORY, CONFLICT */
 export async function keepSnapshot(projectPath: string, cardId: number, snapshot: string): Promise<void> {
-  await gitOutput(projectPath, ['update-ref', refOf(cardId, snapshot), snapshot])
+  await updateRef(await requireGitRepository(projectPath), [refOf(cardId, snapshot), snapshot])
 }
 
-/** Deletes a card's kept snapshots. Missing ones, or a missing repository, are no failure. @throws GitFailed */
+/** Deletes a card's kept snapshots. Ignores missing ones, and a missing repository. @throws GitFailed; Problem CONFLICT */
 export async function dropSnapshots(projectPath: string, cardId: number, snapshots: readonly string[]): Promise<void> {
-  if (snapshots.length === 0 || (await stat(projectPath).catch(() => undefined)) === undefined) return
-  const { exitCode } = await git(projectPath, ['rev-parse', '--git-dir'])
-  if (exitCode !== 0) return
-  for (const snapshot of snapshots) await gitOutput(projectPath, ['update-ref', '-d', refOf(cardId, snapshot)])
+  const repository = snapshots.length === 0 ? undefined : await findRepository(projectPath)
+  if (!repository) return
+  for (const snapshot of snapshots) await updateRef(repository, ['-d', refOf(cardId, snapshot)])
 }
+
+const updateRef = ({ commonDir }: Repository, args: readonly string[]): Promise<Buffer> =>
+  gitOutput(commonDir, ['update-ref', ...args], { env: { GIT_DIR: commonDir } })

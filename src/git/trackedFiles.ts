@@ -2,6 +2,7 @@ import { Problem } from '../contract/errors.ts'
 import { findProjectRepository } from './checkoutState.ts'
 import type { ProjectFolder } from './folderRecord.ts'
 import { GitFailed, gitOutput, nulSeparated } from './git.ts'
+import type { Repository } from './workingTrees.ts'
 
 const maxListBytes = 64 * 1024 * 1024
 
@@ -11,14 +12,24 @@ const maxListBytes = 64 * 1024 * 1024
  */
 export async function trackedFiles(project: ProjectFolder): Promise<string[]> {
   try {
-    if (!(await findProjectRepository(project))) throw new Problem('NOT_A_GIT_REPOSITORY')
-    return nulSeparated(
-      await gitOutput(project.path, ['ls-files', '-z', '--cached', '--deduplicate'], { maxBytes: maxListBytes }),
-    )
+    const repository = await findProjectRepository(project)
+    if (!repository) throw new Problem('NOT_A_GIT_REPOSITORY')
+    return nulSeparated(await (repository.isBare ? listCommitted(repository) : listIndex(project.path)))
   } catch (error) {
     throw error instanceof GitFailed ? toProblem(error) : error
   }
 }
+
+const listIndex = (path: string): Promise<Buffer> =>
+  gitOutput(path, ['ls-files', '-z', '--cached', '--deduplicate'], { maxBytes: maxListBytes })
+
+const listCommitted = async ({ commonDir, head }: Repository): Promise<Buffer> =>
+  head === undefined
+    ? Buffer.alloc(0)
+    : gitOutput(commonDir, ['ls-tree', '-r', '-z', '--name-only', head], {
+        env: { GIT_DIR: commonDir },
+        maxBytes: maxListBytes,
+      })
 
 function toProblem(failure: GitFailed): Problem {
   if (failure.reason === 'output')

@@ -14,6 +14,8 @@ export interface WorkingTree {
   topLevel: string
   gitDir: string
   commonDir: string
+  /** A bare repository has no working tree: `topLevel` is its folder, or the one whose `.git` names it. */
+  isBare?: true
 }
 
 /** A working tree with its commit (undefined before the first one) and its branch (undefined if detached). */

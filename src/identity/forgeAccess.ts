@@ -4,7 +4,7 @@ import type { ForgeAddress } from '../forge/forge.ts'
 import { forgeAddressOf, forgeKindOf, webUrlOf } from '../forge/forgeAddress.ts'
 import type { GitCredential } from '../git/gitCredential.ts'
 import { findRemote, type Remote } from '../git/remotes.ts'
-import { findRepository } from '../git/repository.ts'
+import { requireGitRepository } from '../git/repository.ts'
 import { readCredential, type CredentialRow } from '../store/credentials.ts'
 import type { Reader } from '../store/database.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
@@ -79,9 +79,7 @@ export async function findForgeRemote(
   path: string,
 ): Promise<Pick<ProjectForge, 'settings' | 'remote'>> {
   const settings = forgeOf(project)
-  const repository = await findRepository(path)
-  if (!repository) throw new Problem('NOT_A_GIT_REPOSITORY')
-  return { settings, remote: await findRemote(repository, settings.remote) }
+  return { settings, remote: await findRemote(await requireGitRepository(path), settings.remote) }
 }
 
 function requireAccount(row: CredentialRow | undefined, kind: ForgeAddress['kind']): CredentialRow {

@@ -42,14 +42,15 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   const checkout = await readCheckoutState(project)
   if (!checkout) return false
   const place = await syncedWorktree(parts.worktrees, checkout.repository, card.worktreePath)
-  const tip = await commitOf(project.path, `refs/heads/${row.branch}`)
+  const { commonDir } = checkout.repository
+  const tip = await commitOf(commonDir, `refs/heads/${row.branch}`)
   const holds = async (one: string, other: string) =>
-    (await commitOf(project.path, one)) !== undefined && isAncestor(project.path, one, other)
+    (await commitOf(commonDir, one)) !== undefined && isAncestor(commonDir, one, other)
   if (tip !== undefined && (await holds(head, tip))) return accept(parts, request, head)
   const conflict = `${conflictPrefix}${head}:${tip}`
   if (row.stopped !== null && toldOf(row).includes(conflict)) return false
   // What was judged before is there: a request that was left to people is not fetched at each look.
-  if ((await commitOf(project.path, head)) === undefined) {
+  if ((await commitOf(commonDir, head)) === undefined) {
     const fetched = await fetchBranch(parts, project, checkout, row.branch)
     if ('reason' in fetched || fetched.commit !== head) return false
   }
@@ -65,7 +66,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
   const { repository } = checkout
   const isManaged = card.worktreeManaged === 1
   const work = { repository, place, isManaged, branch: row.branch }
-  const update = { projectPath: project.path, ...work, onto: head, title, message }
+  const update = { ...work, onto: head, title, message }
   try {
     await updateBranch(parts.worktrees, { ...update, strategy: 'merge' })
   } catch (error) {

@@ -4,6 +4,7 @@ import { inOneLine } from '../domain/changes.ts'
 import type { RepositoryWork } from '../domain/repositoryWork.ts'
 import { ForgeFailed } from '../forge/forge.ts'
 import { commitOf } from '../git/commits.ts'
+import { requireGitRepository } from '../git/repository.ts'
 import { readRequestTemplate } from '../git/requestTemplate.ts'
 import type { OpenForge } from '../identity/openForge.ts'
 import type { CardRow } from '../store/cards.ts'
@@ -31,8 +32,9 @@ export async function draft(parts: DraftParts, work: Work, branch = work.card.gi
   if (branch === null) throw new Problem('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
   const known = await readPullRequest(parts.db, card.id, repository)
   const base = await baseOf(work)
-  const commit = await committed(project.path, open.remote.name, base)
-  const template = commit === undefined ? '' : await readRequestTemplate(project.path, commit, open.address?.kind)
+  const { commonDir } = await requireGitRepository(project.path)
+  const commit = await committed(commonDir, open.remote.name, base)
+  const template = commit === undefined ? '' : await readRequestTemplate(commonDir, commit, open.address?.kind)
   const session = await readLatestSession(parts.db, card.id)
   const body = [session?.summary?.trim(), template].filter(Boolean).join('\n\n')
   return {
@@ -60,8 +62,10 @@ export async function draftOrPresent(parts: DraftParts, work: Work): Promise<Dra
 async function baseOf({ card, project, open }: Work): Promise<string> {
   const { settings, remote, forge } = open
   const named = card.base?.startsWith(`${remote.name}/`) ? card.base.slice(remote.name.length + 1) : card.base
-  if (named !== null && named !== card.gitBranch && (await onRemote(project.path, remote.name, named)) !== undefined)
-    return named
+  if (named !== null && named !== card.gitBranch) {
+    const { commonDir } = await requireGitRepository(project.path)
+    if ((await onRemote(commonDir, remote.name, named)) !== undefined) return named
+  }
   return settings.base ?? (await forge.repository()).defaultBranch
 }
 
@@ -82,9 +86,9 @@ export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, b
 const cut = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
 
-const onRemote = (path: string, remote: string, branch: string): Promise<string | undefined> =>
-  commitOf(path, `refs/remotes/${remote}/${branch}`)
+const onRemote = (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
+  commitOf(commonDir, `refs/remotes/${remote}/${branch}`)
 
 /** A branch as it was seen on the remote, else as it is here. */
-const committed = async (path: string, remote: string, branch: string): Promise<string | undefined> =>
-  (await onRemote(path, remote, branch)) ?? (await commitOf(path, `refs/heads/${branch}`))
+const committed = async (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
+  (await onRemote(commonDir, remote, branch)) ?? (await commitOf(commonDir, `refs/heads/${branch}`))

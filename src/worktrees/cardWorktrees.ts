@@ -53,12 +53,11 @@ export async function planWorktree(
 /** The same with the branch name that the card has elsewhere, where that is unused here. @throws Problem like `planWorktree` */
 export async function planWorktreeOn(
   branch: string,
-  repositoryPath: string,
   checkout: CheckoutState,
   path: string,
   card: { id: number; title: string },
 ): Promise<WorktreePlan> {
-  const taken = await resolveCommits(repositoryPath, [`refs/heads/${branch}`, 'refs/heads/board'])
+  const taken = await resolveCommits(checkout.repository.commonDir, [`refs/heads/${branch}`, 'refs/heads/board'])
   if (checkout.commit === null || taken.some(each => each !== undefined)) return planWorktree(checkout, path, card)
   return { path, branch, baseCommit: checkout.commit }
 }
@@ -74,16 +73,17 @@ export const slugOf = (title: string): string =>
     .replace(/^-+|-+$/g, '') || 'card'
 
 async function freeBranch(
-  { topLevel, commonDir }: Repository,
+  { commonDir }: Repository,
   others: readonly string[],
   { id: cardId, title }: { id: number; title: string },
 ): Promise<string> {
   const inFiles = await keepsFiles(commonDir)
-  const listed = [...(inFiles ? [] : [topLevel]), ...others].map(path =>
-    gitOutput(path, ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`], {
-      maxBytes: 64 * 1024 * 1024,
-    }),
-  )
+  const named = ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`]
+  const maxBytes = 64 * 1024 * 1024
+  const listed = [
+    ...(inFiles ? [] : [gitOutput(commonDir, named, { maxBytes, env: { GIT_DIR: commonDir } })]),
+    ...others.map(path => gitOutput(path, named, { maxBytes })),
+  ]
   const taken = new Set((await Promise.all(listed)).flatMap(output => output.toString().split('\n')))
   const isTaken = async (branch: string) =>
     taken.has(`refs/heads/${branch}`) || (inFiles && (await hasRef(commonDir, `refs/heads/${branch}`)))
@@ -125,15 +125,15 @@ async function makeOnce(
   copied: readonly string[],
   formerly: string | null,
 ): Promise<WorktreePlan> {
-  if (await stands(worktrees, projectPath, repository, plan.path)) return plan
+  if (await stands(worktrees, repository, plan.path)) return plan
   await moveAside(plan.path)
   await removeFolder(unfinishedPath(plan.path))
-  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, projectPath, repository, path)
+  for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   await rm(setUpMark(plan.path), { force: true })
-  return checkOut(projectPath, repository, plan, async (place, commit) => {
+  return checkOut(repository, plan, async (place, commit) => {
     await fill(worktrees, place, commit)
-    if (copied.length > 0) await copyFiles(worktrees, projectPath, repository, place, copied)
+    if (copied.length > 0 && !repository.isBare) await copyFiles(worktrees, projectPath, repository, place, copied)
   })
 }
 
@@ -154,17 +154,12 @@ async function copyFiles(
 }
 
 /** Whether the worktree exists. Repairs its link after the project or the worktree was moved. */
-async function stands(
-  worktrees: Worktrees,
-  projectPath: string,
-  repository: Repository,
-  path: string,
-): Promise<boolean> {
+async function stands(worktrees: Worktrees, { commonDir }: Repository, path: string): Promise<boolean> {
   if ((await kindOf(path)) !== 'folder') return false
-  const found = await findWorkingTree(repository.commonDir, path)
+  const found = await findWorkingTree(commonDir, path)
   if (found) return worktrees.run('repairPointer', { worktree: found })
-  await git(projectPath, ['worktree', 'repair', path])
-  return (await findWorkingTree(repository.commonDir, path)) !== undefined
+  await git(commonDir, ['worktree', 'repair', path], { env: { GIT_DIR: commonDir } })
+  return (await findWorkingTree(commonDir, path)) !== undefined
 }
 
 const requireWorktree = async ({ commonDir }: Repository, path: string): Promise<WorkingTree> =>
@@ -179,7 +174,6 @@ async function moveAside(path: string): Promise<void> {
 
 /** @param prepare fills the folder with the files of a commit, before it is at its place */
 async function checkOut(
-  projectPath: string,
   repository: Repository,
   plan: WorktreePlan,
   prepare: (place: WorkingTree, commit: string) => Promise<void>,
@@ -188,11 +182,13 @@ async function checkOut(
   const added =
     plan.baseCommit === '' ? undefined : await addWorktree(repository, plan, place => prepare(place, plan.baseCommit))
   if (added) return plan
-  const [tip, base, head] = await resolveCommits(projectPath, [`refs/heads/${plan.branch}`, plan.baseCommit, 'HEAD'])
+  const { commonDir, head } = repository
+  const [tip, base] = await resolveCommits(commonDir, [`refs/heads/${plan.branch}`, plan.baseCommit])
   const [hasBranch, baseCommit] = [tip !== undefined, base ?? head ?? fail('The repository has no commit any more.')]
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
   const options = ['--quiet', '--no-checkout', '--lock']
-  const { exitCode, stderr } = await git(projectPath, ['worktree', 'add', ...options, ...args], {
+  const { exitCode, stderr } = await git(commonDir, ['worktree', 'add', ...options, ...args], {
+    env: { GIT_DIR: commonDir },
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
@@ -239,7 +235,7 @@ export async function dropWorktree(
     await removeFiles(worktrees, path)
     await removeFolder(unfinishedPath(path))
     await rm(setUpMark(path), { force: true })
-    await forget(worktrees, project.path, repository, path)
+    await forget(worktrees, repository, path)
     return branch !== null && !(await dropBranch(repository, branch))
   }).catch(error => {
     throw toProblem(error)
@@ -247,20 +243,17 @@ export async function dropWorktree(
 }
 
 /** Deletes a branch without commits of its own that no command of Git uses. @returns whether it is gone */
-async function dropBranch({ topLevel, commonDir }: Repository, branch: string): Promise<boolean> {
+async function dropBranch({ commonDir }: Repository, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
-  const tip = await commitOf(topLevel, ref)
+  const env = { GIT_DIR: commonDir }
+  const tip = await commitOf(commonDir, ref)
   if (tip === undefined) return true
   const holders = (
-    await gitOutput(topLevel, [
-      'for-each-ref',
-      '--contains',
-      tip,
-      '--format=%(refname)',
-      'refs/heads',
-      'refs/remotes',
-      'refs/tags',
-    ])
+    await gitOutput(
+      commonDir,
+      ['for-each-ref', '--contains', tip, '--format=%(refname)', 'refs/heads', 'refs/remotes', 'refs/tags'],
+      { env },
+    )
   )
     .toString()
     .split('\n')
@@ -270,20 +263,16 @@ async function dropBranch({ topLevel, commonDir }: Repository, branch: string): 
     () => true,
     () => false,
   )
-  return isFree && (await git(topLevel, ['update-ref', '-d', ref, tip])).exitCode === 0
+  return isFree && (await git(commonDir, ['update-ref', '-d', ref, tip], { env })).exitCode === 0
 }
 
 /** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */
-async function forget(
-  worktrees: Worktrees,
-  projectPath: string,
-  { commonDir }: Repository,
-  path: string,
-): Promise<void> {
+async function forget(worktrees: Worktrees, { commonDir }: Repository, path: string): Promise<void> {
   const listed = await findWorkingTree(commonDir, path)
   if ((await kindOf(path)) !== 'nothing') return
   await dropShadows(worktrees, commonDir, await realPlace(path))
-  if (listed) await git(projectPath, ['worktree', 'remove', '--force', '--force', listed.topLevel])
+  const args = ['worktree', 'remove', '--force', '--force']
+  if (listed) await git(commonDir, [...args, listed.topLevel], { env: { GIT_DIR: commonDir } })
 }
 
 function toProblem(error: unknown): unknown {

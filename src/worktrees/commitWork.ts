@@ -17,16 +17,11 @@ import type { Worktrees } from './worktrees.ts'
  * @returns the branch's commit
  * @throws Problem CONFLICT (conflicts in the worktree, Git is at work there or failed)
  */
-export async function commitWorktree(
-  worktrees: Worktrees,
-  projectPath: string,
-  place: Repository,
-  title: string,
-): Promise<string> {
+export async function commitWorktree(worktrees: Worktrees, place: Repository, title: string): Promise<string> {
   await requireSynced(worktrees, place)
   // The branch can have moved.
   const moved = await readHead(place)
-  const author = await identityOf(projectPath)
+  const author = await identityOf(moved.commonDir)
   const work = await withRepositoryLock(moved.commonDir, () =>
     withObjects(moved, author, run =>
       withCommitted(worktrees, run, moved, title, async (made, moveBranch) => {

@@ -30,8 +30,11 @@ export async function syncedWorktree(
 }
 
 /** The worktrees in a repository's list, missing ones included, with their branches. */
-export async function listWorktrees(path: string): Promise<Array<{ path: string; branch: string | null }>> {
-  const { stdout } = await git(path, ['worktree', 'list', '--porcelain', '-z'], { maxBytes: maxListBytes })
+export async function listWorktrees(commonDir: string): Promise<Array<{ path: string; branch: string | null }>> {
+  const { stdout } = await git(commonDir, ['worktree', 'list', '--porcelain', '-z'], {
+    env: { GIT_DIR: commonDir },
+    maxBytes: maxListBytes,
+  })
   return stdout
     .toString()
     .split('\0\0')

@@ -84,7 +84,7 @@ async function mergeOnce(
   const place = worktree && (await readHead(worktree))
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
   if (place?.branch === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
-  return withObjects({ commonDir, head: target }, await identityOf(request.project.path), async run => {
+  return withObjects({ commonDir, head: target }, await identityOf(commonDir), async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
@@ -236,7 +236,7 @@ async function tryToAdvance(
 
 /** The working tree in which a branch is checked out. */
 async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
-  const listed = (await listWorktrees(repository.topLevel)).filter(each => each.branch === branch)
+  const listed = (await listWorktrees(repository.commonDir)).filter(each => each.branch === branch)
   const kinds = await Promise.all(listed.map(({ path }) => kindOf(path)))
   const [found, other] = listed.filter((_, index) => kinds[index] !== 'nothing')
   if (!found) return undefined

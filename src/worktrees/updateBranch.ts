@@ -11,7 +11,6 @@ import type { Worktrees } from './worktrees.ts'
 const maxReplayed = 1000
 
 export interface BranchUpdate {
-  projectPath: string
   repository: Repository
   /** The worktree of the branch, if there is one: what is uncommitted there is committed first. */
   place: Repository | undefined
@@ -38,7 +37,7 @@ export const updateBranch = (
 ): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
     const { repository, place, branch } = update
-    const author = await identityOf(update.projectPath)
+    const author = await identityOf(repository.commonDir)
     const { work, result } = await withObjects(place ?? repository, author, run =>
       place
         ? withCommitted(worktrees, run, place, update.title, async (made, moveBranch) => {

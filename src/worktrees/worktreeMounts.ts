@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isWithin } from '../config/folders.ts'
 import { listAlternates } from '../git/alternates.ts'
 import { shadowFolder, shadowsOf } from '../git/shadow.ts'
 import type { WorkingTree } from '../git/workingTrees.ts'
@@ -25,12 +26,14 @@ export interface WorktreePlace extends Partial<WorkingTree> {
  * other cards are hidden.
  */
 export async function worktreeMounts(place: WorktreePlace): Promise<WorktreeMounts> {
-  const { topLevel, from } = place
+  const { topLevel, from, commonDir } = place
   const git = isWorkingTree(place) ? await gitMounts(place) : noGit
+  const own: Mount = { kind: 'rw', target: topLevel, isPlain: true }
+  // The mount of a folder hides those in it that came before. A worktree can be in the folder of its bare repository.
+  const hasGitInside = commonDir !== undefined && isWithin(topLevel, commonDir)
   const mounts: Mount[] = [
     ...(from === undefined ? [] : [{ kind: 'ro', target: from, isPlain: true } as const]),
-    { kind: 'rw', target: topLevel, isPlain: true },
-    ...git.mounts,
+    ...(hasGitInside ? [own, ...git.mounts] : [...git.mounts, own]),
   ]
   const identities = await Promise.all([topLevel, ...git.folders].map(identityOf))
   return { mounts, key: JSON.stringify([mounts, identities]) }

@@ -3,7 +3,8 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { createCommandCards, type CommandCard, type CommandProject } from '../support/agents/commandCards.ts'
 import { startLargeFileServer } from '../support/git/largeFileServer.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
@@ -21,37 +22,21 @@ const hasLfs = (() => {
 
 describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
   let board: AgentBoard
+  let cards: ReturnType<typeof createCommandCards>
   let path: string
-  let count = 0
   beforeAll(async () => {
     board = await startAgentBoard({}, { sandbox })
+    cards = createCommandCards(board)
   })
   afterAll(() => board.close())
 
-  const newProject = async (prepare: (path: string) => void) => {
-    path = makeRepository(board.folder(`filtered-${++count}`))
-    prepare(path)
-    git(path, 'add', '.')
-    git(path, 'commit', '-qm', 'Filtered')
-    const { id: projectId } = await board.client.projects.create({ name: `Filtered ${count}`, path })
-    const columns = await board.client.columns.list({ projectId })
-    return { projectId, columnId: columns[1]!.id }
-  }
-  type Place = Awaited<ReturnType<typeof newProject>>
-  const run = async (place: Place, command: string, input: { useWorktree?: boolean } = {}) => {
-    const { id } = await board.client.cards.create({ ...place, title: 'Work', kind: 'terminal', command, ...input })
-    const card = () => board.client.cards.get({ projectId: place.projectId, cardId: id })
-    let now: Card = await card()
-    for (const end = Date.now() + 60_000; !['completed', 'failed'].includes(now.status); now = await card()) {
-      if (Date.now() > end) throw new Error('The card does not end.')
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-    const messages = await board.client.agents.messages({ projectId: place.projectId, cardId: id })
-    return { id, status: now.status, said: JSON.stringify(messages) }
-  }
-  const merge = ({ projectId }: Place, { id }: { id: string }) => board.client.agents.merge({ projectId, cardId: id })
-  const diff = async ({ projectId }: Place, { id }: { id: string }) =>
-    (await board.client.agents.diff({ projectId, cardId: id })).diff
+  const newProject = (prepare: (path: string) => void) =>
+    cards.project(folder => {
+      path = folder
+      prepare(folder)
+      git(folder, 'add', '.')
+      git(folder, 'commit', '-qm', 'Filtered')
+    })
 
   describe.skipIf(!hasLfs)('a repository with Git LFS', () => {
     const withLfs = (folder: string) => {
@@ -62,10 +47,10 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('a change of another file is all that the diff shows and the merge brings', async () => {
       const place = await newProject(withLfs)
-      const card = await run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
+      const card = await cards.run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
       expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
-      expect(await diff(place, card)).not.toContain('large.bin')
-      await merge(place, card)
+      expect(await cards.diff(place, card)).not.toContain('large.bin')
+      await cards.merge(place, card)
       expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('a\nb\n')
       expect(git(path, 'status', '--short')).toBe('')
     })
@@ -76,8 +61,8 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       ['neither', 'echo new > new.bin'],
     ])('a large file of a card (%s) is in the repository after the merge', async (_, command) => {
       const place = await newProject(withLfs)
-      const card = await run(place, command)
-      await merge(place, card)
+      const card = await cards.run(place, command)
+      await cards.merge(place, card)
       expect(readFileSync(join(path, 'new.bin'), 'utf8')).toBe('new\n')
       expect(git(path, 'show', 'HEAD:new.bin')).toContain('oid sha256:')
       expect(git(path, 'lfs', 'fsck')).toContain('OK')
@@ -86,11 +71,11 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test.skipIf(sandbox === 'off')('a forged large file does not come out', async () => {
       const place = await newProject(withLfs)
-      const card = await run(
+      const card = await cards.run(
         place,
         'echo new > new.bin; git add new.bin; git commit -qm New; for F in $(find "$(git rev-parse --git-common-dir)/lfs/objects" -type f); do chmod u+w $F; echo bad > $F; done',
       )
-      await expect(merge(place, card)).rejects.toMatchObject({
+      await expect(cards.merge(place, card)).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining('does not match its name'),
       })
@@ -112,7 +97,8 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     // A server of this process answers it.
     const pushAll = () => promisify(execFile)('git', ['-C', path, 'lfs', 'push', '--all', 'origin'])
     const withoutStore = () => rmSync(join(path, '.git/lfs/objects'), { recursive: true })
-    const push = ({ projectId }: Place, { id }: { id: string }) => board.client.branches.push({ projectId, cardId: id })
+    const push = ({ projectId }: CommandProject, { id }: CommandCard) =>
+      board.client.branches.push({ projectId, cardId: id })
     const id = (file: string) => /sha256:(\w+)/.exec(git(path, 'show', file))![1]!
 
     test.each(['bare', 'other'] as const)(
@@ -121,7 +107,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         const place = await withRemote(kind)
         await pushAll()
         withoutStore()
-        const card = await run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        const card = await cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
         expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
         const { branch } = await push(place, card)
         const name = id(`${branch}:new.bin`)
@@ -137,7 +123,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         const place = await withRemote('bare', folder => git(folder, 'config', 'lfs.url', server.url))
         await pushAll()
         withoutStore()
-        const card = await run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        const card = await cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
         expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
         const { branch } = await push(place, card)
         expect(server.files.get(id(`${branch}:new.bin`))?.toString()).toBe('new\n')
@@ -149,7 +135,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     test('that lacks the files stops the start, with the reason', async () => {
       const place = await withRemote('bare')
       withoutStore()
-      const card = await run(place, 'true')
+      const card = await cards.run(place, 'true')
       expect(card).toMatchObject({ status: 'failed' })
       expect(card.said).toContain('A large file of Git LFS is missing and could not be fetched')
     })
@@ -163,7 +149,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         await pushAll()
         expect(server.files.size).toBe(1)
         withoutStore()
-        expect(await run(place, 'true')).toMatchObject({ status: 'failed' })
+        expect(await cards.run(place, 'true')).toMatchObject({ status: 'failed' })
       } finally {
         await server.close()
       }
@@ -185,13 +171,13 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     test('does not run for a card, and a change of another file is merged', async () => {
       const place = await newProject(withFilter)
       forget()
-      const card = await run(
+      const card = await cards.run(
         place,
         'cat secret; echo b >> a.txt; touch secret; git add .; git commit -qm Work; git show --stat',
       )
       expect(card.said).toContain('uryyb')
-      expect(await diff(place, card)).not.toContain('secret')
-      await merge(place, card)
+      expect(await cards.diff(place, card)).not.toContain('secret')
+      await cards.merge(place, card)
       expect(readFileSync(join(path, 'secret'), 'utf8')).toBe('hello\n')
       expect(ran()).toBe(false)
       expect(git(path, 'status', '--short')).toBe('')
@@ -204,8 +190,8 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     ])('leaves a change of its file (%s) to a person', async (_, command) => {
       const place = await newProject(withFilter)
       forget()
-      const card = await run(place, command)
-      await expect(merge(place, card)).rejects.toMatchObject({
+      const card = await cards.run(place, command)
+      await expect(cards.merge(place, card)).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringMatching(/A person has to merge this card: it changes .*secret/),
       })
@@ -217,7 +203,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       const place = await newProject(withFilter)
       forget()
       appendFileSync(join(path, 'secret'), 'more\n')
-      const card = await run(place, 'git add secret && touch added', { useWorktree: false })
+      const card = await cards.run(place, 'git add secret && touch added', { useWorktree: false })
       expect(card.said).toContain('secret')
       expect(existsSync(join(path, 'added'))).toBe(false)
       expect(git(path, 'log', '--format=%s', '-1')).toBe('Filtered\n')

@@ -177,7 +177,7 @@ describe.skipIf(!hasWalls)(
         'a commit',
         async raced => {
           raced.change()
-          return commitWorktree(projects.worktrees, raced.project.path, await raced.place(), 'Work')
+          return commitWorktree(projects.worktrees, await raced.place(), 'Work')
         },
       ],
       ...(['merge', 'rebase'] as const).map((strategy): [string, (raced: Raced, round: number) => Promise<unknown>] => [
@@ -187,7 +187,6 @@ describe.skipIf(!hasWalls)(
           const onto = commit(raced.project.path, `${deepest}/file-2`, `theirs ${round}\n`)
           const place = await raced.place()
           return updateBranch(projects.worktrees, {
-            projectPath: raced.project.path,
             repository: await raced.repository(),
             place,
             isManaged: true,

@@ -29,9 +29,9 @@ const runsOfStart = async (): Promise<string[]> => {
   return recorded.runs()
 }
 
-test('a card starts with two runs of Git, a search for filters of the account, and seven if the configuration has just changed', async () => {
+test('a card starts with two runs of Git, a search for filters of the account, and nine if the configuration has just changed', async () => {
   git(project.path, 'config', 'user.name', 'Somebody')
-  expect((await runsOfStart()).length).toBeLessThanOrEqual(7)
+  expect((await runsOfStart()).length).toBeLessThanOrEqual(9)
   await expect
     .poll(async () =>
       (await runsOfStart())

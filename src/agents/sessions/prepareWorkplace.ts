@@ -45,7 +45,9 @@ export async function prepareWorkplace(
   card: CardRow,
   project: ProjectRow,
 ): Promise<PreparedWorkplace> {
-  const { effective, boardFile } = await findWorktreeSettings(worktrees, db, project)
+  const { effective, boardFile } = await findWorktreeSettings(worktrees, db, project).catch(error => {
+    throw refusalAsLaunchFailure(error)
+  })
   const copied = { ...project, copiedFiles: JSON.stringify(effective.copiedFiles) }
   // Without it the remote refuses, and that is remarked.
   const credential = await gitCredentialOf({ db, deviceGrants }, project).catch(() => undefined)

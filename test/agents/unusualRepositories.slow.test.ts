@@ -1,0 +1,188 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { createCommandCards } from '../support/agents/commandCards.ts'
+import { reportSkipped } from '../support/run/reportSkipped.ts'
+import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+
+const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' }).trim()
+const isRoot = process.getuid?.() === 0
+if (!isRoot) reportSkipped('A repository of another account', 'only root can create one.')
+
+const unreadable: ReadonlyArray<[what: string, words: RegExp, prepare: (path: string) => void]> = [
+  [
+    'with a broken configuration',
+    /bad config line/,
+    path => writeFileSync(join(path, '.git/config'), '[user\n', { flag: 'a' }),
+  ],
+  [
+    'of an unknown format',
+    /unknown repository extension|repo version/,
+    path => {
+      git(path, 'config', 'extensions.unknown', 'true')
+      git(path, 'config', 'core.repositoryFormatVersion', '1')
+    },
+  ],
+  ['without a branch in HEAD', /not a git repository/, path => writeFileSync(join(path, '.git/HEAD'), '')],
+  ['without objects', /not a git repository/, path => rmSync(join(path, '.git/objects'), { recursive: true })],
+  [
+    'whose .git names a folder that is gone',
+    /not a git repository/,
+    path => {
+      rmSync(join(path, '.git'), { recursive: true })
+      writeFileSync(join(path, '.git'), 'gitdir: ../gone\n')
+    },
+  ],
+  [
+    'whose .git is a link that leads nowhere',
+    /not a git repository/,
+    path => {
+      rmSync(join(path, '.git'), { recursive: true })
+      symlinkSync('gone', join(path, '.git'))
+    },
+  ],
+]
+
+describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
+  let board: AgentBoard
+  let cards: ReturnType<typeof createCommandCards>
+  beforeAll(async () => {
+    board = await startAgentBoard({}, { sandbox })
+    cards = createCommandCards(board)
+  })
+  afterAll(() => board.close())
+
+  describe('a repository that Git refuses', () => {
+    const refuses = async (prepare: (path: string) => string | void, words: RegExp) => {
+      const project = await cards.project(prepare)
+      const card = await cards.run(project, 'touch written')
+      expect(card).toMatchObject({ status: 'failed', said: expect.stringContaining('Git cannot use the repository') })
+      expect(card.said).toMatch(words)
+      expect(existsSync(join(project.path, 'written'))).toBe(false)
+      const place = { projectId: project.projectId, cardId: card.id }
+      expect((await board.client.cards.get(place)).statusReason).toBe('launch_failed')
+      const inFolder = await cards.run(project, 'touch written', { useWorktree: false })
+      expect(inFolder.status).toBe('failed')
+      await expect(board.client.agents.diff(place)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await board.client.projects.delete({ id: project.projectId })
+    }
+
+    test.each(unreadable)('%s is left alone, and the card says why', (_, words, prepare) => refuses(prepare, words))
+
+    test('is found from a folder in it, too', () =>
+      refuses(path => {
+        mkdirSync(join(path, 'folder'))
+        writeFileSync(join(path, '.git/HEAD'), '')
+        return join(path, 'folder')
+      }, /not a git repository/))
+
+    test.skipIf(!isRoot)('of another account is left alone, and the card names the command that trusts it', () =>
+      refuses(path => {
+        for (const each of [path, join(path, '.git')]) {
+          chmodSync(each, 0o777)
+          chownSync(each, 12345, 12345)
+        }
+      }, /dubious ownership.*git config --global --add safe\.directory/),
+    )
+
+    test('works again after it was repaired', async () => {
+      const project = await cards.project(path => writeFileSync(join(path, '.git/HEAD'), ''))
+      expect((await cards.run(project, 'true')).status).toBe('failed')
+      writeFileSync(join(project.path, '.git/HEAD'), 'ref: refs/heads/main\n')
+      const card = await cards.run(project, 'touch written')
+      expect(card.status).toBe('completed')
+      expect(await cards.diff(project, card)).toContain('written')
+      expect(existsSync(join(project.path, 'written'))).toBe(false)
+    })
+  })
+
+  test('an empty folder .git is no repository', async () => {
+    const project = await cards.project(path => {
+      const folder = `${path}-plain`
+      mkdirSync(join(folder, '.git'), { recursive: true })
+      return folder
+    })
+    const card = await cards.run(project, 'touch written')
+    expect(card.status).toBe('completed')
+    expect(existsSync(join(project.path, 'written'))).toBe(true)
+  })
+
+  describe.each<[layout: string, prepare: (path: string) => { path: string; gitDir: string }]>([
+    [
+      'a bare repository',
+      path => {
+        git(path, 'clone', '-q', '--bare', '.', `${path}.git`)
+        return { path: `${path}.git`, gitDir: `${path}.git` }
+      },
+    ],
+    [
+      'a folder whose .git is a bare repository',
+      path => {
+        git(path, 'clone', '-q', '--bare', '.', `${path}-layout/.git`)
+        return { path: `${path}-layout`, gitDir: `${path}-layout/.git` }
+      },
+    ],
+    [
+      'a folder whose .git names a bare repository',
+      path => {
+        git(path, 'clone', '-q', '--bare', '.', `${path}-layout/.bare`)
+        writeFileSync(join(`${path}-layout`, '.git'), 'gitdir: ./.bare\n')
+        return { path: `${path}-layout`, gitDir: `${path}-layout/.bare` }
+      },
+    ],
+  ])('%s', (_, prepare) => {
+    let gitDir: string
+    const newProject = (change: (path: string) => void = () => {}) =>
+      cards.project(path => {
+        change(path)
+        const made = prepare(path)
+        gitDir = made.gitDir
+        return made.path
+      })
+    const inGitDir = (...args: string[]) => git(gitDir, `--git-dir=${gitDir}`, ...args)
+
+    test('gives cards worktrees, and merges go to the branch', async () => {
+      const project = await newProject()
+      const card = await cards.run(project, 'echo work > work; git add work; git commit -qm Work; echo more > more')
+      expect(card.status).toBe('completed')
+      expect(await cards.diff(project, card)).toContain('+more')
+      expect(await cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
+      expect(inGitDir('show', 'main:work')).toBe('work')
+      expect(inGitDir('show', 'main:more')).toBe('more')
+      for (const name of ['work', 'more', 'a.txt']) expect(existsSync(join(project.path, name))).toBe(false)
+    })
+
+    test("changes the files of the user's worktree in which the branch is checked out", async () => {
+      const project = await newProject()
+      const checkout = join(project.path, 'checkout')
+      inGitDir('worktree', 'add', '-q', checkout, 'main')
+      const card = await cards.run(project, 'echo work > work')
+      await cards.merge(project, card)
+      expect(readFileSync(join(checkout, 'work'), 'utf8')).toBe('work\n')
+      expect(git(checkout, 'status', '--short')).toBe('')
+    })
+
+    test('reads board.json of its branch, and lists the files of its branch', async () => {
+      const project = await newProject(path => {
+        writeFileSync(join(path, 'board.json'), '{"setup":"true"}')
+        git(path, 'add', '.')
+        git(path, 'commit', '-qm', 'Board')
+      })
+      const { projectId } = project
+      const { boardFile } = await board.client.projects.getWorktree({ id: projectId })
+      expect(boardFile).toMatchObject({ settings: { setup: 'true' } })
+      await board.client.projects.agreeToBoardFile({ id: projectId, version: boardFile!.version! })
+      expect((await board.client.projects.getWorktree({ id: projectId })).effective.setup).toBe('true')
+      expect(await board.client.projects.files({ projectId })).toContain('board.json')
+    })
+
+    test('has no files for a card without a worktree', async () => {
+      const project = await newProject()
+      const card = await cards.run(project, 'touch written', { useWorktree: false })
+      expect(card).toMatchObject({ status: 'failed', said: expect.stringContaining('repository is bare') })
+      expect(existsSync(join(project.path, 'written'))).toBe(false)
+    })
+  })
+})
