@@ -61,7 +61,7 @@ function withoutFolder(error: unknown): undefined {
   if (!(error instanceof GitFailed) || error.reason !== 'folder') throw error
 }
 
-/** An agent must not work in such a folder as if it had no repository: its changes could not be told from other files, or be taken back. */
+/** An agent must not work in such a folder as if it had no repository: its changes would mix with those of people, and could not be undone. */
 const refused = ({ path }: Marker, words: string): Problem =>
   new Problem(
     'CONFLICT',
