@@ -1,3 +1,5 @@
+import { decodeName, shownName } from './fileNames.ts'
+
 /** A line of a diff with its numbers before and after the change; one that was added has none before, and so on. */
 export interface DiffLine {
   kind: 'same' | 'added' | 'removed'
@@ -139,5 +141,5 @@ function unquoted(name: string): string {
       ? [...encoder.encode(text)]
       : [escaped.length === 3 ? parseInt(escaped, 8) : (escapes[escaped] ?? 0)],
   )
-  return new TextDecoder().decode(Uint8Array.from(bytes))
+  return shownName(decodeName(Uint8Array.from(bytes)))
 }

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { git, nulSeparated } from './git.ts'
+import { git } from './git.ts'
+import { nulSeparated } from './fileNames.ts'
 
 export interface ConfigurationEntry {
   scope: string

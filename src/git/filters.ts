@@ -1,5 +1,6 @@
 import { ofAccount, type ConfigurationEntry, type Settings } from './configuration.ts'
-import { gitOutput, nulSeparated, type GitOptions } from './git.ts'
+import { gitOutput, type GitOptions } from './git.ts'
+import { nulSeparated, nulTerminated } from './fileNames.ts'
 
 /** Runs Git in a repository. @throws GitFailed */
 export type GitRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
@@ -68,7 +69,7 @@ export async function withFilter(
   options: readonly string[] = [],
 ): Promise<string[]> {
   if (paths.length === 0 || names.length === 0) return []
-  const input = paths.map(path => `${path}\0`).join('')
+  const input = nulTerminated(paths)
   const attributes = nulSeparated(await run(['check-attr', ...options, '-z', '--stdin', 'filter'], { input }))
   return attributes.flatMap((path, index) => (index % 3 === 0 && names.includes(attributes[index + 2]!) ? [path] : []))
 }

@@ -156,9 +156,6 @@ async function whyNotStarted(cause: unknown, code: string | undefined, cwd: stri
   return new GitFailed(isMissing ? 'folder' : 'failed', 'Git could not be started.', cause)
 }
 
-/** Splits a NUL-separated list. */
-export const nulSeparated = (output: Buffer): string[] => output.toString().split('\0').slice(0, -1)
-
 /** The variables that locate the account's configuration. */
 const accountConfiguration: ReadonlySet<string> = new Set([
   'GIT_CONFIG_GLOBAL',

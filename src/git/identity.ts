@@ -1,4 +1,5 @@
-import { git, nulSeparated } from './git.ts'
+import { git } from './git.ts'
+import { nulSeparated } from './fileNames.ts'
 
 /**
  * The author of commits in a repository, as Git's variables: the person's of its configuration, else the board's own.

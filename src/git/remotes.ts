@@ -1,5 +1,6 @@
 import { Problem } from '../contract/errors.ts'
-import { git, nulSeparated } from './git.ts'
+import { git } from './git.ts'
+import { nulSeparated } from './fileNames.ts'
 import type { Repository } from './workingTrees.ts'
 
 /** Another repository by the name that this one has for it, and the address that takes pushes. */

@@ -1,4 +1,5 @@
-import { gitOutput, nulSeparated } from './git.ts'
+import { gitOutput } from './git.ts'
+import { nulSeparated } from './fileNames.ts'
 
 const maxTemplateBytes = 64 * 1024
 

@@ -1,7 +1,9 @@
+import { shownName } from '../boardModel/fileNames.ts'
 import { Problem } from '../contract/errors.ts'
 import { findProjectRepository } from './checkoutState.ts'
 import type { ProjectFolder } from './folderRecord.ts'
-import { GitFailed, gitOutput, nulSeparated } from './git.ts'
+import { GitFailed, gitOutput } from './git.ts'
+import { nulSeparated } from './fileNames.ts'
 import type { Repository } from './workingTrees.ts'
 
 const maxListBytes = 64 * 1024 * 1024
@@ -14,7 +16,8 @@ export async function trackedFiles(project: ProjectFolder): Promise<string[]> {
   try {
     const repository = await findProjectRepository(project)
     if (!repository) throw new Problem('NOT_A_GIT_REPOSITORY')
-    return nulSeparated(await (repository.isBare ? listCommitted(repository) : listIndex(project.path)))
+    const names = nulSeparated(await (repository.isBare ? listCommitted(repository) : listIndex(project.path)))
+    return names.map(shownName)
   } catch (error) {
     throw error instanceof GitFailed ? toProblem(error) : error
   }

@@ -4,7 +4,8 @@ import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
-import { git, GitFailed, nulSeparated } from '../git/git.ts'
+import { git, GitFailed } from '../git/git.ts'
+import { nulSeparated } from '../git/fileNames.ts'
 import { identityOf } from '../git/identity.ts'
 import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
@@ -15,11 +16,9 @@ import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { listWorktrees, worktreeOf } from './findWorktree.ts'
-import { namePaths } from './namePaths.ts'
+import { namePaths, pathDetails } from './namePaths.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
-
-const maxNamed = 50
 
 export interface MergeRequest {
   project: ProjectFolder
@@ -171,9 +170,8 @@ export async function mergeTrees(run: ObjectsRun, target: string, work: string):
   })
   const [tree, ...files] = nulSeparated(output)
   if (files.length === 0) return tree!
-  const named = files.slice(0, maxNamed)
   throw new Problem('MERGE_CONFLICT', `The merge has conflicts in ${namePaths(files)}; nothing was changed.`, {
-    details: named.map(path => ({ path, message: 'has a conflict' })),
+    details: pathDetails(files, 'has a conflict'),
   })
 }
 

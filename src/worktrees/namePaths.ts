@@ -1,5 +1,13 @@
+import { shownName } from '../boardModel/fileNames.ts'
+
 const maxNamed = 5
+const maxDetails = 50
 
 /** Names files in a sentence: at most five, and how many more there are. */
 export const namePaths = (paths: readonly string[]): string =>
-  paths.slice(0, maxNamed).join(', ') + (paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : '')
+  paths.slice(0, maxNamed).map(shownName).join(', ') +
+  (paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : '')
+
+/** The details of an error about files: at most fifty. */
+export const pathDetails = (paths: readonly string[], message: string): Array<{ path: string; message: string }> =>
+  paths.slice(0, maxDetails).map(path => ({ path: shownName(path), message }))

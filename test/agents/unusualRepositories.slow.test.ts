@@ -98,7 +98,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     })
   })
 
-  test('an empty folder .git is no repository', async () => {
+  test('an empty folder .git does not count', async () => {
     const project = await cards.project(path => {
       const folder = `${path}-plain`
       mkdirSync(join(folder, '.git'), { recursive: true })

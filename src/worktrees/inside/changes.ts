@@ -1,7 +1,8 @@
-import { realpath, utimes } from 'node:fs/promises'
+import { utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { withFilter } from '../../git/filters.ts'
-import { GitFailed, nulSeparated } from '../../git/git.ts'
+import { GitFailed } from '../../git/git.ts'
+import { nulSeparated, realName } from '../../git/fileNames.ts'
 import { isAlreadyInBase } from './isAlreadyInBase.ts'
 import { kindOf, type Kind } from '../../git/kindOf.ts'
 import type { Quarantine } from './quarantine.ts'
@@ -154,5 +155,5 @@ const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kin
 /** The kind of a path in a worktree. A path behind a link is missing: it is outside. */
 export async function kindWithin(topLevel: string, path: string): Promise<Kind> {
   const parent = dirname(join(topLevel, path))
-  return (await realpath(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'
+  return (await realName(parent).catch(() => undefined)) === parent ? kindOf(join(topLevel, path)) : 'nothing'
 }

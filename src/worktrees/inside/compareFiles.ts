@@ -1,6 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { tmpdir } from 'node:os'
+import { shownName } from '../../boardModel/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
 import { compareProblem, type Comparison, type DiffOptions, type WorkDiff } from '../comparison.ts'
+import { nulSeparated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import type { Repository } from '../../git/workingTrees.ts'
@@ -84,10 +87,9 @@ export const readCompared = (
         ? await requirePresent(quarantine, since)
         : ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
     const after = tip ?? (await snapshotOf(quarantine, limits)).tree
-    const differing = ['diff-tree', '-r', '--name-only', before, after, '--', `:(top,literal)${path}`]
-    if ((await quarantine.run(differing)).length === 0) throw new Problem('FILE_NOT_FOUND')
+    const blob = await findBlob(quarantine, { before, after }, path, side)
     const content = await quarantine
-      .run(['cat-file', 'blob', `${side === 'new' ? after : before}:${path}`], { maxBytes: limits.maxFileBytes })
+      .run(['cat-file', 'blob', blob], { maxBytes: limits.maxFileBytes })
       .catch((error: unknown) => {
         if (!(error instanceof GitFailed) || error.reason === 'timeout') throw error
         throw error.reason === 'output' ? tooLarge() : new Problem('FILE_NOT_FOUND', undefined, { cause: error })
@@ -95,6 +97,26 @@ export const readCompared = (
     if (isStandIn(content)) throw tooLarge()
     return content
   })
+
+/**
+ * Finds a changed file by its shown name: its blob before or after the change.
+ * @throws Problem FILE_NOT_FOUND
+ */
+async function findBlob(
+  quarantine: Quarantine,
+  { before, after }: { before: string; after: string },
+  path: string,
+  side: 'old' | 'new',
+): Promise<string> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-abbrev', '--no-renames', before, after]
+  const parts = nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes: maxListBytes }))
+  const at = parts.findIndex((part, index) => index % 2 === 1 && shownName(part) === path)
+  // ":mode mode id id status"
+  const [, , old, present] = (parts[at - 1] ?? '').split(' ')
+  const blob = side === 'new' ? present : old
+  if (blob === undefined || /^0*$/.test(blob)) throw new Problem('FILE_NOT_FOUND')
+  return blob
+}
 
 const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
 
@@ -122,7 +144,9 @@ async function diffTrees(
     maxBytes: maxListBytes,
   })
   if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
-  const patch = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '--patch', before, after], {
+  // Git then shows each byte of a name that is not ASCII in octal, so that the diff is UTF-8, and can be applied.
+  const settings = ['-c', lineByLine, ...(isUtf8(numbers) ? [] : ['-c', 'core.quotePath=true'])]
+  const patch = await quarantine.run([...settings, 'diff-tree', ...plain, '--patch', before, after], {
     timeoutMs,
     maxBytes: maxDiffBytes,
     cutsOutput: true,

@@ -2,7 +2,8 @@ import { constants } from 'node:fs'
 import { copyFile, mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { git, nulSeparated } from '../../git/git.ts'
+import { git } from '../../git/git.ts'
+import { nulSeparated } from '../../git/fileNames.ts'
 
 const maxFiles = 1000
 const maxBytes = 256 * 1024 * 1024

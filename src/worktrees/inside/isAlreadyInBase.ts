@@ -1,3 +1,4 @@
+import { nulSeparated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
 
@@ -44,9 +45,7 @@ async function isPicked(quarantine: Quarantine, tip: string, base: string): Prom
 
 async function isSquashed(quarantine: Quarantine, tip: string, base: string): Promise<boolean> {
   const fork = (await textOf(quarantine, ['merge-base', base, tip])).trim()
-  const paths = (await textOf(quarantine, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', fork, tip]))
-    .split('\0')
-    .slice(0, -1)
+  const paths = await listDiffering(quarantine, fork, tip)
   if (paths.length === 0) return false
   const [whole] = await patchIds(quarantine, ['diff-tree', '-r', '-p', ...plain, fork, tip])
   if (whole === undefined) return false
@@ -59,7 +58,9 @@ async function isSquashed(quarantine: Quarantine, tip: string, base: string): Pr
     `--max-count=${maxCompared}`,
     ...plain,
   ]
-  const limit = ['--', ...paths.slice(0, maxPaths).map(path => `:(literal)${path}`)]
+  // No pathspec can name other bytes.
+  const named = paths.filter(path => path.isWellFormed()).slice(0, maxPaths)
+  const limit = ['--', ...named.map(path => `:(literal)${path}`)]
   for (const { id, commit } of await patchIds(quarantine, [...since, `${fork}..${base}`, ...limit]))
     if (id === whole.id && (await isSameThere(quarantine, { tip, commit, paths }))) return true
   return false
@@ -70,15 +71,19 @@ async function isSameThere(
   quarantine: Quarantine,
   { tip, commit, paths }: { tip: string; commit: string; paths: readonly string[] },
 ): Promise<boolean> {
-  const stats = await textOf(quarantine, ['diff-tree', '-r', '-z', '--numstat', '--no-renames', `${commit}^`, commit])
-  const binary = stats
-    .split('\0')
+  const args = ['diff-tree', '-r', '-z', '--numstat', '--no-renames', `${commit}^`, commit]
+  const binary = nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes }))
     .filter(line => line.startsWith('-\t-\t'))
     .map(line => line.slice('-\t-\t'.length))
   if (binary.some(path => !paths.includes(path))) return false
   if (binary.length === 0) return true
-  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', tip, commit, '--']
-  return (await textOf(quarantine, [...args, ...binary.map(path => `:(literal)${path}`)])) === ''
+  const differing = new Set(await listDiffering(quarantine, tip, commit))
+  return !binary.some(path => differing.has(path))
+}
+
+async function listDiffering(quarantine: Quarantine, one: string, other: string): Promise<string[]> {
+  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', one, other]
+  return nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes }))
 }
 
 /** The patch ids of what a command prints, each with its commit. */

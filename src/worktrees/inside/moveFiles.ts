@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { namePaths } from '../namePaths.ts'
+import { namePaths, pathDetails } from '../namePaths.ts'
 import { listLocalChanges } from './changes.ts'
 import { inCheckout } from './checkout.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
@@ -12,7 +12,6 @@ import type { Send } from '../operations.ts'
 import { requireNoneReplaced } from './requireNoneReplaced.ts'
 
 const timeoutMs = 10 * 60_000
-const maxDetails = 50
 
 /** How the files of a worktree change. */
 export interface FileMove {
@@ -49,7 +48,7 @@ export async function requireMovable(topLevel: string): Promise<void> {
       throw new Problem(
         'WORKTREE_DIRTY',
         `The branch is checked out in ${topLevel}, with local changes in ${namePaths(paths)}. Commit or discard them first. Nothing was changed.`,
-        { details: paths.slice(0, maxDetails).map(path => ({ path, message: 'has local changes' })) },
+        { details: pathDetails(paths, 'has local changes') },
       )
   } finally {
     await quarantine.close()

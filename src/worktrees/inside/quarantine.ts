@@ -1,5 +1,7 @@
 import { appendFile, chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { shownName } from '../../boardModel/fileNames.ts'
+import { Problem } from '../../contract/errors.ts'
 import { accountFiles } from '../../git/accountSettings.ts'
 import { configurationOf, configurationText, settingsOf, type Settings } from '../../git/configuration.ts'
 import { accountFilters, repositoryFilters } from '../../git/filters.ts'
@@ -46,6 +48,8 @@ export async function openQuarantine(
   known?: Repository,
   indexOf: 'agent' | 'repository' = 'agent',
 ): Promise<Quarantine> {
+  if (!worktreePath.isWellFormed())
+    throw new Problem('CONFLICT', `The name of the folder ${shownName(worktreePath)} is not UTF-8. Rename it first.`)
   const topLevel = await realpath(worktreePath)
   const found = known ?? (await findRepository(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined

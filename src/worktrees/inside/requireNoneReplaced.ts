@@ -1,11 +1,10 @@
 import { dirname } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
-import { nulSeparated } from '../../git/git.ts'
-import { namePaths } from '../namePaths.ts'
+import { nulSeparated } from '../../git/fileNames.ts'
+import { namePaths, pathDetails } from '../namePaths.ts'
 import { kindWithin } from './changes.ts'
 import type { CheckoutRun } from './checkout.ts'
 
-const maxDetails = 50
 const maxListBytes = 256 * 1024 * 1024
 
 /**
@@ -37,7 +36,9 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   for (const path of added) {
     const place = await inTheWay(topLevel, path)
     if (place === undefined || tracked.has(place.path)) continue
-    if (place.isFolder) for (const each of await untrackedIn(run, place.path)) found.add(each)
+    // No pathspec can name other bytes.
+    if (place.isFolder && place.path.isWellFormed())
+      for (const each of await untrackedIn(run, place.path)) found.add(each)
     else found.add(place.path)
   }
   if (found.size === 0) return
@@ -46,7 +47,7 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   throw new Problem(
     'WORKTREE_DIRTY',
     `${namePaths(paths)} in ${topLevel} would be replaced, and Git does not track ${paths.length === 1 ? 'this file. Move it' : 'these files. Move them'} to another folder first, to keep a copy. Nothing was changed.`,
-    { details: paths.slice(0, maxDetails).map(path => ({ path, message: 'is not tracked' })) },
+    { details: pathDetails(paths, 'is not tracked') },
   )
 }
 

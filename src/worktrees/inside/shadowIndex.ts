@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { copyIndexFiles, indexFiles } from '../../git/gitFolder.ts'
-import { nulSeparated } from '../../git/git.ts'
+import { nulSeparated } from '../../git/fileNames.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { isMain, shadowOf, type Shadow } from '../../git/shadow.ts'

@@ -3,6 +3,7 @@ import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kindWithin, survey } from './changes.ts'
 import { type Kind } from '../../git/kindOf.ts'
+import { filePath, nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
 
@@ -57,7 +58,7 @@ async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Pro
 async function update(quarantine: Quarantine, flags: readonly string[], paths: readonly string[]): Promise<void> {
   if (paths.length > 0)
     await quarantine.run(['-c', 'core.safecrlf=false', 'update-index', ...flags, '-z', '--stdin'], {
-      input: paths.map(path => `${path}\0`).join(''),
+      input: nulTerminated(paths),
       timeoutMs,
     })
 }
@@ -77,7 +78,7 @@ async function bySize(
   const large: Large[] = []
   let bytes = 0
   for (const path of paths) {
-    const file = join(topLevel, path)
+    const file = filePath(join(topLevel, path))
     const stats = await lstat(file).catch(() => undefined)
     const isReadable = await access(file, constants.R_OK).then(
       () => true,
@@ -103,7 +104,7 @@ async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise
   const ids: string[] = []
   for (const { description } of large)
     ids.push((await quarantine.run(['hash-object', '-w', '--stdin'], { input: description })).toString().trim())
-  const entries = large.map(({ path }, index) => `100644 ${ids[index]}\t${path}\0`).join('')
+  const entries = nulTerminated(large.map(({ path }, index) => `100644 ${ids[index]}\t${path}`))
   await quarantine.run(['update-index', '--add', '--replace', '-z', '--index-info'], { input: entries, timeoutMs })
 }
 

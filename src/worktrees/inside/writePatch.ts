@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commitsOf, kindWithin, survey } from './changes.ts'
 import { type Kind } from '../../git/kindOf.ts'
+import { nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
 import type { Send } from '../operations.ts'
@@ -96,11 +97,7 @@ async function writeChanges(quarantine: Quarantine, send: Send, prefix: string):
 async function indexFiles(quarantine: Quarantine): Promise<void> {
   const { changed: paths } = await survey(quarantine)
   const kinds = await Promise.all(paths.map(path => kindWithin(quarantine.topLevel, path)))
-  const list = (...wanted: Kind[]) =>
-    paths
-      .filter((_, index) => wanted.includes(kinds[index]!))
-      .map(path => `${path}\0`)
-      .join('')
+  const list = (...wanted: Kind[]) => nulTerminated(paths.filter((_, index) => wanted.includes(kinds[index]!)))
   await writeFile(join(quarantine.gitDir, 'info/attributes'), '* -text -ident -filter -working-tree-encoding\n')
   await quarantine.run(['update-index', '--force-remove', '-z', '--stdin'], {
     input: list('nothing', 'folder'),
