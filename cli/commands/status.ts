@@ -25,7 +25,7 @@ interface Stats {
 type Agents = Record<(typeof active)[number], number>
 type Daemon = Output<Contract['server']['daemons']>[number]
 interface Status {
-  server: { url: string; status: string; version: string }
+  server: { url: string; status: string; version?: string }
   /** Those that share the board with others; null for one that is alone, and for whoever may not know. */
   daemons: Daemon[] | null
   user: { email: string; displayName: string; role: string } | null

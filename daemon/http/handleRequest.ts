@@ -55,7 +55,7 @@ async function answer(
   const { route, audited } = endpoint
   const { req, res, headers } = exchange
 
-  hostOriginGuard(app, req)
+  hostOriginGuard(app, req, route.anyHost)
   if (dotSegments.test(req.url ?? '')) {
     exchange.route = undefined
     throw new Problem('NOT_FOUND')

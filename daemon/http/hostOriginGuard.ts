@@ -18,14 +18,15 @@ const maxCachedHosts = 100
 /**
  * Refuses requests that a foreign page may have caused: by DNS rebinding (Host) or from another origin (Origin). The port of
  * Host is ignored, since proxies and containers change it.
+ * @param anyHost whether the route also answers requests with another Host, or in HTTP/1.0 without one
  * @throws Problem BAD_REQUEST, HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED
  */
-export function hostOriginGuard({ config }: { config: ServerConfig }, request: IncomingMessage): void {
+export function hostOriginGuard({ config }: { config: ServerConfig }, request: IncomingMessage, anyHost = false): void {
   const { headers } = request
   requireOneHost(request)
   const rules = rulesOf.get(config) ?? createRules(config)
   const host = headers.host ?? ''
-  if (!rules.accepted.has(host)) requireHost(rules, host)
+  if (!anyHost && !acceptsHost(rules, host)) throw new Problem('HOST_NOT_ALLOWED')
   if (headers.origin !== undefined && !isOwnOrigin(rules, headers.origin, host)) throw new Problem('ORIGIN_NOT_ALLOWED')
 }
 
@@ -59,10 +60,16 @@ function createRules(config: ServerConfig): Rules {
   return rules
 }
 
-function requireHost({ names, accepted }: Rules, host: string): void {
+/** Whether a request names the server by a Host that is its own. */
+export const namesOwnHost = ({ config }: { config: ServerConfig }, { headers }: IncomingMessage): boolean =>
+  acceptsHost(rulesOf.get(config) ?? createRules(config), headers.host ?? '')
+
+function acceptsHost({ names, accepted }: Rules, host: string): boolean {
+  if (accepted.has(host)) return true
   const name = splitHostPort(host)?.name
-  if (name === undefined || !(names.has(name) || isLoopbackHost(name))) throw new Problem('HOST_NOT_ALLOWED')
+  if (name === undefined || !(names.has(name) || isLoopbackHost(name))) return false
   if (accepted.size < maxCachedHosts) accepted.add(host)
+  return true
 }
 
 /** Whether the origin is the public one, that of the Host header, or the same port under another loopback name. */

@@ -6,6 +6,7 @@ import { writeServerSetting } from '../../src/store/serverSettings.ts'
 import { listDaemons } from '../../src/store/daemons.ts'
 import { daemon } from '../../src/views/daemons.ts'
 import type { Handlers } from '../http/handlers.ts'
+import { namesOwnHost } from '../http/hostOriginGuard.ts'
 import { cachedResponse } from '../files/cachedResponse.ts'
 import { createPageFiles } from '../files/pageFiles.ts'
 
@@ -24,7 +25,7 @@ export const serverRoutes = (app: App): Handlers<Contract['server']> => {
   const provesWrite = writeProof(app)
   const files = createPageFiles(app.config.webRoot)
   return {
-    health: async () => ({ status: 'ok', version }),
+    health: async (_, { request }) => ({ status: 'ok', ...(namesOwnHost(app, request) && { version }) }),
     ready: async () => {
       await provesWrite()
       return { status: 'ok' }

@@ -174,6 +174,8 @@ export interface Spec {
   csv?: true
   /** Which limit it answers 429 for. */
   rateLimit?: RateLimit
+  /** Answers whatever the Host: probes of load balancers name the address of the machine, or none. */
+  anyHost?: true
   /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
   fails?: readonly ErrorCode[]
   /** What the audit log says of it; without it nothing. */

@@ -1,4 +1,5 @@
 import { request as send } from 'node:http'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -6,7 +7,7 @@ import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 const get = (
   board: TestBoard,
   headers: Record<string, string>,
-  path = '/api/health',
+  path = '/api/settings/auth-status',
 ): Promise<{ status: number; code?: string }> =>
   new Promise((resolve, reject) => {
     const { port } = new URL(board.url)
@@ -23,6 +24,17 @@ const get = (
     })
       .on('error', reject)
       .end()
+  })
+/** Sends a request in HTTP/1.0, and returns all of the response. */
+const probe = (board: TestBoard, path: string, host?: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = ''
+    const socket = connect(Number(new URL(board.url).port), '127.0.0.1')
+      .setEncoding('utf8')
+      .on('data', chunk => (text += chunk))
+      .on('close', () => resolve(text))
+      .on('error', reject)
+    socket.write(`GET ${path} HTTP/1.0\r\n${host === undefined ? '' : `Host: ${host}\r\n`}\r\n`)
   })
 const refusedHost = { status: 403, code: 'HOST_NOT_ALLOWED' }
 const refusedOrigin = { status: 403, code: 'ORIGIN_NOT_ALLOWED' }
@@ -94,6 +106,35 @@ describe('Host', () => {
       expect(await get(board, { host: `localhost:${port}` })).toEqual(answered)
       expect(await get(board, { host: 'evil.example' })).toEqual(refusedHost)
     }
+  })
+})
+
+describe('a probe', () => {
+  it.each(['/api/health', '/api/ready'])(
+    'of %s is answered for each Host and without one, and only with health',
+    async path => {
+      for (const host of ['10.99.1.2:4400', 'board:4400', 'evil.example', undefined]) {
+        const reply = await probe(board, path, host)
+        expect(reply).toMatch(/^HTTP\/1\.[01] 200 /)
+        expect(JSON.parse(reply.slice(reply.indexOf('\r\n\r\n')))).toEqual({ data: { status: 'ok' } })
+      }
+    },
+  )
+
+  it('of another path needs the Host of the server', async () => {
+    for (const path of ['/', '/metrics', '/api/health/x', '/api/settings/auth-status'])
+      for (const host of ['10.99.1.2:4400', undefined])
+        expect(await probe(board, path, host), path).toMatch(/^HTTP\/1\.[01] 403 /)
+  })
+
+  it('with the origin of another page is refused', async () => {
+    expect(await get(board, { host: 'board.lan', origin: 'https://evil.example' }, '/api/health')).toEqual(
+      refusedOrigin,
+    )
+  })
+
+  it('with the Host of the server gets the version', async () => {
+    expect(await board.client.server.health()).toMatchObject({ version: expect.stringMatching(/^\d+\./) })
   })
 })
 
