@@ -24,13 +24,15 @@ export function fieldsOnce(text: string, message: string): Record<string, string
  * @throws Problem VALIDATION_FAILED, naming each field and its rule, and never its value
  */
 export function validate(schema: v.GenericSchema, value: unknown): unknown {
+  const isList = Array.isArray(value)
+  const meant = optionFor(schema, isList)
   // Valibot's object schemas accept an array as an object without fields.
-  if (Array.isArray(value))
+  if (isList && meant.type !== 'array')
     throw new Problem('VALIDATION_FAILED', 'body must be an object', {
       details: [{ path: '', message: 'must be an object' }],
     })
-  requireBounds(value)
-  const result = v.safeParse(schema, value, { abortPipeEarly: true })
+  requireBounds(isList ? { body: value } : value)
+  const result = v.safeParse(meant, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const details = result.issues.slice(0, 20).map(toDetail)
   throw new Problem(
@@ -41,6 +43,13 @@ export function validate(schema: v.GenericSchema, value: unknown): unknown {
       .slice(0, 2000),
     { details },
   )
+}
+
+/** Of a union of an object and a list, the option that fits a value. Errors then name its fields. */
+function optionFor(schema: v.GenericSchema, isList: boolean): v.GenericSchema {
+  const { options = [] } = schema as { options?: readonly v.GenericSchema[] }
+  if (schema.type !== 'union' || !options.some(({ type }) => type === 'array')) return schema
+  return options.find(({ type }) => (type === 'array') === isList) ?? schema
 }
 
 const maxItems = 10_000

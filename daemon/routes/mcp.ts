@@ -1,11 +1,15 @@
+import type { InferOutput } from 'valibot'
 import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import type { McpMessage } from '../../src/contract/mcp.ts'
 import { toolGroups, type ToolGroup } from '../../src/contract/tool.ts'
 import type { Endpoint } from '../http/callEndpoint.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { readQuery } from '../http/validate.ts'
 import type { Choice } from '../mcp/toolset.ts'
+
+type Message = InferOutput<typeof McpMessage>
 
 /**
  * The protocol's package is loaded on demand.
@@ -13,21 +17,29 @@ import type { Choice } from '../mcp/toolset.ts'
  */
 export function mcpRoutes(app: App, endpoints: readonly Endpoint[]): Handlers<Contract['mcp']> {
   const load = async () => {
-    const [{ handleMcpMessage: answerMcp }, { rowToolsOf: toolsIn }] = await Promise.all([
+    const [{ answerBatch }, { handleMcpMessage: answerMcp }, { rowToolsOf: toolsIn }] = await Promise.all([
+      import('../mcp/answerBatch.ts'),
       import('../mcp/answer.ts'),
       import('../mcp/rowTools.ts'),
     ])
-    return { answerMcp, rows: toolsIn(endpoints) }
+    return { answerBatch, answerMcp, rows: toolsIn(endpoints) }
   }
   let loaded: ReturnType<typeof load> | undefined
   return {
-    call: async (message, call) => {
+    call: async (body, call) => {
       const choice = choiceIn(readQuery(call.request.url ?? ''))
-      const { answerMcp, rows } = await (loaded ??= load())
-      return answerMcp({ app, call, rows, choice }, message)
+      const { answerBatch, answerMcp, rows } = await (loaded ??= load())
+      const answer = (message: Message) => answerMcp({ app, call, rows, choice }, withoutNulls(message))
+      return Array.isArray(body) ? answerBatch(body, answer) : answer(body)
     },
   }
 }
+
+/** A message without parameters and arguments that are null. */
+const withoutNulls = ({ params, ...message }: Message): Message => ({
+  ...message,
+  ...(params && { params: params.arguments === null ? { ...params, arguments: undefined } : params }),
+})
 
 /** @throws Problem VALIDATION_FAILED */
 function choiceIn({ tools, readOnly = 'false', ...others }: Record<string, string>): Choice {

@@ -1,5 +1,5 @@
 /*
- * Names of files are bytes, and Git keeps them as they are. Here, a name is a text in which a lone surrogate, U+DC80 to U+DCFF, stands for
+ * Names of files are bytes, which Git does not change. Here, a name is a text in which a lone surrogate, U+DC80 to U+DCFF, stands for
  * each byte that is not part of valid UTF-8, as in PEP 383. Nothing is lost, and no other file can have the same text.
  */
 

@@ -1,12 +1,15 @@
 import * as v from 'valibot'
 import { anyToken, post } from './route.ts'
 
-/** One message of the Model Context Protocol, JSON-RPC 2.0. Its parameters are checked by the tool that answers it. */
-const Call = v.looseObject({
+/**
+ * One message of the Model Context Protocol, JSON-RPC 2.0. The tool that answers it checks its parameters. Some clients send null for what
+ * they omit.
+ */
+export const McpMessage = v.looseObject({
   jsonrpc: v.literal('2.0'),
   id: v.optional(v.union([v.string(), v.number()])),
   method: v.optional(v.string()),
-  params: v.optional(v.record(v.string(), v.unknown())),
+  params: v.nullish(v.record(v.string(), v.unknown())),
 })
 
 export const mcp = {
@@ -16,7 +19,7 @@ export const mcp = {
     rateLimit: 'apiKey',
     summary:
       'The board as tools of the Model Context Protocol; ?tools=find,run: some groups of them; ?readOnly=true: those that change nothing',
-    input: Call,
+    input: v.union([McpMessage, v.array(McpMessage)]),
     transfer: 'raw',
     answers: {
       200: { description: 'The answer', type: 'application/json' },

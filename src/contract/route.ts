@@ -174,7 +174,7 @@ export interface Spec {
   csv?: true
   /** Which limit it answers 429 for. */
   rateLimit?: RateLimit
-  /** Answers whatever the Host: probes of load balancers name the address of the machine, or none. */
+  /** Whether requests with any Host are answered. Probes of load balancers name the address of the machine, or send none. */
   anyHost?: true
   /** Codes of failures beside those that follow from the rest of the row (`failuresOf`). */
   fails?: readonly ErrorCode[]

@@ -15,7 +15,7 @@ export function nulSeparated(output: Buffer): string[] {
 export const nulTerminated = (names: readonly string[]): string | Buffer =>
   filePath(names.map(name => `${name}\0`).join(''))
 
-/** A path as Node and the file system take it. Node would replace what is not UTF-8. */
+/** Encodes a path for the file system, because Node would replace bytes that are not UTF-8. */
 export const filePath = (path: string): string | Buffer => (path.isWellFormed() ? path : Buffer.from(encodeName(path)))
 
 /** Resolves the links of a path. @throws the file system's error */

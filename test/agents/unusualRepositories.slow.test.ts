@@ -28,7 +28,7 @@ const unreadable: ReadonlyArray<[what: string, words: RegExp, prepare: (path: st
   ['without a branch in HEAD', /not a git repository/, path => writeFileSync(join(path, '.git/HEAD'), '')],
   ['without objects', /not a git repository/, path => rmSync(join(path, '.git/objects'), { recursive: true })],
   [
-    'whose .git names a folder that is gone',
+    'whose .git names a missing folder',
     /not a git repository/,
     path => {
       rmSync(join(path, '.git'), { recursive: true })
@@ -69,9 +69,11 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       await board.client.projects.delete({ id: project.projectId })
     }
 
-    test.each(unreadable)('%s is left alone, and the card says why', (_, words, prepare) => refuses(prepare, words))
+    test.each(unreadable)('%s stays unchanged, and the card states the reason', (_, words, prepare) =>
+      refuses(prepare, words),
+    )
 
-    test('is found from a folder in it, too', () =>
+    test('is also found from a folder in it', () =>
       refuses(path => {
         mkdirSync(join(path, 'folder'))
         writeFileSync(join(path, '.git/HEAD'), '')

@@ -17,7 +17,7 @@ test.each<[what: string, bytes: number[], shown: string]>([
   expect([...encodeName(name)]).toEqual(bytes)
 })
 
-test('any bytes are written as they were read, and different bytes are different names', () => {
+test('any bytes stay the same, and different bytes are different names', () => {
   const names = new Map<string, string>()
   for (let round = 0; round < 5000; round++) {
     const bytes = Buffer.from(Array.from({ length: round % 7 }, (_, at) => (round * 2654435761 * (at + 7)) >>> 24))

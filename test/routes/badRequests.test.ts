@@ -308,7 +308,7 @@ describe('a request line and its headers', () => {
     CONNECT: ['CONNECT evil.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n', [0, 400, 404, 405]],
     'another version': [lines('GET /api/health HTTP/9.9'), [400, 505]],
     'no Host': ['GET /api/health HTTP/1.1\r\n\r\n', [400]],
-    'no Host in HTTP/1.0': ['GET /api/health HTTP/1.0\r\n\r\n', [403]],
+    'no Host in HTTP/1.0': ['GET /api/auth/me HTTP/1.0\r\n\r\n', [403]],
     'two Hosts': [lines('GET /api/health HTTP/1.1', 'Host: evil.example'), [200, 400, 403]],
     'a negative length': [lines('POST /api/auth/login HTTP/1.1', 'Content-Length: -1'), [400]],
     'two lengths': [lines('POST /api/auth/login HTTP/1.1', 'Content-Length: 2', 'Content-Length: 3'), [400]],

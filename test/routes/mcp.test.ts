@@ -331,13 +331,39 @@ describe('the endpoint', () => {
       expect((await board.request(method, '/api/mcp', { token: card.token })).status).toBe(405)
   })
 
+  it('takes null for what a client omits', async () => {
+    const params = { name: 'get_card', arguments: null }
+    const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    expect(JSON.parse(body.result.content[0].text).title).toBe('My card')
+    expect((await send({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: null })).body.result.tools).not.toEqual(
+      [],
+    )
+  })
+
+  it('answers a batch in its order, and one call of it', async () => {
+    const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
+    const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'get_card' } })
+    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    expect((await send([ping(1)])).body).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
+    const { body } = await send([ping(1), initialized, call(2), { jsonrpc: '2.0', id: 3, method: 'none' }, call(4)])
+    expect(body).toMatchObject([
+      { id: 1, result: {} },
+      { id: 2, result: { content: [{ type: 'text' }] } },
+      { id: 3, error: { code: -32601 } },
+      { id: 4, error: { code: -32600 } },
+    ])
+    expect((await send([initialized])).status).toBe(202)
+  })
+
   it('refuses what is no message of the protocol, and answers at once however strange it is', async () => {
     for (const body of [
       {},
       [],
       'x',
       { jsonrpc: '1.0', id: 1, method: 'ping' },
-      [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
+      [[{ jsonrpc: '2.0', id: 1, method: 'ping' }]],
+      [{ jsonrpc: '2.0', id: 1, method: 'ping' }, 1],
+      Array.from({ length: 21 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
     ])
       expect((await send(body)).status).toBe(400)
     for (const body of [
