@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { CardStatus } from '../../src/contract/fields.ts'
+import { CardStatus, startsWithDay } from '../../src/contract/fields.ts'
 import { usage } from '../failures/failure.ts'
 
 /** Parsers for the values of options and arguments. They throw what commander turns into a usage error. */
@@ -54,7 +54,7 @@ function timeOf(text: string): string | undefined {
 
 /** A written date or time in ISO 8601, local without a zone. `T00:00` is appended since JavaScript reads a bare date as UTC. */
 function writtenTime(text: string): string | undefined {
-  if (!/^\d{4}-\d\d-\d\d/.test(text)) return undefined
+  if (!startsWithDay(text)) return undefined
   const time = new Date(text.length === 10 ? `${text}T00:00` : text)
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
@@ -133,7 +133,7 @@ export const wordAsNull = <T, W extends string>(word: W, value: T | W | undefine
 
 /** A day: `2030-01-31`, or how long ago it was, `30d`. */
 export function dayAgo(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  if (text.length === 10 && startsWithDay(text)) return text
   if (!/^\d{1,9}[smhd]?$/.test(text))
     throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
   return ago(text).slice(0, 10)

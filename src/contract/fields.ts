@@ -69,12 +69,25 @@ export const Id = idText
 /** All ids of a list in their new order. */
 export const Order = v.strictObject({ ids: v.pipe(v.array(Ref), v.maxLength(10_000)) })
 
+/** Whether a text begins with a day that exists, as 2026-02-28. JavaScript takes 2026-02-30 as March 2. */
+export function startsWithDay(text: string): boolean {
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? []
+  if (day === undefined) return false
+  const time = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)
+}
+/** A day of UTC. */
+export const Day = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-01-31'),
+  v.check(startsWithDay, 'must be a day that exists'),
+)
 /** ISO 8601, UTC, milliseconds. */
 export const Time = v.pipe(v.string(), v.isoTimestamp())
 /** A time that a client gives, with any offset; it is kept in UTC. */
 export const GivenTime = v.pipe(
   Time,
-  v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'),
+  v.check(value => startsWithDay(value) && !Number.isNaN(Date.parse(value)), 'must be a time on a day that exists'),
   v.transform(value => new Date(value).toISOString()),
 )
 /** Whether a text has a sign that somebody sees: white space, zero-width and control characters, fillers and the blank Braille pattern are none. */

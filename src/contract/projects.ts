@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
-import { CardStatus, Count, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
+import { CardStatus, Count, Day, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
 import { ApprovalPolicy } from './approvalPolicy.ts'
 import { ChangedForge, ForgeSettings } from './forge.ts'
 import { ofProject } from './notFound.ts'
@@ -53,7 +53,7 @@ export const Stats = v.object({
  * How many cards a project had at the end of a day (UTC), by the type of their column; archived ones apart. `byStatus` counts
  * those that are not archived, and is null of days from before it was recorded.
  */
-const Day = v.object({
+const CardsOfDay = v.object({
   day: v.pipe(v.string(), v.isoDate()),
   backlog: Count,
   active: Count,
@@ -70,7 +70,7 @@ const UsageOfDay = v.object({
   outputTokens: Count,
   costUsd: v.nullable(v.number()),
 })
-const Since = v.strictObject({ since: v.optional(v.pipe(v.string(), v.isoDate('must be a day: 2026-01-31'))) })
+const Since = v.strictObject({ since: v.optional(Day) })
 /** `createFolder`: make the folder if it is not there; the one above it must be. */
 const CreateProject = v.strictObject({
   name: Name,
@@ -205,7 +205,7 @@ export const projects = {
     who: viewer('cards.read', 'id'),
     summary: 'Read how many cards a project had on each day, today last',
     input: Since,
-    output: v.array(Day),
+    output: v.array(CardsOfDay),
   }),
   usage: get('/api/projects/{id}/stats/usage', {
     notFound: { id: 'PROJECT_NOT_FOUND' },

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Count, queryRefTo } from './fields.ts'
+import { Count, Day, queryRefTo } from './fields.ts'
 import { get, user } from './route.ts'
 
 export const UsageGroup = v.picklist(
@@ -25,13 +25,6 @@ export const UsageRow = v.object({
   hours: v.number(),
 })
 
-const isDay = (day: string): boolean =>
-  !Number.isNaN(Date.parse(`${day}T00:00:00Z`)) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
-const Day = v.pipe(
-  v.string(),
-  v.regex(/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-01-31'),
-  v.check(isDay, 'must be a day such as 2026-01-31'),
-)
 /** Days of UTC, both included. */
 const ListUsage = v.pipe(
   v.strictObject({

@@ -20,6 +20,7 @@ import {
   ShellCommand,
   text,
   ImportedTitle,
+  startsWithDay,
 } from '../contract/fields.ts'
 import { GivenRepository, Repositories } from '../contract/repositories.ts'
 import { Verdict } from '../contract/reviews.ts'
@@ -33,7 +34,7 @@ const maxTextLength = 1_048_576
 export const Time = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'must be a time like 2026-01-31T12:00:00.000Z'),
-  v.check(value => !Number.isNaN(Date.parse(value)), 'must be a time'),
+  v.check(value => startsWithDay(value) && !Number.isNaN(Date.parse(value)), 'must be a time on a day that exists'),
 )
 const Count = integer(0, Number.MAX_SAFE_INTEGER)
 const Amount = v.pipe(v.number(), v.finite(), v.minValue(0))

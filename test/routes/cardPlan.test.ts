@@ -82,6 +82,8 @@ describe('the plan of a card', () => {
     [{ priority: 'high!' as 'high' }, 'priority', 'must be urgent, high, normal or low'],
     [{ dueAt: 'tomorrow' }, 'dueAt', undefined],
     [{ dueAt: '2030-02-31T25:00:00Z' }, 'dueAt', undefined],
+    [{ dueAt: '2030-02-30T12:00:00Z' }, 'dueAt', 'must be a time on a day that exists'],
+    [{ startAt: '2030-04-31T12:00:00Z' }, 'startAt', 'must be a time on a day that exists'],
     [{ estimate: -1 }, 'estimate', 'must be at least 0'],
     [{ estimate: 0.125 }, 'estimate', 'must have at most 2 decimals'],
     [{ estimate: 1e7 }, 'estimate', 'must be at most 1000000'],

@@ -1,6 +1,6 @@
 import { maxAssignees } from '../../contract/cardPlan.ts'
 import { maxComments } from '../../contract/comments.ts'
-import { isVisible, type ColumnType } from '../../contract/fields.ts'
+import { isVisible, startsWithDay, type ColumnType } from '../../contract/fields.ts'
 
 /** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
 export interface Source {
@@ -139,7 +139,8 @@ export const clean = (value: unknown): string =>
 
 /** A time in the form in which the board keeps it. */
 export function time(value: unknown): string | undefined {
-  const at = typeof value === 'string' ? Date.parse(value) : NaN
+  const isReal = typeof value === 'string' && (startsWithDay(value) || !/^\d{4}-/.test(value))
+  const at = isReal ? Date.parse(value) : NaN
   return Number.isNaN(at) || at < 0 || at > 253_402_300_799_999 ? undefined : new Date(at).toISOString()
 }
 
