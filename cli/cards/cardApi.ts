@@ -196,13 +196,14 @@ export const withColumnName = async (context: Context, card: Card): Promise<Card
 
 /** An external card in the internal view: ids are text. */
 export function fromExternal({ id, projectId, boardId, columnId, ...rest }: ExternalCard): Card {
-  const { sessions, assignees, ...fields } = rest
+  const { sessions, assignees, blockedBy, ...fields } = rest
   return {
     id: String(id),
     projectId: String(projectId),
     boardId: String(boardId),
     columnId: String(columnId),
     ...fields,
+    blockedBy: blockedBy.map(String),
     assignees: assignees.map(each => ('userId' in each ? { ...each, userId: String(each.userId) } : each)),
     hasActiveAgent: fields.status === 'queued' || fields.status === 'running' || fields.status === 'waiting',
     ...(sessions && { sessions: sessions.map(session => ({ ...session, id: String(session.id) })) }),

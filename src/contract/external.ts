@@ -39,6 +39,7 @@ export const ExternalItem = v.object({
   useWorktree: v.boolean(),
   deferred: v.boolean(),
   blocked: v.boolean(),
+  blockedBy: v.array(IntegerId),
   startAt: v.nullable(Time),
   ready: v.boolean(),
   lastAgentAction: LastAction,
@@ -52,7 +53,6 @@ export const ExternalItem = v.object({
 export const ExternalCard = v.object({
   ...ExternalItem.entries,
   position: v.nullable(Position),
-  blockedBy: v.array(IntegerId),
   locks: v.array(Lock),
   sessions: v.array(
     v.object({

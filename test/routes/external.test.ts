@@ -167,7 +167,7 @@ describe('creating a card', () => {
 describe('listing cards', () => {
   it('is by id, without the parts that a single card has in addition', async () => {
     const first = await create('a')
-    const { blockedBy, locks, sessions, ...item } = await create('b')
+    const { locks, sessions, ...item } = await create('b', { blockedBy: [first.id] })
     await move(first.id, backlog, 1)
     const { items } = await list()
     expect(items.map(({ id, position }) => [id, position])).toEqual([
@@ -175,7 +175,8 @@ describe('listing cards', () => {
       [item.id, 0],
     ])
     expect(items[1]).toEqual({ ...item, position: 0 })
-    expect([blockedBy, locks, sessions]).toEqual([[], [], []])
+    expect([items[0]!.blockedBy, items[1]!.blockedBy]).toEqual([[], [first.id]])
+    expect([locks, sessions]).toEqual([[], []])
   })
 
   it('leaves out archived, deleted and other cards than kanban ones, which count nowhere', async () => {
