@@ -1,5 +1,6 @@
 import type { App } from '../../src/app.ts'
 import { approveStep } from '../../src/agents/sessions/advancePipeline.ts'
+import { approvePlan } from '../../src/agents/sessions/approvePlan.ts'
 import * as sessionCommands from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { actorOf, recordActivity } from '../../src/domain/activity.ts'
@@ -35,7 +36,7 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
       startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force), nothing),
     relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
     approvePlan: async ({ projectId, cardId, ...answer }, { audit, caller }) => {
-      audit?.note(await sessionCommands.approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
+      audit?.note(await approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
     approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call)), nothing),

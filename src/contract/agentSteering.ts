@@ -70,7 +70,7 @@ export const agentSteering = {
     emits: ['agent.status', 'card.updated'],
   }),
   approvePlan: post('/api/projects/{projectId}/cards/{cardId}/agent/plan-approve', {
-    fails: ['NOTHING_TO_APPROVE'],
+    fails: ['NOTHING_TO_APPROVE', 'BUDGET_EXHAUSTED'],
     notFound: ofCard,
     audited: { target: 'card', detail: ['approved', 'waitingFor', 'command', 'option'] },
     at: 'machine',
@@ -84,13 +84,15 @@ export const agentSteering = {
       note: 'get_agent shows what it asks: the questions with their options.',
     },
     summary:
-      'Answer an open plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
+      'Answer an open question, plan or permission request of the agent, or allow or reject a monitor of it: that of requestId, else the only one',
     input: v.strictObject({
       approved: v.boolean(),
       feedback: v.optional(Prompt),
       requestId: v.optional(text(1, 100)),
       /** One of the question's options. Without it, one that counts once. */
       optionId: v.optional(text(1, 1000)),
+      /** An answer in words, to a question that takes them. */
+      answer: v.optional(v.pipe(Prompt, v.minLength(1, 'must not be empty'))),
     }),
     emits: ['agent.message', 'agent.status', 'card.updated'],
   }),

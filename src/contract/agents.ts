@@ -31,6 +31,8 @@ export const StatusReason = v.picklist([
   'unclear',
   /** A budget is used up: it goes on by itself once the budget allows that. */
   'budget',
+  /** Its agent ended its turn with a question and changed nothing, or a question of it is open: it continues with the answer. */
+  'question',
   'cancelled',
   'server_restart',
   /** It is queued, and others have the slots of the server, its project, its agent or its credential. */
@@ -80,7 +82,7 @@ export const AgentSession = v.object({
 })
 /**
  * What an agent waits for a person to decide. `requestId` names it to plan-approve, and `options` are the answers that the agent
- * takes. `command` is what would run and `paths` the files that it is about, where the agent's program tells them; `title` may be
+ * takes; with `takesText` also words, plan-approve's `answer`. `command` is what would run and `paths` the files that it is about, where the agent's program tells them; `title` may be
  * the words of a model. `plan` is Markdown.
  */
 const questionEntries = {
@@ -91,6 +93,7 @@ const questionEntries = {
   paths: v.array(v.string()),
   plan: v.nullable(v.string()),
   options: v.array(v.object({ id: v.string(), name: v.string(), kind: v.string() })),
+  takesText: v.boolean(),
 }
 export const Question = v.object(questionEntries)
 /**

@@ -6,14 +6,11 @@ import { readSession, type OpenSession, type SessionRow } from '../store/session
 import type { UsageDelta } from '../store/usage.ts'
 import { reachedBudget } from '../views/budgets.ts'
 import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
+import { isPaused, waitsWithoutRun } from './sessionStates.ts'
 import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.ts'
 
 /** Resuming hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
 const maxResumedPerCommit = 20
-
-/** Whether a session waits for a budget. It has no process. */
-export const isPaused = ({ status, statusReason }: Pick<OpenSession, 'status' | 'statusReason'>): boolean =>
-  status === 'waiting' && statusReason === 'budget'
 
 /** Whether a session's run is counted already: it is at work, or goes on after it has waited by itself. */
 export const hasBegun = ({
@@ -26,7 +23,7 @@ export const hasBegun = ({
 
 /** Makes an open session wait until a budget allows it to go on; its processes end. */
 async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
-  if (isPaused(session) || session.purpose === 'terminal') return
+  if (waitsWithoutRun(session) || session.purpose === 'terminal') return
   const detail = describeExhausted(budget)
   const waiting = { status: 'waiting', statusReason: 'budget', detail, waitingFor: null, ...noWait, ...noSlot } as const
   if (!(await changeStatus(tx, session, waiting))) return

@@ -123,6 +123,25 @@ export async function countChangedFiles(
   return count
 }
 
+/**
+ * The trees of a card's present files in all of its project's repositories. Undefined if one has none to compare. @throws Problem as
+ * `diffOf` does
+ */
+export async function readTrees(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectPlaces,
+): Promise<string | undefined> {
+  const trees: string[] = []
+  for (const work of await listWork(db, card, project)) {
+    const comparison = await compareWork(worktrees, work.card, work.project, { numbersOnly: true })
+    if (!comparison) return undefined
+    trees.push(comparison.snapshot)
+  }
+  return trees.join()
+}
+
 /** What a card has in each of its project's repositories, the home first. @throws Problem CONFLICT when Git fails or takes too long */
 export async function list(
   worktrees: Worktrees,

@@ -1,3 +1,4 @@
+import type { StatusReason } from '../contract/agents.ts'
 import type { CardStatus } from '../contract/fields.ts'
 
 /**
@@ -26,13 +27,15 @@ import type { CardStatus } from '../contract/fields.ts'
  *
  * waiting: for a person's answer, or, with the reason silent, because the agent shows no sign of life, or, with the reason budget, until
  * a budget allows it to go on. A session that waits for a budget has no run; also a queued one may come to wait so, instead of running.
+ * With the reason question its turn has ended with a question to people. It has no run either, and a message or an answer queues it again.
  *
  * queued again: the agent has reached a usage limit, and the project says that its cards wait for the limit to end; or a budget allows
  * the session to go on.
  *
  * A relaunch begins a new session. A handoff (relay) completes a session and begins a new one with its summary.
  *
- * A session that is running, or waiting for anything but a budget, has one run: the process of the agent and what the server does with it.
+ * A session that is running, or waiting with a reason other than budget and question, has one run: the process of the agent and what the
+ * server does with it.
  *
  *   ┌───────────┐   ┌─────────┐   ┌───────┐  prompt   ┌──────┐
  *   │ preparing │──▶│ opening │──▶│ ready │──────────▶│ turn │
@@ -49,6 +52,10 @@ import type { CardStatus } from '../contract/fields.ts'
  * - ready: between turns; side questions and a requested handoff come before the next message.
  * - closing: processes are ended and the rest of the transcript is written.
  */
+interface SessionState {
+  status: CardStatus
+  statusReason: StatusReason | null
+}
 export type EndedStatus = 'completed' | 'failed' | 'cancelled' | 'interrupted'
 export type RunPhase = 'preparing' | 'opening' | 'ready' | 'turn' | 'closing'
 
@@ -72,6 +79,17 @@ const phaseTransitions: Readonly<Record<RunPhase, readonly RunPhase[]>> = {
   turn: ['ready'],
   closing: [],
 }
+
+/** Whether a session waits for the answer to a question with which its turn has ended. It has no run. */
+export const isAsking = ({ status, statusReason }: SessionState): boolean =>
+  status === 'waiting' && statusReason === 'question'
+
+/** Whether a session waits for a budget. It has no run. */
+export const isPaused = ({ status, statusReason }: SessionState): boolean =>
+  status === 'waiting' && statusReason === 'budget'
+
+/** Whether an open session has no run because it waits. */
+export const waitsWithoutRun = (session: SessionState): boolean => isPaused(session) || isAsking(session)
 
 export const mayBecome = (from: CardStatus, to: CardStatus): boolean => statusTransitions[from].includes(to)
 

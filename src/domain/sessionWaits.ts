@@ -1,5 +1,5 @@
 import type { Transaction } from '../store/database.ts'
-import { updateSession, type NewSession, type SessionRow } from '../store/sessions.ts'
+import { updateSession, type AgentQuestion, type NewSession, type SessionRow } from '../store/sessions.ts'
 import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
 
 /**
@@ -72,6 +72,31 @@ export async function noteSlotWait(
     slotWait,
   })
   await announce(tx, id, {}, { type: 'queued', detail: slotWait ?? agent })
+}
+
+/**
+ * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined when the session has ended
+ * already.
+ */
+export async function awaitAnswer(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  questions: readonly [AgentQuestion, ...AgentQuestion[]],
+  results: Pick<SessionRow, 'summary' | 'filesChanged'>,
+): Promise<SessionRow | undefined> {
+  const waiting = {
+    status: 'waiting',
+    statusReason: 'question',
+    detail: null,
+    waitingFor: JSON.stringify(questions),
+    ...noWait,
+    ...noSlot,
+  } as const
+  if (session.endedAt !== null || !(await changeStatus(tx, session, { ...waiting, ...results }))) return undefined
+  await agents.revokeTokens(tx, { sessionId: session.id })
+  agents.terminate(tx, session.id)
+  return announce(tx, session.id, { unread: true }, { type: 'waiting', detail: questions[0].title })
 }
 
 /** Starts a session now that waits for the end of a usage limit. Undefined when it does not wait. */

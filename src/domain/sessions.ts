@@ -174,11 +174,11 @@ export const start = async (
 ): Promise<SessionRow | undefined> =>
   begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
 
-/** Queues an ended session again, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED */
+/** Queues a session again that has ended, or waits without a run, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
   const open = await listOpenSessions(tx, session.cardId)
-  if (open.some(({ purpose }) => (purpose === 'pre') === (session.purpose === 'pre')))
+  if (open.some(({ id, purpose }) => id !== session.id && (purpose === 'pre') === (session.purpose === 'pre')))
     throw new Problem('AGENT_ALREADY_RUNNING')
   if (session.purpose !== 'terminal') await requireBudget(tx, session)
   const queued = {

@@ -18,8 +18,8 @@ export type SlotSession = Pick<
 /** How long after its last heartbeat a machine's agents count: once it is silent, it ends them, or they have ended with it. */
 const silentMs = 30_000
 
-/** Work that a budget has paused has none: nothing of it runs. */
-const hasSlot = `(s.slot_taken_at IS NOT NULL OR s.status = 'running' OR (s.status = 'waiting' AND s.status_reason IS NOT 'budget'))`
+/** Work that waits for a budget, or for an answer after its turn, has none: nothing of it runs. */
+const hasSlot = `(s.slot_taken_at IS NOT NULL OR s.status = 'running' OR (s.status = 'waiting' AND s.status_reason IS NOT 'budget' AND s.status_reason IS NOT 'question'))`
 
 /**
  * The sessions of cards' agents that have not ended, on every machine that is there: those that have a slot, those that

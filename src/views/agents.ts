@@ -52,7 +52,7 @@ export const noSession = <Id extends number | null>(cardId: Id) => ({
 
 const questionsOf = ({ waitingFor }: SessionRow) =>
   waitingFor === null ? [] : (JSON.parse(waitingFor) as AgentQuestion[]).map(asked => ({ ...nothingMore, ...asked }))
-const nothingMore = { command: null, paths: [], plan: null, options: [] }
+const nothingMore = { command: null, paths: [], plan: null, options: [], takesText: false }
 const stateOf = (row: SessionItem) => ({ sessionId: String(row.id), waitingFor: row.question, usage: usage(row) })
 
 /** A session with the questions that wait for a person. */
@@ -108,10 +108,11 @@ export const permission = (
 })
 
 /** A question before it is shown. */
-export type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'paths' | 'options'> & {
+export type AskedQuestion = Omit<InferOutput<typeof Question>, 'requestId' | 'paths' | 'options' | 'takesText'> & {
   id: string
   paths: readonly string[]
   options: readonly InferOutput<typeof Question>['options'][number][]
+  takesText?: boolean
 }
 
 /** A question as it is stored and shown. */
@@ -123,6 +124,7 @@ export const question = ({
   paths,
   plan,
   options,
+  takesText = false,
 }: AskedQuestion): InferOutput<typeof Question> => ({
   requestId: id,
   title,
@@ -131,6 +133,7 @@ export const question = ({
   paths: [...paths],
   plan,
   options: [...options],
+  takesText,
 })
 
 /** Agents that leave tokens out: OpenCode all calls of a turn but the last, Gemini CLI its thoughts. */

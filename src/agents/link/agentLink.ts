@@ -111,6 +111,8 @@ export interface PermissionRequest {
   title: string
   kind: string
   options: readonly PermissionOption[]
+  /** Whether an answer in words is possible. */
+  takesText?: boolean
   /** What would run, as the agent's program tells it. */
   command: string | null
   /** The files that it is about. */

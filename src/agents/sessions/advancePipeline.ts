@@ -3,7 +3,8 @@ import * as cardMoves from '../../domain/cardMoves.ts'
 import * as cards from '../../domain/cards.ts'
 import { hasRoom } from '../../domain/columnLimits.ts'
 import { readNext } from '../../domain/pipeline.ts'
-import { begin, start, type Agents } from '../../domain/sessions.ts'
+import { begin, end, findOpen, start, type Agents } from '../../domain/sessions.ts'
+import { isAsking } from '../../domain/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/startPermission.ts'
 import { firstPrompt, stepOf } from '../../domain/steps.ts'
 import { bySystem, insertAuditRow } from '../../store/audit.ts'
@@ -36,10 +37,17 @@ export async function goOn(tx: Transaction, agents: Agents, card: CardRow): Prom
 }
 
 /**
- * Moves a completed card on by one step, or has it wait for room there.
+ * Moves a completed card on by one step, or has it wait for room there. A card that waits for an answer after its agent's turn is completed
+ * first.
  * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND when the board has no done column
  */
 export async function approveStep(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
+  const found = await cards.find(tx, ref)
+  const asking = await findOpen(tx, found.id)
+  if (asking && isAsking(asking)) {
+    requireMayStart(ref.caller, found.kind)
+    await end(tx, agents, asking.id, { status: 'completed' })
+  }
   const card = await cards.find(tx, ref)
   const isOpen = card.archivedAt === null && card.columnType === 'active' && card.nextColumnId === null
   if (card.status !== 'completed' || !isOpen || hasActiveAgent(card)) throw new Problem('NOTHING_TO_APPROVE')

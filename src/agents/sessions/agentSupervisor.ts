@@ -70,8 +70,8 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
 }
 
 /**
- * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit, or for a budget. On a shared database all
- * queued sessions stay: other daemons may have queued them while none ran on this machine.
+ * Interrupts the open sessions of an earlier server, but those that wait for the end of a usage limit, for a budget, or for an answer after
+ * their turn. On a shared database all queued sessions stay: other daemons may have queued them while none ran on this machine.
  */
 export async function recover(db: Database, agents: Agents): Promise<void> {
   await db.transaction(releaseSlots)

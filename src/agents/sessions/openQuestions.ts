@@ -10,7 +10,7 @@ export interface OpenQuestions {
   remove(id: string): void
   open(): PermissionRequest[]
   /** Answers a request by one of its options. False when it is not open any more. */
-  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, optionId: string | null): boolean
+  answer(link: Pick<AgentLink, 'answerPermission'>, id: string, answer: ChosenAnswer): boolean
 }
 
 export function createOpenQuestions(): OpenQuestions {
@@ -30,12 +30,12 @@ export function createOpenQuestions(): OpenQuestions {
       open.delete(id)
     },
     open: () => [...open.values()],
-    answer: (link, id, optionId) => open.delete(id) && link.answerPermission(id, optionId),
+    answer: (link, id, { optionId }) => open.delete(id) && link.answerPermission(id, optionId),
   }
 }
 
 /** The fields that questions of agents and of monitors share. */
-type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options'>
+export type Asked = Pick<PermissionRequest, 'id' | 'title' | 'command' | 'options' | 'takesText'>
 
 /**
  * The open question of this id; without an id, the only one.
@@ -57,11 +57,36 @@ const ambiguous = (requests: readonly Asked[]): Problem =>
     details: requests.map(({ id, title }) => ({ path: 'requestId', message: `${id}: ${title}` })),
   })
 
+/** A caller's answer. */
+export interface Answer {
+  approved: boolean
+  optionId?: string
+  /** Words, for a question that takes them. */
+  answer?: string
+}
+/** The answer to a question: null refuses without an option; with words it chooses none. */
+export interface ChosenAnswer {
+  approved: boolean
+  optionId: string | null
+  text: string | null
+}
+
 /**
- * Returns the option to choose: the one that is named, or the one that counts once. Null refuses if the agent offers no option for that.
+ * Returns the answer: words, the option that is named, or the one that counts once.
  * @throws Problem VALIDATION_FAILED that names the options, also if several of them allow it and none is named
  */
-export function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
+export function answerFor(request: Asked, { approved, optionId, answer }: Answer): ChosenAnswer {
+  if (answer !== undefined && !request.takesText)
+    throw notOffered('answer', 'is not possible: choose an option', request)
+  if (answer !== undefined && !approved) throw invalid('answer', 'is not possible with approved: false')
+  if (answer !== undefined && optionId !== undefined) throw invalid('answer', 'is not possible together with optionId')
+  if (answer !== undefined) return { approved, optionId: null, text: answer }
+  if (approved && request.takesText && request.options.length === 0)
+    throw invalid('answer', 'is required, because the question has no options')
+  return { approved, optionId: optionFor(request, approved, optionId), text: null }
+}
+
+function optionFor(request: Asked, approved: boolean, optionId: string | undefined): string | null {
   const { options } = request
   const found =
     optionId === undefined
@@ -69,9 +94,9 @@ export function optionFor(request: Asked, approved: boolean, optionId: string | 
         ? approvingOption(options)
         : (options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always'))
       : options.find(({ id }) => id === optionId)
-  if (!found && (approved || optionId !== undefined)) throw notOffered(whyNone(options, optionId), request)
+  if (!found && (approved || optionId !== undefined)) throw notOffered('optionId', whyNone(options, optionId), request)
   if (found && found.kind.startsWith('reject') === approved)
-    throw notOffered(approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
+    throw notOffered('optionId', approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
   return found?.id ?? null
 }
 
@@ -82,8 +107,5 @@ function whyNone(options: Asked['options'], optionId: string | undefined): strin
     : 'is required, because this can only be allowed permanently'
 }
 
-const notOffered = (problem: string, { options }: Asked): Problem =>
-  invalid(
-    'optionId',
-    `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`,
-  )
+const notOffered = (path: string, problem: string, { options }: Asked): Problem =>
+  invalid(path, `${problem}. Offered: ${options.map(({ id, name, kind }) => `${id} (${name}, ${kind})`).join('; ')}`)

@@ -1,5 +1,5 @@
 import type { PermissionRequest } from '../link/agentLink.ts'
-import { createOpenQuestions } from './openQuestions.ts'
+import { createOpenQuestions, type ChosenAnswer } from './openQuestions.ts'
 import { answerByPolicy } from './policyAnswers.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { RunState } from './runState.ts'
@@ -27,9 +27,9 @@ export class RunQuestions {
   }
 
   /** Answers a request, and resolves once that is written. False when it is not open any more. */
-  async answer(id: string, optionId: string | null): Promise<boolean> {
+  async answer(id: string, answer: ChosenAnswer): Promise<boolean> {
     const { link } = this.#state()
-    if (!link || !this.#open.answer(link, id, optionId)) return false
+    if (!link || !this.#open.answer(link, id, answer)) return false
     this.#write()
     await this.#record.settle()
     return true

@@ -1,27 +1,22 @@
 import type { MessageInput } from '../../contract/agentMessages.ts'
 import { Problem } from '../../contract/errors.ts'
-import { monitorRequestId } from '../../contract/monitors.ts'
-import { actorOf } from '../../domain/activity.ts'
-import { hasBegun, isPaused } from '../../domain/budgetPauses.ts'
+import { hasBegun } from '../../domain/budgetPauses.ts'
+import { isAsking, isPaused } from '../../domain/sessionStates.ts'
 import { requireBudget } from '../../domain/budgetState.ts'
 import type { Caller } from '../../domain/caller.ts'
 import * as cards from '../../domain/cards.ts'
 import { requireUnblocked } from '../../domain/dependencies.ts'
-import { answerQuestion } from '../../domain/monitorQuestions.ts'
 import { begin, cancelled, end, findOpen, reopen, requireStartable, start } from '../../domain/sessions.ts'
 import { startNow } from '../../domain/sessionWaits.ts'
 import { requireMayStart } from '../../domain/startPermission.ts'
 import { firstPrompt } from '../../domain/steps.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { Database, Transaction } from '../../store/database.ts'
-import { listAskedMonitors, type MonitorRow } from '../../store/monitors.ts'
 import { readLatestSession, type SessionRow } from '../../store/sessions.ts'
 import type { MessageView } from '../../views/agents.ts'
-import { monitorRequest } from '../../views/monitors.ts'
 import { summarize } from '../transcript/lastMessage.ts'
 import { readLastMessage } from '../transcript/resumePrompt.ts'
 import type { Supervisor } from './agentSupervisor.ts'
-import { findQuestion, optionFor } from './openQuestions.ts'
 import { findGiven } from './promptFiles.ts'
 import { handOver, promptAfter, queueMessage } from './queuedMessages.ts'
 import type { SessionRun } from './sessionRun.ts'
@@ -32,7 +27,7 @@ const summaryRequest =
 
 /**
  * Sends a message to a card's agent. During a turn the message waits for the turn's end. An ended session is reopened if the
- * agent can resume it; otherwise a new one begins.
+ * agent can resume it; otherwise a new one begins. A session that waits for an answer after its turn is always reopened.
  * @throws Problem CARD_NOT_FOUND, ATTACHMENT_NOT_FOUND, INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE,
  * CARD_BLOCKED before the card's work has begun, BUDGET_EXHAUSTED, CONFLICT for archived and terminal cards
  */
@@ -46,8 +41,8 @@ export async function send(
   if (card.kind === 'terminal') throw new Problem('CONFLICT', 'A terminal card takes no messages.')
   const given = await findGiven(tx, attachmentIds, { projectId: card.projectId, cardId: card.id })
   const open = await findOpen(tx, card.id)
-  if (open) await requireBudget(tx, open, hasBegun(open))
-  const session = open ?? (await reopenOrBegin(tx, supervisor, card, ref.caller))
+  if (open && !isAsking(open)) await requireBudget(tx, open, hasBegun(open))
+  const session = open && !isAsking(open) ? open : await reopenOrBegin(tx, supervisor, card, ref.caller)
   return queueMessage(tx, session, content, given)
 }
 
@@ -68,7 +63,7 @@ export async function retry(
   requireMayStart(ref.caller, card.kind)
   const open = await findOpen(tx, card.id)
   if (open && (await startNow(tx, supervisor, open))) return
-  await requireNoneOpen(tx, card)
+  if (!open || !isAsking(open)) await requireNoneOpen(tx, card)
   if (!force) await requireUnblocked(tx, card)
   await reopenOrBegin(tx, supervisor, card, ref.caller, force)
 }
@@ -92,56 +87,6 @@ export async function requestHandoff(db: Database, supervisor: Supervisor, ref: 
   const run = await findRun(db, supervisor, ref)
   if (!run || run.purpose === 'terminal') throw new Problem('AGENT_NOT_RUNNING')
   run.requestHandoff()
-}
-
-/**
- * Answers an open plan or permission request of a card's agent, or the question of one of its monitors: the one that `requestId`
- * names, else the only one, by the option that `optionId` names, else once. Returns what was asked, and the option. Feedback becomes
- * the agent's next message.
- * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named,
- * VALIDATION_FAILED for an option that is not offered, INSUFFICIENT_PERMISSIONS to allow a monitor without the permission to run scripts
- */
-export async function approvePlan(
-  db: Database,
-  supervisor: Supervisor,
-  { caller, ...ref }: cards.CardRef & { caller: Caller },
-  { approved, feedback = '', requestId, optionId }: Answer,
-): Promise<{ waitingFor: string; command: string | null; option: string | null }> {
-  const card = await cards.find(db, ref)
-  const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
-  const run = open && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
-  const question = findQuestion([...(run?.questions() ?? []), ...monitors.map(monitorRequest)], requestId)
-  const option = optionFor(question, approved, optionId)
-  const monitor = monitors.find(({ id }) => monitorRequestId(id) === question.id)
-  if (monitor)
-    await db.transaction(
-      tx => answerMonitor(tx, monitor, { approved, feedback: feedback.trim(), caller }),
-      actorOf(caller),
-    )
-  else {
-    if (feedback.trim()) await db.transaction(tx => queueMessage(tx, open!, feedback))
-    if (!(await run!.answer(question.id, option))) throw new Problem('NOTHING_TO_APPROVE')
-  }
-  return { waitingFor: question.title, command: question.command, option }
-}
-
-/** Allows or rejects a monitor. A working agent gets the feedback, and always learns of a rejection. */
-async function answerMonitor(
-  tx: Transaction,
-  { id, cardId, command }: MonitorRow,
-  answer: { approved: boolean; feedback: string; caller: Caller },
-): Promise<void> {
-  const { error } = await answerQuestion(tx, id, answer)
-  const session = await findOpen(tx, cardId)
-  const message = answer.approved ? answer.feedback : `Monitor ${id} does not run: ${command}\n\n${error}`
-  if (session && message) await queueMessage(tx, session, message)
-}
-
-interface Answer {
-  approved: boolean
-  feedback?: string
-  requestId?: string
-  optionId?: string
 }
 
 /** A summary of the work on a card: by its agent while one runs, else the agent's last message. Empty when there is none. @throws Problem CARD_NOT_FOUND */
@@ -171,7 +116,8 @@ async function reopenOrBegin(
 ): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
   if (!force && (latest?.startedAt ?? null) === null) await requireUnblocked(tx, card)
-  if (latest?.resumable === 1 && latest.agentSessionId !== null) return reopen(tx, supervisor, latest, by)
+  if (latest && (isAsking(latest) || (latest.resumable === 1 && latest.agentSessionId !== null)))
+    return reopen(tx, supervisor, latest, by)
   await requireStartable(tx, supervisor, card, by)
   if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card, by)) ?? refuse('AGENT_UNAVAILABLE')
   const begun =

@@ -1,6 +1,7 @@
 import { logFailure, type Log } from '../../config/log.ts'
 import type { SlotHolder } from '../../domain/agentSlots.ts'
-import { isPaused, resumePaused } from '../../domain/budgetPauses.ts'
+import { resumePaused } from '../../domain/budgetPauses.ts'
+import { isPaused, waitsWithoutRun } from '../../domain/sessionStates.ts'
 import { end, type Agents } from '../../domain/sessions.ts'
 import { createReconciler, withinStop } from '../../process/reconciler.ts'
 import type { Database, Transaction } from '../../store/database.ts'
@@ -33,7 +34,7 @@ export interface SessionReconciler {
   wake(): void
   /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
-  /** Ends every run; open sessions become interrupted, but those that wait for the end of a usage limit or for a budget. Takes at most 9 s. */
+  /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget or an answer. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
@@ -49,7 +50,7 @@ export function createSessionReconciler(
   const reconcile = async () => {
     const begun = new Set([...runs.values()].filter(({ hasBegun }) => hasBegun).map(({ id }) => id))
     const open = await listOpen(db)
-    const [paused, others] = [open.filter(isPaused), open.filter(row => !isPaused(row))]
+    const [paused, others] = [open.filter(isPaused), open.filter(row => !waitsWithoutRun(row))]
     const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
     for (const run of runs.values()) if (!ids.has(run.id)) void run.stop()
     for (const { id, status } of others)
@@ -109,7 +110,7 @@ const isDue = ({ status, notBefore }: OpenSession, now: string) =>
   status === 'queued' && (notBefore === null || notBefore <= now)
 
 const isPutOff = (session: OpenSession) =>
-  isPaused(session) ||
+  waitsWithoutRun(session) ||
   (session.status === 'queued' && (session.notBefore !== null || session.statusReason === 'budget'))
 
 /** Logs a run's start and, with what became of its session, its end. */
@@ -135,8 +136,8 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
 }
 
 /**
- * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit or for a
- * budget stay, for they wait in the database.
+ * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit, for a
+ * budget or for an answer after their turn stay, because they wait in the database.
  */
 export async function interruptOpen(
   db: Database,
@@ -159,5 +160,5 @@ const interruptAll = (db: Database, agents: Agents, log: Log | undefined): Promi
 /** Fails a session that is running or waiting in the database and has no run. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
   const row = await readSession(tx, id)
-  if (row && row.status !== 'queued' && !isPaused(row) && isLost()) await end(tx, agents, id, lost, true)
+  if (row && row.status !== 'queued' && !waitsWithoutRun(row) && isLost()) await end(tx, agents, id, lost, true)
 }

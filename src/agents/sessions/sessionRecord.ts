@@ -5,7 +5,7 @@ import { createSerialQueue } from '../../async/serialQueue.ts'
 import { holdBack } from '../../domain/budgetPauses.ts'
 import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
-import { noteModelWait } from '../../domain/sessionWaits.ts'
+import { awaitAnswer, noteModelWait } from '../../domain/sessionWaits.ts'
 import { append } from '../../events/outbox.ts'
 import { readCard } from '../../store/cards.ts'
 import type { Transaction } from '../../store/database.ts'
@@ -165,8 +165,11 @@ export class SessionRecord {
     await this.#inOrder(async () => {})
   }
 
-  /** The message that waits for the agent; without one the session is completed. @throws RunStopped */
-  async takeMessageOrComplete(lastMessage: string): Promise<SessionPrompt | undefined> {
+  /**
+   * The message that waits for the agent; without one the session waits for an answer to its open questions, or is completed.
+   * @throws RunStopped
+   */
+  async takeMessageOrEnd(lastMessage: string, asked: readonly PermissionRequest[]): Promise<SessionPrompt | undefined> {
     const filesChanged = await this.#countFiles()
     return this.#inOrder(() =>
       this.#write(async tx => {
@@ -177,8 +180,15 @@ export class SessionRecord {
         })
         if (waiting) return { text: waiting.content, attachments: givenOf([waiting]) }
         const { agents } = this.#dependencies
-        const summary = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
-        await end(tx, agents, row.id, { status: 'completed', summary: summary || row.summary, filesChanged }, true)
+        const text = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
+        const results = { summary: text || row.summary, filesChanged }
+        const [oldest, ...others] = asked
+        if (oldest) {
+          await this.#announceQuestions(tx, row, asked)
+          await awaitAnswer(tx, agents, row, [question(oldest), ...others.map(question)], results)
+          return undefined
+        }
+        await end(tx, agents, row.id, { status: 'completed', ...results }, true)
         if (row.purpose === 'work') await advancePipeline(tx, agents, row.projectId, row.cardId)
         return undefined
       }),
@@ -241,6 +251,10 @@ export class SessionRecord {
     }
     const waitingFor = JSON.stringify(open.map(question))
     if (row.waitingFor !== waitingFor) await markWaiting(tx, this.id, waitingFor, oldest.title)
+    await this.#announceQuestions(tx, row, open)
+  }
+
+  async #announceQuestions(tx: Transaction, row: SessionRow, open: readonly PermissionRequest[]): Promise<void> {
     for (const request of open.filter(({ id }) => !this.#announced.has(id))) {
       await append(tx, 'agent.permission', row.projectId, permission(row, request))
       tx.afterCommit(() => this.#announced.add(request.id))

@@ -5,6 +5,7 @@ import { readContextRelay } from '../../domain/settings.ts'
 import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
 import { hasWaitingMessage } from '../../store/waitingMessages.ts'
 import { AgentFailure, type AgentListener, type PermissionRequest } from '../link/agentLink.ts'
+import { closingQuestion } from '../transcript/closingQuestion.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -14,6 +15,7 @@ import { handoffRequest } from './handoff.ts'
 import { openAgent } from './openAgent.ts'
 import { prepareSession } from './prepareSession.ts'
 import { createPromptFiles, type PromptFiles, type SessionPrompt } from './promptFiles.ts'
+import type { ChosenAnswer } from './openQuestions.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunQuestions } from './runQuestions.ts'
 import type { RunState, SideQuestion } from './runState.ts'
@@ -23,6 +25,8 @@ import { RunCommands } from './runCommands.ts'
 import { RunWalls } from './runWalls.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
+import { TurnChanges } from './turnChanges.ts'
+import { questionInWords } from './personQuestions.ts'
 import { startOrBeginAnew } from './startOrBeginAnew.ts'
 
 const turnEndTimeoutMs = 1500
@@ -47,6 +51,9 @@ export class SessionRun {
   readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
   readonly #lastMessage = createLastMessage()
   readonly #context = createContextWatch()
+  readonly #changes: TurnChanges
+  /** The question with which the latest turn of the task has ended, if it has changed nothing. */
+  #closingQuestion: PermissionRequest | undefined
   /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
@@ -73,6 +80,7 @@ export class SessionRun {
     this.#walls = new RunWalls(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
     this.#questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state)
+    this.#changes = new TurnChanges(dependencies, id)
     this.over = this.#run()
   }
 
@@ -87,8 +95,8 @@ export class SessionRun {
   }
 
   /** Answers a permission request. False when it is not open any more. */
-  answer(id: string, optionId: string | null): Promise<boolean> {
-    return this.#questions.answer(id, optionId)
+  answer(id: string, answer: ChosenAnswer): Promise<boolean> {
+    return this.#questions.answer(id, answer)
   }
 
   /** Asks a question beside the task once the present turn has ended. Resolves to the agent's answer. */
@@ -109,7 +117,7 @@ export class SessionRun {
   async #run(): Promise<void> {
     try {
       for (let next: SessionPrompt | undefined = await this.#open(); next; next = await this.#nextPrompt())
-        await this.#turn(next)
+        await this.#taskTurn(next)
     } catch (error) {
       await this.#fail(error).catch(cause => this.#logError('The end of a session could not be written.', cause))
     } finally {
@@ -152,6 +160,16 @@ export class SessionRun {
     return prompt
   }
 
+  /** A turn of the card's task, at whose end the agent can ask people something. */
+  async #taskTurn(prompt: SessionPrompt): Promise<void> {
+    const mayAsk = this.purpose === 'work'
+    if (mayAsk) await this.#changes.begin()
+    await this.#turn(prompt)
+    const asked = mayAsk ? closingQuestion(this.#lastMessage.text()) : undefined
+    this.#closingQuestion =
+      asked !== undefined && !(await this.#changes.haveHappened()) ? questionInWords(asked) : undefined
+  }
+
   /** ready → turn → ready. */
   async #turn({ text, attachments }: SessionPrompt, isHandoff = false): Promise<void> {
     const { db } = this.#dependencies
@@ -192,16 +210,17 @@ export class SessionRun {
   async #nextPrompt(): Promise<SessionPrompt | undefined> {
     for (let each = this.#pending.sideQuestions.shift(); each; each = this.#pending.sideQuestions.shift())
       await this.#answerSideQuestion(each)
-    if (!this.#pending.handoff) return this.#takeMessageOrComplete()
+    if (!this.#pending.handoff) return this.#takeMessageOrEnd()
     const settings = await readContextRelay(this.#dependencies.db)
     await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
     await this.#record.handOff(this.#lastMessage.text(), settings)
     return undefined
   }
 
-  async #takeMessageOrComplete(): Promise<SessionPrompt | undefined> {
+  async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    return this.#record.takeMessageOrComplete(this.#lastMessage.text())
+    const asked = this.#closingQuestion ? [this.#closingQuestion] : []
+    return this.#record.takeMessageOrEnd(this.#lastMessage.text(), asked)
   }
 
   /** What the project runs after its agent has worked: what it commits belongs to the work. */
@@ -282,6 +301,7 @@ export class SessionRun {
         this.#lastMessage.add(update)
         if (update.sessionUpdate === 'tool_call') this.#progressed = true
         this.#context.add(update)
+        this.#changes.add(update)
         if (this.#context.isFull()) this.requestHandoff()
         return transcript.add(update)
       },

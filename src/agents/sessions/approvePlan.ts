@@ -1,0 +1,91 @@
+import { Problem } from '../../contract/errors.ts'
+import { monitorRequestId } from '../../contract/monitors.ts'
+import { actorOf } from '../../domain/activity.ts'
+import type { Caller } from '../../domain/caller.ts'
+import * as cards from '../../domain/cards.ts'
+import { answerQuestion } from '../../domain/monitorQuestions.ts'
+import { findOpen, reopen } from '../../domain/sessions.ts'
+import { isAsking } from '../../domain/sessionStates.ts'
+import { awaitAnswer } from '../../domain/sessionWaits.ts'
+import type { Database, Transaction } from '../../store/database.ts'
+import { listAskedMonitors, type MonitorRow } from '../../store/monitors.ts'
+import { readSession, type SessionRow } from '../../store/sessions.ts'
+import { agentState } from '../../views/agents.ts'
+import { monitorRequest } from '../../views/monitors.ts'
+import type { Supervisor } from './agentSupervisor.ts'
+import { answerFor, findQuestion, type Answer, type Asked } from './openQuestions.ts'
+import { messageOfAnswer, wordsOf } from './personQuestions.ts'
+import { queueMessage } from './queuedMessages.ts'
+
+/**
+ * Answers an open question of a card's agent or of one of its monitors: the one that `requestId` names, else the only one, by the option
+ * that `optionId` names, by words, else once. Returns what was asked, and the option. Feedback becomes the agent's next message, or goes
+ * with the answer to a question in words.
+ * @throws Problem CARD_NOT_FOUND, NOTHING_TO_APPROVE when it is not open any more, CONFLICT when several are and none is named,
+ * VALIDATION_FAILED for an answer that is not offered, INSUFFICIENT_PERMISSIONS to allow a monitor without the permission to run scripts,
+ * BUDGET_EXHAUSTED where the answer would let an ended turn continue
+ */
+export async function approvePlan(
+  db: Database,
+  supervisor: Supervisor,
+  { caller, ...ref }: cards.CardRef & { caller: Caller },
+  { feedback = '', requestId, ...given }: Answer & { feedback?: string; requestId?: string },
+): Promise<{ waitingFor: string; command: string | null; option: string | null }> {
+  const card = await cards.find(db, ref)
+  const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
+  const run = open && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
+  const waiting = open && isAsking(open) ? questionsOf(open) : []
+  const question = findQuestion([...waiting, ...(run?.questions() ?? []), ...monitors.map(monitorRequest)], requestId)
+  const answer = answerFor(question, given)
+  const monitor = monitors.find(({ id }) => monitorRequestId(id) === question.id)
+  const comment = feedback.trim()
+  if (monitor)
+    await db.transaction(
+      tx => answerMonitor(tx, monitor, { approved: given.approved, feedback: comment, caller }),
+      actorOf(caller),
+    )
+  else if (waiting.includes(question))
+    await db.transaction(
+      tx => answerEndedTurn(tx, supervisor, open!.id, question, wordsOf(question, answer, comment), caller),
+      actorOf(caller),
+    )
+  else {
+    if (comment) await db.transaction(tx => queueMessage(tx, open!, feedback))
+    if (!(await run!.answer(question.id, answer))) throw new Problem('NOTHING_TO_APPROVE')
+  }
+  return { waitingFor: question.title, command: question.command, option: answer.optionId }
+}
+
+/** The questions with which a session's turn has ended. */
+const questionsOf = (session: SessionRow): Asked[] =>
+  agentState(session).questions.map(({ requestId, ...asked }) => ({ id: requestId, ...asked }))
+
+/** Gives an answer to a session whose turn has ended. The session continues once it has an answer to each of its questions. */
+async function answerEndedTurn(
+  tx: Transaction,
+  supervisor: Supervisor,
+  sessionId: number,
+  { id, title }: Asked,
+  words: ReturnType<typeof wordsOf>,
+  caller: Caller,
+): Promise<void> {
+  const session = await readSession(tx, sessionId)
+  const questions = session && isAsking(session) ? agentState(session).questions : []
+  const [next, ...others] = questions.filter(({ requestId }) => requestId !== id)
+  if (!session || questions.every(({ requestId }) => requestId !== id)) throw new Problem('NOTHING_TO_APPROVE')
+  await queueMessage(tx, session, messageOfAnswer(title, words))
+  if (next) await awaitAnswer(tx, supervisor, session, [next, ...others], session)
+  else await reopen(tx, supervisor, session, caller)
+}
+
+/** Allows or rejects a monitor. A working agent gets the feedback, and always learns of a rejection. */
+async function answerMonitor(
+  tx: Transaction,
+  { id, cardId, command }: MonitorRow,
+  answer: { approved: boolean; feedback: string; caller: Caller },
+): Promise<void> {
+  const { error } = await answerQuestion(tx, id, answer)
+  const session = await findOpen(tx, cardId)
+  const message = answer.approved ? answer.feedback : `Monitor ${id} does not run: ${command}\n\n${error}`
+  if (session && message) await queueMessage(tx, session, message)
+}

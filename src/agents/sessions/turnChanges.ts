@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { readTrees } from '../../domain/repositoryWork.ts'
+import { readCard } from '../../store/cards.ts'
+import { readProject } from '../../store/projects.ts'
+import { readSession } from '../../store/sessions.ts'
+import type { RawUpdate } from '../link/agentLink.ts'
+import type { RunDependencies } from './runDependencies.ts'
+
+/** A repository that takes longer to compare does not delay the turn. */
+const timeoutMs = 3000
+const changingKinds = new Set<unknown>(['edit', 'delete', 'move', 'execute'])
+
+/**
+ * Whether an agent changes files in a turn: the trees of all the card's repositories before and after it. Where they are unknown, because
+ * a folder has no Git or its comparison takes too long, a tool call that can change files counts as a change.
+ */
+export class TurnChanges {
+  readonly #dependencies: Pick<RunDependencies, 'db' | 'worktrees'>
+  readonly #sessionId: number
+  #before: string | undefined
+  #hasRunTool = false
+
+  constructor(dependencies: Pick<RunDependencies, 'db' | 'worktrees'>, sessionId: number) {
+    this.#dependencies = dependencies
+    this.#sessionId = sessionId
+  }
+
+  async begin(): Promise<void> {
+    this.#hasRunTool = false
+    this.#before = await this.#read()
+  }
+
+  add({ sessionUpdate, kind }: RawUpdate): void {
+    if (sessionUpdate.startsWith('tool_call') && changingKinds.has(kind)) this.#hasRunTool = true
+  }
+
+  async haveHappened(): Promise<boolean> {
+    const after = this.#before === undefined ? undefined : await this.#read()
+    return after === undefined ? this.#hasRunTool : after !== this.#before
+  }
+
+  async #read(): Promise<string | undefined> {
+    const { db, worktrees } = this.#dependencies
+    const session = await readSession(db, this.#sessionId)
+    const card = session && (await readCard(db, session.projectId, session.cardId))
+    const project = session && (await readProject(db, session.projectId))
+    if (!card || !project) return undefined
+    const trees = readTrees(worktrees, db, card, project).catch(() => undefined)
+    return Promise.race([trees, delay(timeoutMs, undefined, { ref: false })])
+  }
+}
