@@ -47,11 +47,11 @@ function failureOf(error: Problem, { caller }: Call): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: visibleJson(told) }] }
 }
 
-async function callByHand(app: App, { caller, address }: Call, tool: Tool, input: unknown): Promise<Content[]> {
+async function callByHand(app: App, { caller, address, signal }: Call, tool: Tool, input: unknown): Promise<Content[]> {
   const audit = tool.audited && new AuditTrail(app, tool.audited, caller, address)
   const db = audit?.db ?? app.db
   const own: Database = { ...db, transaction: work => db.transaction(work, actorOf(caller)) }
-  const content = await tool.call({ ...app, db: own }, caller, input, audit)
+  const content = await tool.call({ ...app, db: own }, caller, input, signal, audit)
   await audit?.finish()
   return content
 }

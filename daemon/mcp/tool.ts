@@ -36,6 +36,7 @@ interface Spec<Entries extends v.ObjectEntries> {
     place: Place,
     input: v.InferOutput<v.StrictObjectSchema<Entries, undefined>>,
     caller: Caller,
+    signal: AbortSignal,
   ): Promise<Content[]>
 }
 export interface Tool {
@@ -49,8 +50,8 @@ export interface Tool {
   /** Checks a call. Returns the project and card it is about. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
-  /** @throws Problem */
-  call(app: App, caller: Caller, input: unknown, audit?: AuditTrail): Promise<Content[]>
+  /** `signal`: aborted when nobody waits for the result any more. @throws Problem */
+  call(app: App, caller: Caller, input: unknown, signal: AbortSignal, audit?: AuditTrail): Promise<Content[]>
 }
 
 /** Makes a tool. An agent's token names its project and card; other callers pass them. */
@@ -97,10 +98,10 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
         openWorldHint: runsCommands,
       },
     }),
-    call: async (app, caller, input, audit) => {
+    call: async (app, caller, input, signal, audit) => {
       const { place, rest } = await check(caller, input, app.db)
       audit?.takes({ ...(rest as object), ...place })
-      return spec.run(app, place, rest as v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller)
+      return spec.run(app, place, rest as v.InferOutput<v.StrictObjectSchema<Entries, undefined>>, caller, signal)
     },
   }
 }

@@ -20,6 +20,7 @@ import { attachment } from '../../src/views/attachments.ts'
 import { cardDetail } from '../../src/views/cards.ts'
 import { answeredComment } from '../../src/views/reviews.ts'
 import { schedule } from '../../src/views/schedules.ts'
+import { askPerson } from './askPerson.ts'
 import { budgetTools } from './budgetTools.ts'
 import { commentTools } from './commentTools.ts'
 import { monitorTools } from './monitorTools.ts'
@@ -179,6 +180,7 @@ export const tools = new Map<string, Tool>(
     list_columns: listColumns,
     list_schedules: listSchedules,
     report_progress: reportProgress,
+    ask_person: askPerson,
     answer_comment: answerComment,
     ...commentTools,
     create_card: createCard,

@@ -106,6 +106,7 @@ export class BoardHost implements Host {
     const { app, socket, timetable } = this.#now
     // A tool that waits for an agent comes as a POST, and would be waited for until it is cut off.
     await app.cardWaits.stop()
+    app.supervisor.releaseCalls()
     await this.#gate.drain('reading', request, drainMs)
     await Promise.all([timetable?.stop(), app.stopWork()])
     const kept = await settle(keep)

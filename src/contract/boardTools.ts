@@ -17,6 +17,7 @@ const boardTools = {
   list_columns: { title: 'List columns', readOnly: true },
   list_schedules: { title: 'List schedules', readOnly: true },
   report_progress: { title: 'Say what you do' },
+  ask_person: { title: 'Ask a person' },
   answer_comment: { title: 'Answer a comment of a review' },
   get_pull_request: { title: 'Read a pull request', readOnly: true },
   answer_request_comment: { title: 'Answer a comment on a pull request' },

@@ -2,7 +2,7 @@ import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 
 /** An action for which an agent's program asks permission. */
 export interface AskedAction {
-  about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'other'
+  about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'question' | 'other'
   command: string | null
   /** Whether all the files concerned are inside the session's folder. */
   staysInFolder: boolean
@@ -17,11 +17,11 @@ interface Word {
 }
 
 /**
- * Applies a project's policy to an agent's request. Plans and commands outside the sandbox are for people: no policy answers them.
+ * Applies a project's policy to an agent's request. No policy answers plans, questions and commands outside the sandbox.
  * `allow_in_worktree` covers an agent's own reading and editing of files; the files of a shell command are unknown.
  */
 export function decide(policy: ApprovalPolicy, { about, command, staysInFolder }: AskedAction): PolicyVerdict {
-  if (about === 'plan' || about === 'unsandboxed') return 'ask'
+  if (about === 'plan' || about === 'question' || about === 'unsandboxed') return 'ask'
   if (about === 'command' && command !== null) {
     const words = simpleWords(command)
     if (isRefused(policy.refuse, command, words)) return 'refuse'

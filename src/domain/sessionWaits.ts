@@ -83,7 +83,7 @@ export async function awaitAnswer(
   agents: Agents,
   session: SessionRow,
   questions: readonly [AgentQuestion, ...AgentQuestion[]],
-  results: Pick<SessionRow, 'summary' | 'filesChanged'>,
+  { summary, filesChanged }: Pick<SessionRow, 'summary' | 'filesChanged'>,
 ): Promise<SessionRow | undefined> {
   const waiting = {
     status: 'waiting',
@@ -92,8 +92,10 @@ export async function awaitAnswer(
     waitingFor: JSON.stringify(questions),
     ...noWait,
     ...noSlot,
+    summary,
+    filesChanged,
   } as const
-  if (session.endedAt !== null || !(await changeStatus(tx, session, { ...waiting, ...results }))) return undefined
+  if (session.endedAt !== null || !(await changeStatus(tx, session, waiting))) return undefined
   await agents.revokeTokens(tx, { sessionId: session.id })
   agents.terminate(tx, session.id)
   return announce(tx, session.id, { unread: true }, { type: 'waiting', detail: questions[0].title })

@@ -58,7 +58,7 @@ describe('a turn that ends with a question and changes nothing', () => {
     await board.untilStatus(id, 'waiting')
     await board.client.agents.send({ ...ref(id), content: 'Postgres.', attachmentIds: [] })
     expect(await untilDone(id)).toMatchObject({ statusReason: null, sessions: [{ status: 'completed' }] })
-    expect((await board.messages(id)).at(-1)).toMatchObject({ role: 'agent', content: 'I was told: Postgres.' })
+    expect((await board.messages(id)).at(-1)).toMatchObject({ role: 'agent', content: 'I received: Postgres.' })
   })
 
   test('continues the session with an answer to its question', async () => {
@@ -77,7 +77,7 @@ describe('a turn that ends with a question and changes nothing', () => {
     })
     await untilDone(id)
     expect((await board.messages(id)).at(-1)!.content).toBe(
-      `I was told: The answer to your question "${title}":\n\nSQLite.`,
+      `I received: The answer to your question "${title}":\n\nSQLite.`,
     )
     await expect(board.client.agents.approvePlan({ ...ref(id), approved: true, answer: 'No.' })).rejects.toMatchObject({
       code: 'NOTHING_TO_APPROVE',
@@ -95,7 +95,7 @@ describe('a turn that ends with a question and changes nothing', () => {
     expect((await board.card(id)).sessions).toHaveLength(1)
   })
 
-  test('can be approved as it is: the card moves on', async () => {
+  test('approving its step moves the card on', async () => {
     const { id } = await start({ says: asks })
     await board.untilStatus(id, 'waiting')
     await board.client.agents.approveAuto(ref(id))

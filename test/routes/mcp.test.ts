@@ -69,6 +69,7 @@ describe('an agent', () => {
       'add_monitor',
       'answer_comment',
       'answer_request_comment',
+      'ask_person',
       'attach_file',
       'create_card',
       'delete_monitor',

@@ -121,9 +121,9 @@ export interface PermissionRequest {
   plan: string | null
   /**
    * The subject, for rules: a shell command, changes to files, reading files, a plan. unsandboxed: a command that would run outside
-   * the sandbox. other: a person must see it.
+   * the sandbox. question: an answer in words. other: a person must see it.
    */
-  about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'other'
+  about: 'command' | 'edit' | 'read' | 'plan' | 'unsandboxed' | 'question' | 'other'
 }
 
 /** Receives an agent's output, one item at a time and in order. */

@@ -12,7 +12,10 @@ import { createSessionReconciler, interruptOpen, type SessionReconciler } from '
 export interface Supervisor
   extends
     Agents,
-    Pick<SessionReconciler, 'runOf' | 'isAtWork' | 'usesFolder' | 'holdSlot' | 'wake' | 'start' | 'stop'> {
+    Pick<
+      SessionReconciler,
+      'runOf' | 'isAtWork' | 'usesFolder' | 'holdSlot' | 'wake' | 'releaseCalls' | 'start' | 'stop'
+    > {
   /** Reads the catalogue before a transaction that may choose an agent. */
   refresh(): Promise<void>
 }
@@ -63,6 +66,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     usesFolder: reconciler.usesFolder,
     holdSlot: reconciler.holdSlot,
     wake: reconciler.wake,
+    releaseCalls: reconciler.releaseCalls,
     start: reconciler.start,
     stop: reconciler.stop,
     refresh,

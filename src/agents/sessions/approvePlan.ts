@@ -35,23 +35,28 @@ export async function approvePlan(
   const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
   const run = open && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
   const waiting = open && isAsking(open) ? questionsOf(open) : []
-  const question = findQuestion([...waiting, ...(run?.questions() ?? []), ...monitors.map(monitorRequest)], requestId)
+  const question = findQuestion(
+    [...waiting, ...(run?.questions.open() ?? []), ...monitors.map(monitorRequest)],
+    requestId,
+  )
   const answer = answerFor(question, given)
   const monitor = monitors.find(({ id }) => monitorRequestId(id) === question.id)
   const comment = feedback.trim()
+  const answerEnded = () =>
+    db.transaction(
+      tx => answerEndedTurn(tx, supervisor, open!.id, question, wordsOf(question, answer, comment), caller),
+      actorOf(caller),
+    )
   if (monitor)
     await db.transaction(
       tx => answerMonitor(tx, monitor, { approved: given.approved, feedback: comment, caller }),
       actorOf(caller),
     )
-  else if (waiting.includes(question))
-    await db.transaction(
-      tx => answerEndedTurn(tx, supervisor, open!.id, question, wordsOf(question, answer, comment), caller),
-      actorOf(caller),
-    )
+  else if (waiting.includes(question)) await answerEnded()
   else {
-    if (comment) await db.transaction(tx => queueMessage(tx, open!, feedback))
-    if (!(await run!.answer(question.id, answer))) throw new Problem('NOTHING_TO_APPROVE')
+    if (comment && !question.takesText) await db.transaction(tx => queueMessage(tx, open!, feedback))
+    // The turn can end before the answer arrives.
+    if (!(await run!.questions.answer(question.id, answer, comment))) await answerEnded()
   }
   return { waitingFor: question.title, command: question.command, option: answer.optionId }
 }

@@ -1,30 +1,34 @@
 import { randomBytes } from 'node:crypto'
-import type { Asked, ChosenAnswer } from './openQuestions.ts'
 import type { PermissionRequest } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
+import type { Asked, ChosenAnswer } from './openQuestions.ts'
 
-/** A question to people for words or one of some answers. No policy answers it. */
-export const questionInWords = (text: string): PermissionRequest => ({
-  id: randomBytes(6).toString('hex'),
-  toolCallId: '',
-  title: toPlainLine(text),
-  kind: 'question',
-  options: [],
-  takesText: true,
-  command: null,
-  paths: [],
-  plan: null,
-  about: 'other',
-})
-
-/** What a person answers to a question in words; null: the person leaves it to the agent. */
+/** A person's answer to a question; null: the person leaves the decision to the agent. */
 export interface PersonAnswer {
   answer: string | null
-  /** What the person says besides; empty: nothing. */
+  /** A remark with the answer; empty: none. */
   comment: string
 }
 
-/** A person's answer as words: the name of the option, or their own. */
+/** A question to people that takes words, or one of the options. No policy answers it. */
+export function personQuestion(text: string, options: readonly string[] = []): PermissionRequest {
+  const title = toPlainLine(text)
+  return {
+    id: randomBytes(6).toString('hex'),
+    toolCallId: '',
+    title,
+    kind: 'question',
+    // Each is another answer, so approving chooses none of several.
+    options: options.map((name, at) => ({ id: String(at + 1), name: toPlainLine(name), kind: 'allow_once' })),
+    takesText: true,
+    command: null,
+    paths: [],
+    plan: title === text.trim() ? null : text.trim(),
+    about: 'question',
+  }
+}
+
+/** A person's answer as words: their own, or the name of the option. */
 export const wordsOf = (
   { options }: Asked,
   { approved, optionId, text }: ChosenAnswer,
@@ -34,10 +38,10 @@ export const wordsOf = (
   comment,
 })
 
-/** An answer as the message to an agent whose turn does not wait for it. */
+/** An answer as a message, for an agent whose turn does not wait for it. */
 export const messageOfAnswer = (title: string, { answer, comment }: PersonAnswer): string =>
   [
     `The answer to your question "${title}":`,
-    answer ?? 'A person leaves this to you. Decide yourself, and continue.',
+    answer ?? 'A person leaves this to you. Decide, and continue.',
     ...(comment === '' ? [] : [comment]),
   ].join('\n\n')

@@ -1,24 +1,62 @@
-import type { PermissionRequest } from '../link/agentLink.ts'
+import { Problem } from '../../contract/errors.ts'
+import type { SessionPurpose } from '../../store/sessions.ts'
+import type { PermissionRequest, RawUpdate } from '../link/agentLink.ts'
+import { closingQuestion } from '../transcript/closingQuestion.ts'
 import { createOpenQuestions, type ChosenAnswer } from './openQuestions.ts'
+import { messageOfAnswer, personQuestion, wordsOf, type PersonAnswer } from './personQuestions.ts'
+import { queueMessage } from './queuedMessages.ts'
+import { RunStopped } from './sessionEndings.ts'
+import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
 import { answerByPolicy } from './policyAnswers.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import type { RunState } from './runState.ts'
 import type { SessionRecord } from './sessionRecord.ts'
 import type { SilenceWatch } from './silenceWatch.ts'
+import { TurnChanges } from './turnChanges.ts'
 
-/** The permission requests of a run: answered by the project's policy or a person, and written to the session's row. */
+/** How many questions of a session's `ask_person` can be open. */
+const maxAsked = 5
+
+/** A question of the tool `ask_person`, with the calls that wait for its answer. */
+interface ToolQuestion {
+  request: PermissionRequest
+  key: string
+  calls: Set<Call>
+}
+interface Call {
+  signal: AbortSignal
+  resolve(answer: PersonAnswer | undefined): void
+}
+
+/**
+ * The questions of a run: permission requests, which the project's policy or a person answers, questions of its tool, which only a person
+ * answers, and the one with which a turn ends. They are written to the session's row.
+ */
 export class RunQuestions {
   readonly #open = createOpenQuestions()
+  readonly #ofTool = new Map<string, ToolQuestion>()
+  readonly #changes: TurnChanges
+  #closing: PermissionRequest | undefined
+  #isOver = false
   readonly #dependencies: RunDependencies
   readonly #record: SessionRecord
   readonly #silence: SilenceWatch
   readonly #state: () => RunState
+  readonly #isWork: boolean
 
-  constructor(dependencies: RunDependencies, record: SessionRecord, silence: SilenceWatch, state: () => RunState) {
+  constructor(
+    dependencies: RunDependencies,
+    record: SessionRecord,
+    silence: SilenceWatch,
+    state: () => RunState,
+    purpose: SessionPurpose,
+  ) {
     this.#dependencies = dependencies
     this.#record = record
     this.#silence = silence
     this.#state = state
+    this.#isWork = purpose === 'work'
+    this.#changes = new TurnChanges(dependencies, record.id)
   }
 
   /** The open requests, oldest first. */
@@ -26,8 +64,69 @@ export class RunQuestions {
     return this.#open.open()
   }
 
+  /** The questions that the end of a turn leaves to people, oldest first. */
+  unanswered(): PermissionRequest[] {
+    return [...[...this.#ofTool.values()].map(({ request }) => request), ...(this.#closing ? [this.#closing] : [])]
+  }
+
+  async beginTurn(): Promise<void> {
+    this.#closing = undefined
+    if (this.#isWork) await this.#changes.begin()
+  }
+
+  update(update: RawUpdate): void {
+    this.#changes.add(update)
+  }
+
+  /** A turn that ends with a question and has changed nothing asks people. */
+  async endTurn(lastMessage: string): Promise<void> {
+    const text = this.#isWork ? closingQuestion(lastMessage) : undefined
+    if (text !== undefined && !(await this.#changes.haveHappened())) this.#closing = personQuestion(text)
+  }
+
+  /**
+   * Asks people on behalf of the agent's tool, and waits for the answer. The answer is undefined after the time: the question stays open,
+   * and its answer becomes the agent's next message. A call with the same words waits for the same question.
+   * @throws Problem CONFLICT if too many questions are open, or the session has ended
+   */
+  async ask(
+    text: string,
+    options: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<PersonAnswer | undefined> {
+    if (this.#isOver) throw new Problem('CONFLICT', 'The session has ended.')
+    const key = JSON.stringify([text, options])
+    let asked = [...this.#ofTool.values()].find(each => each.key === key)
+    if (!asked) {
+      if (this.#ofTool.size >= maxAsked)
+        throw new Problem('CONFLICT', `At most ${maxAsked} questions can be open. Wait for their answers.`)
+      const request = personQuestion(text, options)
+      asked = { request, key, calls: new Set() }
+      this.#ofTool.set(request.id, asked)
+      void this.#open.add(request, async () => false).then(() => this.#write())
+    }
+    return signal.aborted ? undefined : this.#untilAnswered(asked, timeoutMs, signal)
+  }
+
+  /** Ends the waiting of the tool's calls, as if their time were over. */
+  release(): void {
+    for (const { calls } of this.#ofTool.values()) {
+      for (const { resolve } of calls) resolve(undefined)
+      calls.clear()
+    }
+  }
+
+  /** The run is over. */
+  close(): void {
+    this.#isOver = true
+    this.release()
+  }
+
   /** Answers a request, and resolves once that is written. False when it is not open any more. */
-  async answer(id: string, answer: ChosenAnswer): Promise<boolean> {
+  async answer(id: string, answer: ChosenAnswer, comment: string): Promise<boolean> {
+    const asked = this.#ofTool.get(id)
+    if (asked) return this.#answerTool(asked, wordsOf(asked.request, answer, comment))
     const { link } = this.#state()
     if (!link || !this.#open.answer(link, id, answer)) return false
     this.#write()
@@ -42,6 +141,51 @@ export class RunQuestions {
   remove(id: string): void {
     this.#open.remove(id)
     this.#write()
+  }
+
+  async #untilAnswered(asked: ToolQuestion, timeoutMs: number, signal: AbortSignal): Promise<PersonAnswer | undefined> {
+    const [over, time] = [new AbortController(), AbortSignal.timeout(timeoutMs)]
+    try {
+      return await new Promise(resolve => {
+        const call = { signal, resolve }
+        asked.calls.add(call)
+        this.#write()
+        AbortSignal.any([signal, time]).addEventListener(
+          'abort',
+          () => {
+            if (asked.calls.delete(call)) resolve(undefined)
+          },
+          { signal: over.signal },
+        )
+      })
+    } finally {
+      over.abort()
+      this.#write()
+    }
+  }
+
+  /** Gives an answer to the calls that wait for it, else to the agent as its next message. */
+  async #answerTool({ request, calls }: ToolQuestion, words: PersonAnswer): Promise<boolean> {
+    if (!this.#ofTool.delete(request.id)) return false
+    const waiting = [...calls].filter(({ signal }) => !signal.aborted)
+    calls.clear()
+    const message = messageOfAnswer(request.title, words)
+    const isWritten = await this.#record
+      .writeInOrder(async (tx, row) => {
+        const isAwaited = waiting.some(({ signal }) => !signal.aborted)
+        if (isAwaited) await addMessage(tx, transcriptOf(row), 'user', message)
+        else await queueMessage(tx, row, message)
+        return true
+      })
+      .catch((error: unknown) => {
+        if (error instanceof RunStopped) return false
+        throw error
+      })
+    this.#open.remove(request.id)
+    for (const { resolve } of waiting) resolve(words)
+    this.#write()
+    await this.#record.settle()
+    return isWritten
   }
 
   async #answerByPolicy(request: PermissionRequest): Promise<boolean> {
@@ -60,11 +204,20 @@ export class RunQuestions {
       .catch(() => {})
   }
 
+  /** How many questions keep the agent from its work: all but those of its tool for which no call waits. */
+  #countBlocking(): number {
+    return this.open().filter(({ id }) => this.#ofTool.get(id)?.calls.size !== 0).length
+  }
+
   /** Writes the open requests after the transcript: a client then finds there the tool call that a request is about. */
   #write(): void {
-    this.#silence.setQuestions(this.#open.open().length)
+    this.#silence.setQuestions(this.#countBlocking())
     void this.#record
-      .writeQuestions(this.#settleTranscript, () => this.#open.open())
+      .writeQuestions(
+        this.#settleTranscript,
+        () => this.open(),
+        () => this.#countBlocking() > 0,
+      )
       .catch(cause => this.#logError('The questions of an agent could not be written.', cause))
   }
 

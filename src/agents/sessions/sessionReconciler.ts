@@ -32,6 +32,8 @@ export interface SessionReconciler {
   holdSlot(check: SlotHolder): Promise<() => void>
   /** Starts a reconciliation; one that is running is followed by another. */
   wake(): void
+  /** Ends the waiting of agents' calls for answers, as if their time were over. */
+  releaseCalls(): void
   /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
   /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget or an answer. Takes at most 9 s. */
@@ -81,6 +83,7 @@ export function createSessionReconciler(
     runOf: id => runs.get(id),
     holdSlot: check => holdSlot(db, check, { held, runs, slots: config.agentSlots, onReleased: reconciler.wake }),
     wake: reconciler.wake,
+    releaseCalls: () => [...runs.values()].forEach(run => run.questions.release()),
     start: (url, log, accept) => {
       acceptForBoard = accept
       reconciler.start(url, log)

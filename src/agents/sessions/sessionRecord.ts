@@ -5,11 +5,11 @@ import { createSerialQueue } from '../../async/serialQueue.ts'
 import { holdBack } from '../../domain/budgetPauses.ts'
 import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
+import { waitsWithoutRun } from '../../domain/sessionStates.ts'
 import { awaitAnswer, noteModelWait } from '../../domain/sessionWaits.ts'
 import { append } from '../../events/outbox.ts'
-import { readCard } from '../../store/cards.ts'
 import type { Transaction } from '../../store/database.ts'
-import { readOnSilence, readProject } from '../../store/projects.ts'
+import { readOnSilence } from '../../store/projects.ts'
 import { writeWithRetry } from '../../store/retry.ts'
 import { readSession, updateSession, type SessionRow } from '../../store/sessions.ts'
 import { insertWaitingMessage, takeWaitingMessage, type WaitingMessage } from '../../store/waitingMessages.ts'
@@ -22,6 +22,8 @@ import { continueAfterLimit, type ReachedLimit } from './continueAfterLimit.ts'
 import { completeWithHandoff, type HandoffSettings } from './handoff.ts'
 import { keepOffers } from './keepOffers.ts'
 import { parseRefinedPrompt } from './refinedPrompt.ts'
+import { beganAnew } from './startOrBeginAnew.ts'
+import { readSessionWork } from './sessionWork.ts'
 import { firstTurnPrompt, givenOf } from './firstTurnPrompt.ts'
 import type { SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
@@ -122,11 +124,20 @@ export class SessionRecord {
   }
 
   /** Writes what the agent waits for a person to decide. `before` runs first, in the same turn of the queue. */
-  async writeQuestions(before: () => Promise<void>, open: () => readonly PermissionRequest[]): Promise<void> {
+  async writeQuestions(
+    before: () => Promise<void>,
+    open: () => readonly PermissionRequest[],
+    isBlocked: () => boolean,
+  ): Promise<void> {
     await this.#inOrder(async () => {
       await before()
-      if (!this.#stopped.aborted) await this.#write(tx => this.#writeQuestions(tx, open()))
+      if (!this.#stopped.aborted) await this.#write(tx => this.#writeQuestions(tx, open(), isBlocked()))
     })
+  }
+
+  /** Writes after the writes before it. @throws RunStopped */
+  writeInOrder<T>(work: (tx: Transaction, row: SessionRow) => Promise<T>): Promise<T> {
+    return this.#inOrder(() => this.#write(async tx => work(tx, await this.requireOwnRow(tx))))
   }
 
   /** Writes what the agent waits for by itself, which no turn depends on. */
@@ -169,40 +180,38 @@ export class SessionRecord {
    * The message that waits for the agent; without one the session waits for an answer to its open questions, or is completed.
    * @throws RunStopped
    */
-  async takeMessageOrEnd(lastMessage: string, asked: readonly PermissionRequest[]): Promise<SessionPrompt | undefined> {
+  async takeMessageOrEnd(
+    lastMessage: string,
+    unanswered: () => readonly PermissionRequest[],
+  ): Promise<SessionPrompt | undefined> {
     const filesChanged = await this.#countFiles()
-    return this.#inOrder(() =>
-      this.#write(async tx => {
-        const row = await this.requireOwnRow(tx)
-        const waiting = await takeWaitingMessage(tx, this.id)
-        tx.afterCommit(() => {
-          this.#taken = waiting ? [waiting] : []
-        })
-        if (waiting) return { text: waiting.content, attachments: givenOf([waiting]) }
-        const { agents } = this.#dependencies
-        const text = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
-        const results = { summary: text || row.summary, filesChanged }
-        const [oldest, ...others] = asked
-        if (oldest) {
-          await this.#announceQuestions(tx, row, asked)
-          await awaitAnswer(tx, agents, row, [question(oldest), ...others.map(question)], results)
-          return undefined
-        }
-        await end(tx, agents, row.id, { status: 'completed', ...results }, true)
-        if (row.purpose === 'work') await advancePipeline(tx, agents, row.projectId, row.cardId)
+    return this.writeInOrder(async (tx, row) => {
+      const waiting = await takeWaitingMessage(tx, this.id)
+      tx.afterCommit(() => {
+        this.#taken = waiting ? [waiting] : []
+      })
+      if (waiting) return { text: waiting.content, attachments: givenOf([waiting]) }
+      const { agents } = this.#dependencies
+      const text = row.purpose === 'pre' ? parseRefinedPrompt(lastMessage) : summarize(lastMessage)
+      const results = { summary: text || row.summary, filesChanged }
+      const asked = unanswered()
+      const [oldest, ...others] = asked
+      if (oldest) {
+        await this.#announceQuestions(tx, row, asked)
+        await awaitAnswer(tx, agents, row, [question(oldest), ...others.map(question)], results)
         return undefined
-      }),
-    )
+      }
+      await end(tx, agents, row.id, { status: 'completed', ...results }, true)
+      if (row.purpose === 'work') await advancePipeline(tx, agents, row.projectId, row.cardId)
+      return undefined
+    })
   }
 
   /** Completes the session and begins one that takes over. @throws RunStopped */
   async handOff(handoff: string, settings: HandoffSettings): Promise<void> {
-    await this.#inOrder(() =>
-      this.#write(async tx => {
-        const row = await this.requireOwnRow(tx)
-        if (!(await completeWithHandoff(tx, this.#dependencies.agents, row, handoff, settings))) throw new RunStopped()
-      }),
-    )
+    await this.writeInOrder(async (tx, row) => {
+      if (!(await completeWithHandoff(tx, this.#dependencies.agents, row, handoff, settings))) throw new RunStopped()
+    })
   }
 
   /** Ends the session as the failure of its run; at a usage limit it may go on instead. */
@@ -237,14 +246,14 @@ export class SessionRecord {
 
   async #ownRow(tx: Transaction): Promise<SessionRow | undefined> {
     const row = this.#stopped.aborted ? undefined : await readSession(tx, this.id)
-    return row && row.endedAt === null && row.status !== 'queued' ? row : undefined
+    return row && row.endedAt === null && row.status !== 'queued' && !waitsWithoutRun(row) ? row : undefined
   }
 
-  async #writeQuestions(tx: Transaction, open: readonly PermissionRequest[]): Promise<void> {
+  async #writeQuestions(tx: Transaction, open: readonly PermissionRequest[], isBlocked: boolean): Promise<void> {
     const row = await this.#ownRow(tx)
     if (!row) return
     const [oldest] = open
-    this.usage.setWorking(!oldest)
+    this.usage.setWorking(!isBlocked)
     if (!oldest) {
       if (row.waitingFor !== null) await markRunning(tx, this.id)
       return
@@ -267,13 +276,9 @@ export class SessionRecord {
    */
   async #countFiles(): Promise<number> {
     const { db, worktrees } = this.#dependencies
-    const session = await readSession(db, this.id)
-    if (!session || session.branch === null) return 0
-    const [card, project] = await Promise.all([
-      readCard(db, session.projectId, session.cardId),
-      readProject(db, session.projectId),
-    ])
-    if (!card || !project) return 0
+    const work = await readSessionWork(db, this.id)
+    if (!work || work.session.branch === null) return 0
+    const { session, card, project } = work
     const counted = countChangedFiles(worktrees, db, card, project).catch(() => session.filesChanged)
     const inTime = await Promise.race([counted, delay(countFilesTimeoutMs, undefined, { ref: false })])
     if (inTime !== undefined) return inTime
@@ -292,6 +297,3 @@ export class SessionRecord {
     )
   }
 }
-
-const beganAnew = ({ refusal }: StartedSession): string =>
-  `The agent began a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} It was given everything that people wrote.`

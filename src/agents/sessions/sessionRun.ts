@@ -4,8 +4,7 @@ import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
 import { readContextRelay } from '../../domain/settings.ts'
 import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
 import { hasWaitingMessage } from '../../store/waitingMessages.ts'
-import { AgentFailure, type AgentListener, type PermissionRequest } from '../link/agentLink.ts'
-import { closingQuestion } from '../transcript/closingQuestion.ts'
+import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -15,7 +14,6 @@ import { handoffRequest } from './handoff.ts'
 import { openAgent } from './openAgent.ts'
 import { prepareSession } from './prepareSession.ts'
 import { createPromptFiles, type PromptFiles, type SessionPrompt } from './promptFiles.ts'
-import type { ChosenAnswer } from './openQuestions.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { RunQuestions } from './runQuestions.ts'
 import type { RunState, SideQuestion } from './runState.ts'
@@ -25,8 +23,6 @@ import { RunCommands } from './runCommands.ts'
 import { RunWalls } from './runWalls.ts'
 import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
-import { TurnChanges } from './turnChanges.ts'
-import { questionInWords } from './personQuestions.ts'
 import { startOrBeginAnew } from './startOrBeginAnew.ts'
 
 const turnEndTimeoutMs = 1500
@@ -43,6 +39,7 @@ export class SessionRun {
   hasBegun = false
   /** The folder that the agent shares with no other project. Undefined until it is prepared. */
   ownFolder: string | undefined
+  readonly questions: RunQuestions
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
 
@@ -51,9 +48,6 @@ export class SessionRun {
   readonly #pending: { sideQuestions: SideQuestion[]; handoff: boolean } = { sideQuestions: [], handoff: false }
   readonly #lastMessage = createLastMessage()
   readonly #context = createContextWatch()
-  readonly #changes: TurnChanges
-  /** The question with which the latest turn of the task has ended, if it has changed nothing. */
-  #closingQuestion: PermissionRequest | undefined
   /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
@@ -65,7 +59,6 @@ export class SessionRun {
   readonly #commands: RunCommands
   readonly #walls: RunWalls
   readonly #silence: SilenceWatch
-  readonly #questions: RunQuestions
   #promptFiles: PromptFiles | undefined
   #limits: LimitWatch | undefined
 
@@ -79,24 +72,13 @@ export class SessionRun {
     this.#commands = new RunCommands(this.#processes)
     this.#walls = new RunWalls(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
-    this.#questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state)
-    this.#changes = new TurnChanges(dependencies, id)
+    this.questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state, purpose)
     this.over = this.#run()
   }
 
   /** Ends the processes; the agent is asked first. The caller has ended the session's row. Takes at most 6 s. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stop())
-  }
-
-  /** The open permission requests, oldest first. */
-  questions(): PermissionRequest[] {
-    return this.#questions.open()
-  }
-
-  /** Answers a permission request. False when it is not open any more. */
-  answer(id: string, answer: ChosenAnswer): Promise<boolean> {
-    return this.#questions.answer(id, answer)
   }
 
   /** Asks a question beside the task once the present turn has ended. Resolves to the agent's answer. */
@@ -160,14 +142,11 @@ export class SessionRun {
     return prompt
   }
 
-  /** A turn of the card's task, at whose end the agent can ask people something. */
+  /** A turn of the card's task, whose end can ask people something. */
   async #taskTurn(prompt: SessionPrompt): Promise<void> {
-    const mayAsk = this.purpose === 'work'
-    if (mayAsk) await this.#changes.begin()
+    await this.questions.beginTurn()
     await this.#turn(prompt)
-    const asked = mayAsk ? closingQuestion(this.#lastMessage.text()) : undefined
-    this.#closingQuestion =
-      asked !== undefined && !(await this.#changes.haveHappened()) ? questionInWords(asked) : undefined
+    await this.questions.endTurn(this.#lastMessage.text())
   }
 
   /** ready → turn → ready. */
@@ -219,8 +198,7 @@ export class SessionRun {
 
   async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    const asked = this.#closingQuestion ? [this.#closingQuestion] : []
-    return this.#record.takeMessageOrEnd(this.#lastMessage.text(), asked)
+    return this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered())
   }
 
   /** What the project runs after its agent has worked: what it commits belongs to the work. */
@@ -263,6 +241,7 @@ export class SessionRun {
     const { transcript, link } = this.#state
     this.#enter({ phase: 'closing', transcript, link })
     this.#limits?.stop()
+    this.questions.close()
     link?.close()
     for (const { reject } of this.#pending.sideQuestions.splice(0)) reject(new RunStopped())
     await this.#processes
@@ -280,6 +259,7 @@ export class SessionRun {
 
   async #stop(): Promise<void> {
     this.#stopped.abort()
+    this.questions.close()
     const { link } = this.#state
     await link?.cancel().catch(() => {
       /* Its process is ended all the same. */
@@ -301,12 +281,12 @@ export class SessionRun {
         this.#lastMessage.add(update)
         if (update.sessionUpdate === 'tool_call') this.#progressed = true
         this.#context.add(update)
-        this.#changes.add(update)
+        this.questions.update(update)
         if (this.#context.isFull()) this.requestHandoff()
         return transcript.add(update)
       },
-      permission: request => this.#questions.add(request),
-      permissionWithdrawn: id => this.#questions.remove(id),
+      permission: request => this.questions.add(request),
+      permissionWithdrawn: id => this.questions.remove(id),
     }
   }
 

@@ -26,3 +26,7 @@ export async function startOrBeginAnew(
 
 const hasEnded = ({ exited }: AgentLink): Promise<boolean> =>
   Promise.race([exited ? exited.then(() => true) : false, setImmediate(false)])
+
+/** The remark that an agent began a new conversation, and why. */
+export const beganAnew = ({ refusal }: StartedSession): string =>
+  `The agent began a new conversation, because ${refusal === undefined ? 'it cannot resume the earlier one.' : `it could not load the earlier one: ${refusal}`} It was given everything that people wrote.`

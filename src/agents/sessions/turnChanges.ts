@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readTrees } from '../../domain/repositoryWork.ts'
-import { readCard } from '../../store/cards.ts'
-import { readProject } from '../../store/projects.ts'
-import { readSession } from '../../store/sessions.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
+import { readSessionWork } from './sessionWork.ts'
 import type { RunDependencies } from './runDependencies.ts'
 
 /** A repository that takes longer to compare does not delay the turn. */
@@ -41,11 +39,9 @@ export class TurnChanges {
 
   async #read(): Promise<string | undefined> {
     const { db, worktrees } = this.#dependencies
-    const session = await readSession(db, this.#sessionId)
-    const card = session && (await readCard(db, session.projectId, session.cardId))
-    const project = session && (await readProject(db, session.projectId))
-    if (!card || !project) return undefined
-    const trees = readTrees(worktrees, db, card, project).catch(() => undefined)
+    const work = await readSessionWork(db, this.#sessionId)
+    if (!work) return undefined
+    const trees = readTrees(worktrees, db, work.card, work.project).catch(() => undefined)
     return Promise.race([trees, delay(timeoutMs, undefined, { ref: false })])
   }
 }

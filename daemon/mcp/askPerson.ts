@@ -1,0 +1,35 @@
+import * as v from 'valibot'
+import { Problem } from '../../src/contract/errors.ts'
+import { text } from '../../src/contract/fields.ts'
+import { defineTool, json } from './tool.ts'
+
+/** Programs give a tool a minute. */
+const maxWaitMs = 50_000
+const notAnswered =
+  'The question is still open. If you cannot continue without the answer, end your turn now: the answer comes as your next message. To wait longer, ask again with the same words.'
+
+/** Asks people. An open question of the same words is not asked twice. */
+export const askPerson = defineTool({
+  name: 'ask_person',
+  card: 'own',
+  at: 'machine',
+  description:
+    'Ask people a question that you cannot answer yourself, and wait for the answer. options: the possible answers, if there are few; people can always answer in other words. An answer of null leaves the decision to you. Without an answer in time the question stays open: do other work, or end your turn, and the answer comes as your next message.',
+  entries: {
+    question: v.pipe(text(1, 4000), v.description('The whole question, with what a person must know to answer it.')),
+    options: v.optional(
+      v.pipe(
+        v.array(text(1, 200)),
+        v.maxLength(10, 'must have at most 10 options'),
+        v.check(options => new Set(options).size === options.length, 'must name each option once'),
+      ),
+      [],
+    ),
+  },
+  run: async (app, _, { question, options }, { agent }, signal) => {
+    const run = agent?.sessionId ? app.supervisor.runOf(agent.sessionId) : undefined
+    if (!run) throw new Problem('CONFLICT', 'Only the session of an agent can ask people.')
+    const answer = await run.questions.ask(question, options, maxWaitMs, signal)
+    return json(answer ? { answered: true, ...answer } : { answered: false, next: notAnswered })
+  },
+})
