@@ -1,4 +1,4 @@
-import { questionLines } from './questions.ts'
+import { answerCommand, questionLines } from './questions.ts'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { EventData } from '../../src/contract/events.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -118,7 +118,7 @@ class Talk {
       if (!(await this.#isOurs(asked.sessionId))) return
       const [title, ...lines] = questionLines(asked)
       for (const line of [`The agent waits for you: ${title}`, ...lines]) this.#printer.say(line)
-      this.#printer.say(`Answer with: board agents approve ${this.#place.cardId} --request ${asked.requestId}`)
+      this.#printer.say(`Answer with: ${answerCommand(asked, this.#place.cardId)}`)
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
       const message = data as Message
       if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)

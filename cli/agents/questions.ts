@@ -1,7 +1,9 @@
 import type { Contract } from '../../src/contract/index.ts'
 import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { Failure, usage } from '../failures/failure.ts'
+import type { CardPlace } from '../cards/cardApi.ts'
+import type { Context } from '../context/context.ts'
+import { exitOf, Failure, usage } from '../failures/failure.ts'
 
 export type Question = Output<Contract['agents']['get']>['questions'][number]
 type Option = Question['options'][number]
@@ -21,6 +23,48 @@ export function questionLines({ title, command, paths, plan }: Question): string
 /** The possible answers to a question: `yes (Allow), always (Always allow)`. */
 export const answersOf = ({ options }: Pick<Question, 'options'>): string =>
   options.map(({ id, name }) => (id === name ? id : `${id} (${name})`)).join(', ')
+
+/** The command that answers a question. */
+export const answerCommand = (
+  { requestId, takesText }: Pick<Question, 'requestId' | 'takesText'>,
+  cardId: string,
+): string =>
+  takesText
+    ? `board agents answer ${cardId} --request ${requestId} "..."`
+    : `board agents approve ${cardId} --request ${requestId}`
+
+/** The open questions of a card's agent. An API key that can answer and not read gets none. */
+export async function openQuestions(context: Context, place: CardPlace): Promise<readonly Question[]> {
+  const { questions } = await context.client.agents.get(place).catch((error: unknown) => {
+    if (exitOf(error) === 'denied') return { questions: [] }
+    throw error
+  })
+  return questions
+}
+
+/**
+ * The question of this ID; without an ID, the only one. If no question is open, the server's error is reported.
+ * @throws Failure (conflict) if several are open and none is named
+ */
+export function findQuestion(
+  questions: readonly Question[],
+  { cardId }: CardPlace,
+  request?: string,
+): Question | undefined {
+  if (request !== undefined) return questions.find(({ requestId }) => requestId === request)
+  if (questions.length > 1)
+    throw new Failure('conflict', `the agent asks ${questions.length} things; say which with --request`, {
+      hint: questions.map(({ requestId, title }) => `${requestId}: ${title}`).join('; '),
+      see: `board agents view ${cardId}`,
+    })
+  return questions[0]
+}
+
+/** @throws Failure (usage) for a question without options that is approved without words */
+export function requireNoWords({ takesText, options }: Question, cardId: string, { reject }: AnswerOptions): void {
+  if (takesText && options.length === 0 && !reject)
+    throw usage('the agent asks for an answer in words', { hint: `answer with: board agents answer ${cardId} "..."` })
+}
 
 /** The options of an answer, as typed. */
 export interface AnswerOptions {
@@ -49,14 +93,16 @@ export function answerTo(
     if (wanted === undefined) throw new Failure('denied', 'what the agent offers cannot be read; name it with --option')
     return { approved: !reject, optionId: wanted }
   }
-  const { id, kind } = always ? onlyLasting(question, reject) : named(question, wanted!)
+  const { id, kind } = always ? onlyLasting(question, reject) : optionNamed(question, wanted!)
   const refuses = kind.startsWith('reject')
   if (reject && !refuses) throw usage(`${id} allows it, and --reject was given`)
   return { approved: !refuses, optionId: id }
 }
 
-function named(question: Question, wanted: string): Option {
-  const found = question.options.find(({ id }) => id === wanted)
+/** The option of this ID, or the only one of this name. @throws Failure (usage) if the question offers none */
+export function optionNamed(question: Question, wanted: string): Option {
+  const named = question.options.filter(({ name }) => name === wanted)
+  const found = question.options.find(({ id }) => id === wanted) ?? (named.length === 1 ? named[0] : undefined)
   if (found) return found
   throw usage(`the agent does not offer ${wanted}`, { hint: `it offers: ${answersOf(question)}` })
 }

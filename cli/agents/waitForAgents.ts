@@ -109,7 +109,7 @@ function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Fai
     })
   if (status === 'waiting')
     return new Failure('failure', `card ${id} waits for you${detail ? `: ${detail}` : ''}`, {
-      hint: `answer with: board agents approve ${id}`,
+      hint: `answer with: board agents ${statusReason === 'question' ? `answer ${id} "..."` : `approve ${id}`}`,
       see: `board agents messages ${id}`,
     })
   if (status === 'idle') return new Failure('failure', `card ${id}: ${detail ?? 'its agent was not started'}`)

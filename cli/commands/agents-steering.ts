@@ -4,10 +4,18 @@ import { untilDone } from '../agents/waitForAgents.ts'
 import { inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { addAttachOption, sendWith, type AttachOptions } from '../cards/upload.ts'
 import { openContext, type Context } from '../context/context.ts'
-import { exitOf, Failure, usage } from '../failures/failure.ts'
+import { Failure, usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import type { Message } from '../agents/messages.ts'
-import { answerTo, questionLines, type AnswerOptions, type Question } from '../agents/questions.ts'
+import {
+  answerTo,
+  findQuestion,
+  openQuestions,
+  questionLines,
+  requireNoWords,
+  type AnswerOptions,
+  type Question,
+} from '../agents/questions.ts'
 import { addFileOption, messageOf, textOf, type TextOptions } from '../input/messageText.ts'
 import type { Column } from '../output/output.ts'
 import { agrees } from '../input/prompt.ts'
@@ -124,15 +132,6 @@ interface ApproveOptions extends TextOptions, AnswerOptions {
   feedback?: string
 }
 
-/** The question that is meant, and all that are open. A key may answer and not read: then nothing is known of them. */
-async function openQuestions(context: Context, place: CardPlace): Promise<readonly Question[]> {
-  const { questions } = await context.client.agents.get(place).catch((error: unknown) => {
-    if (exitOf(error) === 'denied') return { questions: [] }
-    throw error
-  })
-  return questions
-}
-
 /** Shows the only question that is open, so that no other one is answered. Whoever is at a terminal is asked first. */
 async function shownQuestion(
   context: Context,
@@ -140,14 +139,9 @@ async function shownQuestion(
   questions: readonly Question[],
   answer: AnswerOptions,
 ): Promise<Question | undefined> {
-  const [only, another] = questions
-  // What the server says of none is said.
+  const only = findQuestion(questions, place)
   if (!only) return undefined
-  if (another)
-    throw new Failure('conflict', `the agent asks ${questions.length} things; say which with --request`, {
-      hint: questions.map(({ requestId, title }) => `${requestId}: ${title}`).join('; '),
-      see: `board agents view ${place.cardId}`,
-    })
+  requireNoWords(only, place.cardId, answer)
   const [title, ...lines] = questionLines(only)
   if (!context.mayAsk) context.out.done(title!)
   for (const line of lines) context.out.done(line)
@@ -183,7 +177,7 @@ function registerApprove(agents: Command): void {
         const question =
           request === undefined
             ? await shownQuestion(context, place, questions, answer)
-            : questions.find(({ requestId }) => requestId === request)
+            : findQuestion(questions, place, request)
         const given = answerTo(question, answer)
         await context.client.agents.approvePlan({
           ...place,

@@ -5,9 +5,10 @@ import { inItsProject } from '../cards/cardApi.ts'
 import { openContext, openUserContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { example, grouped } from '../help/help.ts'
 import type { Column } from '../output/output.ts'
-import { answersOf, questionLines } from '../agents/questions.ts'
+import { answerCommand, answersOf, questionLines } from '../agents/questions.ts'
 import { versionFields } from '../agents/agentTrials.ts'
 import { printSession, sessionFields } from '../agents/sessionFields.ts'
+import { registerAnswer } from './agents-answer.ts'
 import { registerMessages } from './agents-messages.ts'
 import { statusLines } from './projects-sandbox.ts'
 import { registerProfiles } from './agents-profiles.ts'
@@ -103,6 +104,7 @@ export function register(agents: Command): void {
   registerCommands(agents)
   registerMessages(agents)
   registerSteering(agents)
+  registerAnswer(agents)
   registerProfiles(agents)
   grouped(agents, {
     'See agents': 'list providers view sessions history messages commands',
@@ -180,7 +182,7 @@ async function viewed(context: Context, id: string): Promise<void> {
     const [title, ...lines] = questionLines(question)
     for (const line of [`It asks: ${title}`, ...lines]) context.out.done(line)
     if (question.options.length > 0) context.out.done(`Answers: ${answersOf(question)}`)
-    context.out.done(`Answer with: board agents approve ${id} --request ${question.requestId}`)
+    context.out.done(`Answer with: ${answerCommand(question, id)}`)
   }
 }
 

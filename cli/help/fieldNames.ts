@@ -102,7 +102,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'users delete': { fields: 'id projects' },
   'users reset-password': { fields: 'id email generatedPassword' },
   ...sameFields('id result error', [
-    'agents retry, agents relay, agents relaunch, agents approve, webhooks redeliver, monitors delete',
+    'agents retry, agents relay, agents relaunch, agents approve, agents answer, webhooks redeliver, monitors delete',
     'cards read, cards edit, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
     'cards complete, cards archive, cards unarchive, cards delete',
   ]),

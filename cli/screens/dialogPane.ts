@@ -182,7 +182,7 @@ function add(
 
 function approve(
   { model, theme: { palette, glyphs }, inside }: Asked,
-  { cardId, lines: asked, options, feedback }: Extract<DialogState, { kind: 'approve' }>,
+  { cardId, lines: asked, options, takesText, feedback }: Extract<DialogState, { kind: 'approve' }>,
 ): Content {
   const title = `The agent of card ${cardId} asks`
   if (asked.length === 0) return { title, lines: [{ spans: [span('Reading what it asks ...')] }], hint: 'esc back' }
@@ -199,13 +199,15 @@ function approve(
     return {
       title,
       lines: [...shown, ...answers],
-      hint: `${hasSeveralAnswers(options) ? '' : 'y approve, '}n refuse, f refuse with a message, or a number`,
+      hint: takesText
+        ? `enter answer in words, ${options.length > 0 ? 'or a number, ' : ''}n leave it to the agent`
+        : `${hasSeveralAnswers(options) ? '' : 'y approve, '}n refuse, f refuse with a message, or a number`,
     }
-  const { lines, caret } = field('Tell it: ', feedback, inside, shown.length + 1)
+  const { lines, caret } = field(takesText ? 'Your answer: ' : 'Tell it: ', feedback, inside, shown.length + 1)
   return {
     title,
     lines: [...shown, { spans: [] }, ...lines],
     caret,
-    hint: 'enter refuses and sends it, escape goes back',
+    hint: takesText ? 'enter sends it, escape goes back' : 'enter refuses and sends it, escape goes back',
   }
 }

@@ -47,6 +47,30 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     await board.untilStatus(id, 'completed')
   })
 
+  test('a question is answered in words, with an option, or left to the agent', async () => {
+    board = await startAgentBoard({ people: { fixture: 'asking-people' } })
+    const ask = [{ question: 'Which database should I use?', options: ['Postgres', 'SQLite'] }]
+    const answers = [
+      ['Send answer', 'MySQL', { answer: 'MySQL', comment: '' }],
+      ['SQLite', 'It is small.', { answer: 'SQLite', comment: 'It is small.' }],
+      ['Let the agent decide', '', { answer: null, comment: '' }],
+    ] as const
+    for (const [name, words, given] of answers) {
+      const { id } = await board.start('people', { prompt: JSON.stringify({ ask }) })
+      const { page, axeViolations } = await visit(board, { at: at(id, '/transcript') })
+      const question = page.getByRole('region', { name: 'The agent asks: Which database should I use?' })
+      await question.waitFor()
+      expect(await axeViolations()).toEqual([])
+      expect(await question.getByRole('button', { name: 'Send answer' }).isDisabled()).toBe(true)
+      await question.getByRole('textbox', { name: 'Your answer' }).fill(words)
+      await question.getByRole('button', { name, exact: true }).click()
+      await question.waitFor({ state: 'detached' })
+      await board.untilStatus(id, 'completed')
+      expect((await board.messages(id)).at(-1)!.content).toContain(JSON.stringify({ answered: true, ...given }))
+      await page.close()
+    }
+  })
+
   test('a plan ticks off, tool calls are folded, and tokens, cost and context are told', async () => {
     board = await startAgentBoard({ well: { fixture: 'well-behaved' } })
     const { id } = await board.start('well')

@@ -5,7 +5,7 @@ import { commandLine, type CommandLine } from '../support/commands/commandLine.t
 let board: AgentBoard
 let cli: CommandLine
 beforeAll(async () => {
-  board = await startFolderBoard({ asking: { fixture: 'asks-as-told' } })
+  board = await startFolderBoard({ asking: { fixture: 'asks-as-told' }, people: { fixture: 'asking-people' } })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
 })
 afterAll(async () => {
@@ -99,4 +99,53 @@ test.each(['allow', 'refuse'])('projects edit says what a prefix to %s may be', 
       '',
     ].join('\n'),
   })
+})
+
+const which = { question: 'Which database should I use?\nIt stores 3 tables.', options: ['Postgres', 'SQLite'] }
+const asked = async (questions: object[] = [which]) => {
+  const { id } = await board.start('people', { prompt: JSON.stringify({ ask: questions }) })
+  await board.until(id, 'the questions', ({ status }) => status === 'waiting')
+  return id
+}
+
+test('agents view shows a question in words, and how to answer it', async () => {
+  const id = await asked()
+  const [question] = (await board.client.agents.get({ projectId: board.projectId, cardId: id })).questions
+  expect((await cli.board(['agents', 'view', id])).stderr).toBe(
+    [
+      'It asks: Which database should I use? It stores 3 tables.',
+      'Which database should I use?',
+      'It stores 3 tables.',
+      'Answers: 1 (Postgres), 2 (SQLite)',
+      `Answer with: board agents answer ${id} --request ${question!.requestId} "..."`,
+      '',
+    ].join('\n'),
+  )
+  await cli.ok(['agents', 'answer', id, '--decline'])
+})
+
+test.each([
+  [['Use MySQL.'], 'Use MySQL.'],
+  [['--option', 'SQLite'], 'SQLite'],
+  [['--option', '1'], 'Postgres'],
+  [['--decline'], null],
+])('agents answer %j gives the answer to the turn', async (args, answer) => {
+  const id = await asked()
+  expect(await cli.board(['agents', 'approve', id])).toMatchObject({ code: 2 })
+  await cli.ok(['agents', 'answer', id, ...args])
+  expect(await lastWords(id)).toContain(JSON.stringify({ answered: true, answer, comment: '' }))
+})
+
+test('agents answer exits with 2 for another option and without an answer, and with 5 if nothing or several things are asked', async () => {
+  const id = await asked([which, { question: 'Which region?' }])
+  expect(await cli.board(['agents', 'answer', id, 'Europe.'])).toMatchObject({ code: 5 })
+  const { questions } = await board.client.agents.get({ projectId: board.projectId, cardId: id })
+  const region = questions.find(({ title }) => title === 'Which region?')!.requestId
+  await cli.ok(['agents', 'answer', id, 'Europe.', '--request', region])
+  expect(await cli.board(['agents', 'answer', id, '--option', 'MySQL'])).toMatchObject({ code: 2 })
+  expect(await cli.board(['agents', 'answer', id, 'SQLite', '--decline'])).toMatchObject({ code: 2 })
+  expect(await cli.board(['agents', 'answer', id])).toMatchObject({ code: 2 })
+  await cli.ok(['agents', 'answer', id, '--option', 'SQLite'])
+  await lastWords(id)
+  expect(await cli.board(['agents', 'answer', id, 'SQLite'])).toMatchObject({ code: 5 })
 })

@@ -15,6 +15,7 @@ beforeAll(async () => {
     asking: { fixture: 'permission-first' },
     told: { fixture: 'asks-as-told' },
     planning: { fixture: 'plan-approval' },
+    people: { fixture: 'asking-people' },
     forever: { fixture: 'forever' },
     crashing: { fixture: 'crash-in-turn' },
   })
@@ -78,6 +79,31 @@ describe('an opened card', () => {
     await terminal.shows('+allowed', 20_000)
     await terminal.shows(/allowed\.txt +\+1 -0/)
     await board.until(id, 'that it is read', ({ unread, status }) => !unread && status === 'completed')
+  })
+
+  test('answers a question in words, or with one of its options', async () => {
+    const ask = [{ question: 'Which database should I use?', options: ['Postgres', 'SQLite'] }]
+    const prompt = JSON.stringify({ ask })
+    for (const [keys, answer] of [
+      [['2'], 'SQLite'],
+      [['enter', ...'MySQL', 'enter'], 'MySQL'],
+      [['n'], null],
+    ] as const) {
+      const id = await add('people', { prompt })
+      await open()
+      terminal.press('L')
+      await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
+      terminal.press('a')
+      await terminal.shows('Which database should I use?')
+      await terminal.shows('enter answer in words, or a number, n leave it to the agent')
+      terminal.press(...keys)
+      await board.untilStatus(id, 'completed')
+      expect((await board.messages(id)).at(-1)!.content).toContain(
+        JSON.stringify({ answered: true, answer, comment: '' }),
+      )
+      terminal.close()
+      await board.client.columns.clear({ projectId: board.projectId, columnId: board.columns.active })
+    }
   })
 
   test('is live while the agent works, and says what it asks for; a approves', async () => {

@@ -88,8 +88,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
     run: ({ cardId, force }) => run(context, place(cardId), force),
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
-    approve: ({ cardId, requestId, approved, optionId, feedback }) =>
-      client.agents.approvePlan({ ...place(cardId), requestId, approved, optionId, feedback }),
+    approve: ({ cardId, type: _, ...answer }) => client.agents.approvePlan({ ...place(cardId), ...answer }),
     merge: async ({ cardId }) => {
       const { merged, into } = await client.agents.merge(place(cardId))
       const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`

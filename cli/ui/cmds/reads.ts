@@ -93,6 +93,7 @@ async function readQuestion({ client }: Context, { projectId }: Shown, cardId: s
     requestId: first.requestId,
     lines: [`${title}${more}`, ...lines],
     options: first.options,
+    takesText: first.takesText,
   }
 }
 

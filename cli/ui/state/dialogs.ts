@@ -131,6 +131,8 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   const { cardId, requestId, feedback } = dialog
   if (requestId === undefined) return updated(model)
   if (feedback) return updateFeedback(model, dialog, feedback, requestId, key)
+  if (dialog.takesText && ['y', 'a', 'f', 'enter'].includes(key.name))
+    return showDialog(model, { ...dialog, feedback: emptyField })
   if (['y', 'a', 'enter'].includes(key.name) && hasSeveralAnswers(dialog.options))
     return updated(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
   if (['y', 'a', 'enter'].includes(key.name))
@@ -161,6 +163,16 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
 
 function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, requestId: string, key: Key): Update {
   const text = textIn(feedback).trim()
+  if (key.name === 'enter' && dialog.takesText)
+    return text === ''
+      ? updated(model)
+      : updated(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${dialog.cardId}.`), {
+          type: 'approve',
+          cardId: dialog.cardId,
+          requestId,
+          approved: true,
+          answer: text,
+        })
   if (key.name === 'enter')
     return updated(withNotice(leaveApproval(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
       type: 'approve',

@@ -127,6 +127,8 @@ export type Dialog =
       lines: readonly string[]
       /** The agent's own answers. */
       options: readonly AnswerOption[]
+      /** Whether it takes an answer in words, which is typed in `feedback`. */
+      takesText?: boolean
       /** The question shown; undefined while it is loading, when no answer is accepted. */
       requestId?: string
       feedback?: TextField
@@ -164,7 +166,15 @@ export type Cmd =
   | CardCmd<'comments'>
   | { type: 'comment' | 'writeComment'; cardId: string; content: string }
   | { type: 'plan'; cardId: string; step: PlanStep }
-  | { type: 'approve'; cardId: string; requestId: string; approved: boolean; optionId?: string; feedback?: string }
+  | {
+      type: 'approve'
+      cardId: string
+      requestId: string
+      approved: boolean
+      optionId?: string
+      feedback?: string
+      answer?: string
+    }
   | { type: 'create'; columnId: string; title: string; prompt: string }
   | { type: 'writePrompt'; columnId: string; title: string; prompt: string }
   | { type: 'send'; cardId: string; content: string }
@@ -212,6 +222,7 @@ export type Msg =
       requestId?: string
       lines: readonly string[]
       options: readonly AnswerOption[]
+      takesText?: boolean
     }
   | { type: 'opened'; card: CardDetail; sessions: readonly Session[]; messages: readonly Message[] }
   | { type: 'older'; cardId: string; messages: readonly Message[] }

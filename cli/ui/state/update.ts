@@ -203,10 +203,13 @@ function readNextPage(model: Model): Update {
 }
 
 /** Applies an agent's question, unless it was answered meanwhile. */
-function onQuestion(model: Model, { cardId, requestId, lines, options }: Extract<Msg, { type: 'question' }>): Model {
+function onQuestion(
+  model: Model,
+  { cardId, requestId, lines, options, takesText }: Extract<Msg, { type: 'question' }>,
+): Model {
   const { dialog } = model
   return dialog?.kind === 'approve' && dialog.cardId === cardId
-    ? { ...model, dialog: { ...dialog, lines, options, requestId } }
+    ? { ...model, dialog: { ...dialog, lines, options, takesText, requestId } }
     : model
 }
 

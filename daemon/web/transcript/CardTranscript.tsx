@@ -37,6 +37,7 @@ function hintOf(
   hasSession: boolean,
 ): string {
   if (hasActiveAgent && statusReason === 'budget') return 'It takes messages again once the budget allows it to work.'
+  if (hasActiveAgent && statusReason === 'question') return 'Sending continues the session, which uses tokens.'
   if (hasActiveAgent) return 'It works: your message is read at the end of its turn.'
   return hasSession ? 'Sending lets the agent go on, which uses its tokens.' : 'Sending starts the agent.'
 }

@@ -28,6 +28,7 @@ export const Questions = ({ questions, ...rest }: QuestionsProps) => (
   </>
 )
 
+const inWords = [{ id: undefined, name: 'Let the agent decide', kind: 'reject_once' }]
 const onceOnly = [
   { id: undefined, name: 'Allow', kind: 'allow_once' },
   { id: undefined, name: 'Refuse', kind: 'reject_once' },
@@ -40,26 +41,22 @@ function Asked({
   mayAnswer,
   onAnswered,
 }: Omit<QuestionsProps, 'questions'> & { question: Question }) {
-  const { requestId, title, options } = question
+  const { requestId, title, options, takesText } = question
   const [feedback, setFeedback] = useDraft(`feedback ${requestId}`)
   const id = useId()
   const words = plainText(title)
   useEffect(() => announce(`The agent asks: ${words}`), [requestId])
-  const answer = async (optionId: string | undefined, kind: string) => {
-    const said = feedback.trim()
-    const approved = !kind.startsWith('reject')
-    await client.agents.approvePlan({
-      projectId,
-      cardId,
-      requestId,
-      approved,
-      optionId,
-      ...(said && { feedback: said }),
-    })
+  const said = feedback.trim()
+  const send = async (given: { approved: boolean; optionId?: string; answer?: string; feedback?: string }) => {
+    await client.agents.approvePlan({ projectId, cardId, requestId, ...given })
     setFeedback('')
     announce(`Answered: ${words}`)
     await onAnswered()
   }
+  const choose = (optionId: string | undefined, kind: string) =>
+    send({ approved: !kind.startsWith('reject'), optionId, ...(said && { feedback: said }) })
+  const choices = takesText ? [...options, ...inWords] : options.length > 0 ? options : onceOnly
+  const label = takesText ? 'Your answer' : 'Feedback for the agent'
   return (
     <section className="agent-question" aria-labelledby={id}>
       <p id={id}>
@@ -68,24 +65,29 @@ function Asked({
       <AboutIt question={question} />
       {mayAnswer && (
         <>
-          <Field label="Feedback for the agent" isLabelHidden>
+          <Field label={label} isLabelHidden>
             {props => (
               <textarea
                 {...props}
                 rows={1}
-                placeholder="Feedback, if you want to say more"
+                placeholder={takesText ? label : 'Feedback, if you want to say more'}
                 value={feedback}
                 onChange={({ target }) => setFeedback(target.value)}
               />
             )}
           </Field>
           <div className="buttons answers">
-            {(options.length > 0 ? options : onceOnly).map(({ id: optionId, name, kind }) => (
+            {takesText && (
+              <Button isMain disabled={said === ''} onClick={() => send({ approved: true, answer: said })}>
+                Send answer
+              </Button>
+            )}
+            {choices.map(({ id: optionId, name, kind }) => (
               <Button
                 key={optionId ?? kind}
-                isMain={kind === 'allow_once' && !hasSeveralAnswers(options)}
-                isDanger={kind.startsWith('reject')}
-                onClick={() => answer(optionId, kind)}
+                isMain={kind === 'allow_once' && !hasSeveralAnswers(options) && !takesText}
+                isDanger={kind.startsWith('reject') && !takesText}
+                onClick={() => choose(optionId, kind)}
               >
                 {plainText(name)}
               </Button>
@@ -98,7 +100,7 @@ function Asked({
 }
 
 /** What would run, the files that it is about, and the plan. */
-const AboutIt = ({ question: { title, command, paths, plan } }: { question: Question }) => (
+const AboutIt = ({ question: { title, command, paths, plan, takesText } }: { question: Question }) => (
   <>
     {command !== null && command !== title && (
       <>
@@ -115,7 +117,7 @@ const AboutIt = ({ question: { title, command, paths, plan } }: { question: Ques
       </p>
     )}
     {plan !== null && (
-      <div className="asked-plan" tabIndex={0} role="region" aria-label="Plan">
+      <div className="asked-plan" tabIndex={0} role="region" aria-label={takesText ? 'Question' : 'Plan'}>
         <Markdown text={plan} />
       </div>
     )}
