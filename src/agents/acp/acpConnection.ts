@@ -32,9 +32,9 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
     },
   })
   child.stderr.on('data', tail.add)
-  const app = client({ name: 'board' }).onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
-    permissions.ask(params, signal),
-  )
+  const app = client({ name: 'board' })
+    .onRequest(methods.client.session.requestPermission, ({ params, signal }) => permissions.ask(params, signal))
+    .onRequest(methods.client.elicitation.create, ({ params, signal }) => permissions.elicit(params, signal))
   const rpc = app.connect(stream)
   void child.exited.then(() => drainOutput(reader)).then(() => rpc.close())
   return {

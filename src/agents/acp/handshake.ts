@@ -19,7 +19,11 @@ const record = (value: unknown): Json => (typeof value === 'object' && value !==
 
 /** Initializes a connection. The board offers neither files nor terminals: the agent uses its own tools in its folder. */
 export async function initialize({ request }: AcpConnection, timeoutMs: number): Promise<Handshake> {
-  const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false }
+  const clientCapabilities = {
+    fs: { readTextFile: false, writeTextFile: false },
+    terminal: false,
+    elicitation: { form: {} },
+  }
   const response = record(
     await request(
       'initialize',

@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import type { RequestPermissionOutcome, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type {
+  CreateElicitationRequest,
+  CreateElicitationResponse,
+  RequestPermissionOutcome,
+  RequestPermissionResponse,
+} from '@agentclientprotocol/sdk'
 import { traitsOf } from '../../contract/boardTools.ts'
 import { approvingOption } from '../../contract/questionOptions.ts'
 import type { AgentListener, PermissionOption, PermissionRequest, ToolNaming } from '../link/agentLink.ts'
 import { toPlainLine } from '../link/failureReasons.ts'
 import { awaitsName, boardToolOf } from './boardTool.ts'
 import type { Conversation } from './conversation.ts'
+import { fillForm } from './elicitationForm.ts'
 import type { KnownCall, KnownCalls } from './knownCalls.ts'
 import { requestTitle } from './toolCalls.ts'
 
@@ -15,7 +21,9 @@ const maxIdLength = 1000
 /** Claude Code names its tools within milliseconds; a person waits for nothing longer than that. */
 const namingTimeoutMs = 2000
 
-type Answer = (outcome: RequestPermissionOutcome) => void
+/** `written`: words, for a question that takes them. */
+type Outcome = RequestPermissionOutcome | { outcome: 'written'; text: string }
+type Answer = (outcome: Outcome) => void
 
 interface RawOption {
   optionId: string
@@ -33,7 +41,9 @@ export interface PermissionRequests {
   ): Promise<RequestPermissionResponse>
   /** From here on the board's own tools that run no command are allowed without a person. */
   allowBoardTools(): void
-  answer(id: string, optionId: string | null): boolean
+  /** Asks the fields of a form, as `ask` does. */
+  elicit(request: CreateElicitationRequest, withdrawn: AbortSignal): Promise<CreateElicitationResponse>
+  answer(id: string, optionId: string | null, text?: string | null): boolean
   /** Cancels every open request. */
   cancelAll(): void
 }
@@ -67,7 +77,20 @@ export function createPermissionRequests(
         ...call.subject,
         about: aboutOf(toolCall, call, boardTool !== undefined),
       }
-      return { outcome: await waiting.add(request, withdrawn) }
+      const outcome = await waiting.add(request, withdrawn)
+      return outcome.outcome === 'written' ? cancelled : { outcome }
+    },
+    elicit(form, withdrawn) {
+      const { turn } = conversation
+      const isOver = () => !turn || conversation.turn !== turn || turn.cancelled || withdrawn.aborted
+      return fillForm(form, async question => {
+        if (isOver() || waiting.isFull()) return undefined
+        const outcome = await waiting.add(question, withdrawn)
+        if (outcome.outcome === 'written') return { text: outcome.text }
+        if (outcome.outcome === 'cancelled') return isOver() ? undefined : null
+        const chosen = question.options.find(({ id }) => id === outcome.optionId)
+        return chosen?.kind.startsWith('reject') ? null : { optionId: outcome.optionId }
+      })
     },
     allowBoardTools: () => {
       hasBoardTools = true
@@ -79,8 +102,8 @@ export function createPermissionRequests(
 
 /** The requests that wait for an answer. */
 function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionWithdrawn'>) {
-  const open = new Map<string, { options: readonly PermissionOption[]; answer: Answer }>()
-  const close = (id: string, outcome: RequestPermissionOutcome): boolean => {
+  const open = new Map<string, { options: readonly PermissionOption[]; takesText?: boolean; answer: Answer }>()
+  const close = (id: string, outcome: Outcome): boolean => {
     const request = open.get(id)
     request?.answer(outcome)
     return open.delete(id)
@@ -90,18 +113,19 @@ function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionW
   }
   return {
     isFull: () => open.size >= maxOpenRequests,
-    add(request: Omit<PermissionRequest, 'id'>, withdrawn: AbortSignal): Promise<RequestPermissionOutcome> {
+    add(request: Omit<PermissionRequest, 'id'>, withdrawn: AbortSignal): Promise<Outcome> {
       // Random, so that an answer to a request of an earlier run matches none of this one.
       const id = randomBytes(6).toString('hex')
-      const answered = new Promise<RequestPermissionOutcome>(answer =>
-        open.set(id, { options: request.options, answer }),
+      const answered = new Promise<Outcome>(answer =>
+        open.set(id, { options: request.options, takesText: request.takesText, answer }),
       )
       withdrawn.addEventListener('abort', () => withdraw(id), { once: true })
       listener.permission({ id, ...request })
       return answered
     },
-    answer(id: string, optionId: string | null): boolean {
+    answer(id: string, optionId: string | null, text: string | null = null): boolean {
       const request = open.get(id)
+      if (text !== null) return request?.takesText === true && close(id, { outcome: 'written', text })
       if (!request || (optionId !== null && !request.options.some(option => option.id === optionId))) return false
       return close(id, optionId === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId })
     },

@@ -195,8 +195,8 @@ export interface AgentLink {
    * process. Cancels open permission requests. Does nothing between turns.
    */
   cancel(): Promise<void>
-  /** Chooses an option, or none (null). False when the request is not open any more. */
-  answerPermission(id: string, optionId: string | null): boolean
+  /** Chooses an option, or none (null), or answers in words. False when the request is not open any more. */
+  answerPermission(id: string, optionId: string | null, text?: string | null): boolean
   setMode(id: string): Promise<void>
   /** The last 8 KiB of the agent's stderr, with secrets redacted; with `from` without as many of its first bytes. */
   stderrTail(from?: number): string

@@ -53,11 +53,8 @@ export async function approvePlan(
       actorOf(caller),
     )
   else if (waiting.includes(question)) await answerEnded()
-  else {
-    if (comment && !question.takesText) await db.transaction(tx => queueMessage(tx, open!, feedback))
-    // The turn can end before the answer arrives.
-    if (!(await run!.questions.answer(question.id, answer, comment))) await answerEnded()
-  }
+  // The turn can end before the answer arrives.
+  else if (!(await run!.questions.answer(question.id, answer, comment))) await answerEnded()
   return { waitingFor: question.title, command: question.command, option: answer.optionId }
 }
 

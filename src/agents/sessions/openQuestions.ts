@@ -30,7 +30,7 @@ export function createOpenQuestions(): OpenQuestions {
       open.delete(id)
     },
     open: () => [...open.values()],
-    answer: (link, id, { optionId }) => open.delete(id) && link.answerPermission(id, optionId),
+    answer: (link, id, { optionId, text }) => open.delete(id) && link.answerPermission(id, optionId, text),
   }
 }
 

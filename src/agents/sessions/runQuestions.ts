@@ -1,5 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
-import type { SessionPurpose } from '../../store/sessions.ts'
+import type { Transaction } from '../../store/database.ts'
+import type { SessionPurpose, SessionRow } from '../../store/sessions.ts'
 import type { PermissionRequest, RawUpdate } from '../link/agentLink.ts'
 import { closingQuestion } from '../transcript/closingQuestion.ts'
 import { createOpenQuestions, type ChosenAnswer } from './openQuestions.ts'
@@ -128,7 +129,9 @@ export class RunQuestions {
     const asked = this.#ofTool.get(id)
     if (asked) return this.#answerTool(asked, wordsOf(asked.request, answer, comment))
     const { link } = this.#state()
-    if (!link || !this.#open.answer(link, id, answer)) return false
+    const request = this.open().find(each => each.id === id)
+    if (!link || !request || !(await this.#recordAnswer(request, answer, comment))) return false
+    if (!this.#open.answer(link, id, answer)) return false
     this.#write()
     await this.#record.settle()
     return true
@@ -170,22 +173,38 @@ export class RunQuestions {
     const waiting = [...calls].filter(({ signal }) => !signal.aborted)
     calls.clear()
     const message = messageOfAnswer(request.title, words)
-    const isWritten = await this.#record
-      .writeInOrder(async (tx, row) => {
-        const isAwaited = waiting.some(({ signal }) => !signal.aborted)
-        if (isAwaited) await addMessage(tx, transcriptOf(row), 'user', message)
-        else await queueMessage(tx, row, message)
-        return true
-      })
-      .catch((error: unknown) => {
-        if (error instanceof RunStopped) return false
-        throw error
-      })
+    const isWritten = await this.#writeIfOpen(async (tx, row) => {
+      const isAwaited = waiting.some(({ signal }) => !signal.aborted)
+      if (isAwaited) await addMessage(tx, transcriptOf(row), 'user', message)
+      else await queueMessage(tx, row, message)
+    })
     this.#open.remove(request.id)
     for (const { resolve } of waiting) resolve(words)
     this.#write()
     await this.#record.settle()
     return isWritten
+  }
+
+  /** Adds the answer to a question to the transcript. The comment becomes the agent's next message. False once the turn has ended. */
+  async #recordAnswer(request: PermissionRequest, answer: ChosenAnswer, comment: string): Promise<boolean> {
+    const isQuestion = request.about === 'question'
+    if (!isQuestion && comment === '') return true
+    return this.#writeIfOpen(async (tx, row) => {
+      const message = messageOfAnswer(request.title, wordsOf(request, answer, ''))
+      if (isQuestion) await addMessage(tx, transcriptOf(row), 'user', message)
+      if (comment !== '') await queueMessage(tx, row, comment)
+    })
+  }
+
+  /** Writes unless the turn has ended. Returns whether it did. */
+  async #writeIfOpen(work: (tx: Transaction, row: SessionRow) => Promise<void>): Promise<boolean> {
+    try {
+      await this.#record.writeInOrder(work)
+      return true
+    } catch (error) {
+      if (error instanceof RunStopped) return false
+      throw error
+    }
   }
 
   async #answerByPolicy(request: PermissionRequest): Promise<boolean> {
