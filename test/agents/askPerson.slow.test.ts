@@ -27,7 +27,7 @@ const lastWords = async (cardId: string) =>
   (await board.messages(cardId)).findLast(({ role }) => role === 'agent')!.content
 
 describe('a question of ask_person', () => {
-  test('waits for a person, whatever the policy of the project, and returns the chosen option to the turn', async () => {
+  test('waits for a person under a policy that refuses, and returns the chosen option to the turn', async () => {
     const { id } = await start({ ask: [which] })
     const [question] = await questions(id)
     expect(question).toMatchObject({

@@ -89,6 +89,6 @@ test('a card that is moved into an archive column has no pre-session any more, o
 
 test('a pre-session is not to be had of another project, nor of a work session', async () => {
   const { id } = await board.start('planner')
-  const { sessions } = await board.untilStatus(id, 'completed')
+  const { sessions } = await board.untilStatus(id, 'waiting')
   await expect(messages(sessions[0]!.id)).rejects.toMatchObject({ code: 'PRE_SESSION_NOT_FOUND' })
 })

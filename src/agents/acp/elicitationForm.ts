@@ -50,7 +50,7 @@ export async function fillForm(
   return { action: 'accept', content }
 }
 
-/** The fields of a form. Undefined if it is no form, or requires a field that nobody could fill here. */
+/** The fields of a form. Undefined if the request has another mode, or requires a field of an unsupported type. */
 function fieldsOf({ mode, message, toolCallId, requestedSchema }: Json): Field[] | undefined {
   const { properties, required } = record(requestedSchema)
   const names = Object.keys(record(properties))
