@@ -320,7 +320,7 @@ test("the nearest agent that is named wins: the card's, else the column's, else 
   await board.client.projects.update({ id: projectId, agent: 'well' })
   await board.client.columns.update({ projectId, columnId: columns.active, agent: 'echo' })
   const agentOf = async (agent?: string) => {
-    const { id } = await board.client.cards.create({ projectId, title: 'Whose?', columnId: columns.active, agent })
+    const { id } = await board.client.cards.create({ projectId, title: 'Whose', columnId: columns.active, agent })
     return (await board.untilStatus(id, agent === 'limited' ? 'failed' : 'completed')).sessions[0]!.agent
   }
   expect([await agentOf('limited'), await agentOf()]).toEqual(['limited', 'echo'])

@@ -16,7 +16,7 @@ const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
 const ends = /(delete|archive|revoke|clear|complete)$/
 /** How commands end that the state of the board, or an empty stdin, does not allow. */
 const otherwise: Record<string, number> = {
-  'agents answer': 2,
+  'agents answer': 5,
   'agents approve': 5,
   'agents relaunch': 5,
   'agents relay': 5,

@@ -25,6 +25,7 @@ const placeholders: Record<string, (named: Named) => string> = {
   file: ({ file }) => file,
   key: ({ keyId }) => keyId,
   member: ({ projectId }) => `member-${projectId}@example.net`,
+  answer: () => 'Hello',
   message: () => 'Hello',
   monitor: ({ monitorId }) => monitorId,
   name: ({ projectId }) => `New ${projectId}`,
@@ -129,7 +130,7 @@ export function wordsOf(command: Command, named: Named): string[] {
 
 const required = (command: Command, named: Named): string[] =>
   command.registeredArguments
-    .filter(each => each.required || each.name() === 'message')
+    .filter(each => each.required || ['answer', 'message'].includes(each.name()))
     .map(
       each =>
         each.argChoices?.[0] ??
