@@ -75,7 +75,7 @@ export function registerWorktree(projects: Command): void {
     )
     .option(
       '--copy <pattern>',
-      'which ignored files each new worktree gets a copy of, for example .env; may be given several times, none for none',
+      'pattern of ignored files that each new worktree gets a copy of, in the syntax of .gitignore: .env, !test.env. Repeat the option for more patterns; none removes them',
       collect,
     )
     .option('--agree', 'agree to what board.json runs, in this version')

@@ -15,8 +15,23 @@ export const maxPorts = 10
 const Ports = integer(0, maxPorts)
 /** How long each of the commands but `preview` may take. */
 const Minutes = integer(1, 240)
-/** Patterns of ignored files that each new worktree gets a copy of. */
-const CopiedFiles = v.pipe(v.array(text(1, 500)), v.maxLength(100, 'must have at most 100 entries'))
+const maxPatterns = 100
+/** Patterns of ignored files that each new worktree gets a copy of, in the syntax of gitignore. The last one that matches a file decides. */
+const patterns = <Item extends v.GenericSchema<string, string>>(item: Item) =>
+  v.pipe(v.array(item), v.maxLength(maxPatterns, `must have at most ${maxPatterns} entries`))
+const CopiedFiles = patterns(text(1, 500))
+const leavesFolder = /^!?(~\/|(.*\/)?\.\.\s*(\/|$))/
+/** Patterns that a person sets. Earlier versions accepted others. */
+const ChangedCopiedFiles = patterns(
+  v.pipe(
+    text(1, 500),
+    v.check(pattern => !/[\r\n]/.test(pattern), 'must be one line'),
+    v.check(
+      pattern => !leavesFolder.test(pattern),
+      "must not leave the project's folder, to which it is relative: config/*.local",
+    ),
+  ),
+)
 
 /**
  * How a card's worktree is prepared and served:
@@ -61,7 +76,7 @@ export const defaultWorktree: Omit<WorktreeSettings, 'copiedFiles'> = {
   minutes: null,
 }
 /** What is left out stays as it is. */
-export const ChangedWorktree = v.partial(v.strictObject(own))
+export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: ChangedCopiedFiles }))
 
 /** `board.json` in a project's folder. */
 export const BoardFile = v.strictObject({
@@ -74,7 +89,7 @@ export const BoardFile = v.strictObject({
   subfolder: v.optional(Subfolder, ''),
   ports: v.optional(Ports, 0),
   minutes: v.optional(Minutes, 10),
-  copiedFiles: v.optional(CopiedFiles, []),
+  copiedFiles: v.optional(ChangedCopiedFiles, []),
 })
 
 /** What holds for a project's worktrees. */

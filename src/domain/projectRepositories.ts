@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { isWithin } from '../config/folders.ts'
 import type { ServerConfig } from '../config/server.ts'
-import { foreignRoots } from '../config/worktreePlaces.ts'
+import { boardFolders } from '../config/worktreePlaces.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Repository } from '../contract/repositories.ts'
 import { findRepository } from '../git/repository.ts'
@@ -40,7 +40,7 @@ export async function requireApart(
   if (repositories.length === 0) return
   const home = await findRepository(homePath)
   const homeFolder = home?.topLevel ?? (await realOf(homePath))
-  const board = await Promise.all([config.dataDir, ...foreignRoots(config)].map(realOf))
+  const board = await Promise.all(boardFolders(config).map(realOf))
   const taken = [{ folder: homeFolder, commonDir: home?.commonDir, what: 'the project itself' }]
   for (const [at, { name, path }] of repositories.entries()) {
     const field = `repositories.${at}.path`

@@ -23,7 +23,7 @@ import type { CardRow } from '../store/cards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
-import { requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
+import { copiedOf, requireNothingLost, type Workplace, type WorkplaceRepository } from './worktrees.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 type Project = Pick<ProjectRow, 'id' | 'path' | 'folderRecords' | 'repositories' | 'copiedFiles'>
@@ -67,8 +67,14 @@ export async function ensureRepositories(
     const site = { name, path, checkout, place: join(folder, name) }
     const { plan, remark } = await planFor(worktrees, db, card, row, site, branch, reach)
     await keep(db, card, { name, path }, plan)
-    const copied = JSON.parse(project.copiedFiles) as string[]
-    const made = await makeWorktree(worktrees, path, checkout, plan, copied, row?.worktreePath ?? null)
+    const made = await makeWorktree(
+      worktrees,
+      path,
+      checkout,
+      plan,
+      copiedOf(project, places),
+      row?.worktreePath ?? null,
+    )
     if (made.baseCommit !== plan.baseCommit) await keep(db, card, { name, path }, made)
     prepared.repositories.push({ name, path, worktreePath: made.path, branch: made.branch })
     if (remark) prepared.remarks.push(`${name}: ${remark}`)

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
-import { foreignRoots, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { boardFolders, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Reader } from '../store/database.ts'
 import { repositoriesOf } from '../store/projects.ts'
@@ -41,8 +41,7 @@ export async function rootsOf(config: Pick<ServerConfig, 'browseRoot'>, db: Read
 
 /** What is never shown, as far as it is there. */
 export async function hiddenIn(places: WorktreePlaces): Promise<Hidden> {
-  const folders = [places.dataDir, ...foreignRoots(places)]
-  return (await Promise.all(folders.map(folder => stat(folder).catch(() => [])))).flat()
+  return (await Promise.all(boardFolders(places).map(folder => stat(folder).catch(() => [])))).flat()
 }
 /** Whether a file or folder is one that is never shown. */
 export const isHidden = (hidden: Hidden, { dev, ino }: Pick<Stats, 'dev' | 'ino'>): boolean =>

@@ -107,6 +107,7 @@ function effectiveOf({ copiedFiles, ...own }: WorktreeSettings, file: EffectiveW
     ...effective,
     // What is served needs a port.
     ports: effective.preview === '' ? ports : Math.max(1, ports),
-    copiedFiles: [...new Set([...copiedFiles, ...file.copiedFiles])],
+    // The last pattern that matches a file decides, so the project's own take precedence.
+    copiedFiles: [...new Set([...file.copiedFiles, ...copiedFiles].reverse())].reverse(),
   }
 }

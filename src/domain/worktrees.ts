@@ -1,10 +1,11 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { boardFolders, isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
 import { home } from '../contract/repositories.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'
+import type { Copied } from '../worktrees/copyIgnoredFiles.ts'
 import { findProjectRepository, readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { unfinishedPath } from '../git/addWorktree.ts'
 import { mergeBase } from '../git/commits.ts'
@@ -85,7 +86,7 @@ export async function ensureWorktree(
     project.path,
     checkout,
     plan,
-    JSON.parse(project.copiedFiles) as string[],
+    copiedOf(project, places),
     card.worktreeManaged === 1 ? card.worktreePath : null,
   )
   if (made.baseCommit !== plan.baseCommit) await keepPlan(db, card, made)
@@ -94,6 +95,12 @@ export async function ensureWorktree(
   const { branch, baseCommit } = made
   return { cwd, worktreePath: path, isManaged: true, branch, baseCommit, ...(remark && { remark }) }
 }
+
+/** The ignored files that a project copies into worktrees of its repositories. */
+export const copiedOf = ({ copiedFiles }: Pick<Project, 'copiedFiles'>, places: WorktreePlaces): Copied => ({
+  patterns: JSON.parse(copiedFiles) as string[],
+  hidden: boardFolders(places),
+})
 
 /** Records the folders of a project that was imported or restored, or whose folders could not be read when it was created. */
 async function recordMissing(db: Database, project: Project): Promise<void> {

@@ -1,5 +1,5 @@
-import { mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { addWorktree, finish, unfinishedPath } from '../git/addWorktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
@@ -15,6 +15,7 @@ import { takeIndex } from '../git/indexLock.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { removeFolder } from '../git/removeFolder.ts'
 import { findWorkingTree, realPlace, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import { copyIgnoredFiles, type Copied } from './copyIgnoredFiles.ts'
 import { dropShadows } from './gitView.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -97,7 +98,7 @@ async function freeBranch(
 /**
  * Ensures that a card's worktree exists as planned.
  * - A deleted folder is restored from its branch, also where it was `formerly` another; anything else in its place is moved aside.
- * - A new worktree gets copies of the project's ignored files that match `copied`.
+ * - A new worktree gets copies of the ignored files that `.worktreeinclude` of its base commit and `copied` name.
  * - No hook and no filter of the repository's configuration runs; the filters of the account's configuration do.
  * Returns the plan with the effective base commit.
  * @throws Problem CONFLICT, DISK_FULL
@@ -107,7 +108,7 @@ export async function makeWorktree(
   projectPath: string,
   { repository }: CheckoutState,
   plan: WorktreePlan,
-  copied: readonly string[],
+  copied: Copied,
   formerly: string | null = null,
 ): Promise<WorktreePlan> {
   return withRepositoryLock(repository.commonDir, () =>
@@ -122,7 +123,7 @@ async function makeOnce(
   projectPath: string,
   repository: Repository,
   plan: WorktreePlan,
-  copied: readonly string[],
+  copied: Copied,
   formerly: string | null,
 ): Promise<WorktreePlan> {
   if (await stands(worktrees, repository, plan.path)) return plan
@@ -131,25 +132,9 @@ async function makeOnce(
   for (const path of new Set([plan.path, formerly ?? plan.path])) await forget(worktrees, repository, path)
   await mkdir(dirname(plan.path), { recursive: true, mode: 0o700 })
   await rm(setUpMark(plan.path), { force: true })
-  return checkOut(repository, plan, async (place, commit) => {
+  return checkOut(repository, plan, async (place, commit, baseCommit) => {
     await fill(worktrees, place, commit)
-    if (copied.length > 0 && !repository.isBare) await copyFiles(worktrees, projectPath, repository, place, copied)
-  })
-}
-
-async function copyFiles(
-  worktrees: Worktrees,
-  projectPath: string,
-  repository: Repository,
-  place: WorkingTree,
-  patterns: readonly string[],
-): Promise<void> {
-  const source = await realpath(projectPath)
-  await worktrees.run('copyIgnored', {
-    worktree: { ...place, from: repository.topLevel },
-    source,
-    target: join(place.topLevel, relative(repository.topLevel, source)),
-    patterns,
+    await copyIgnoredFiles(worktrees, projectPath, repository, place, baseCommit, copied)
   })
 }
 
@@ -172,15 +157,17 @@ async function moveAside(path: string): Promise<void> {
   else await rename(path, `${path}.aside-${Date.now()}`)
 }
 
-/** @param prepare fills the folder with the files of a commit, before it is at its place */
+/** @param prepare fills the folder with the files of the commit, before it is at its place */
 async function checkOut(
   repository: Repository,
   plan: WorktreePlan,
-  prepare: (place: WorkingTree, commit: string) => Promise<void>,
+  prepare: (place: WorkingTree, commit: string, baseCommit: string) => Promise<void>,
 ): Promise<WorktreePlan> {
   // A branch that is there, or a base that is gone, is for what follows.
   const added =
-    plan.baseCommit === '' ? undefined : await addWorktree(repository, plan, place => prepare(place, plan.baseCommit))
+    plan.baseCommit === ''
+      ? undefined
+      : await addWorktree(repository, plan, place => prepare(place, plan.baseCommit, plan.baseCommit))
   if (added) return plan
   const { commonDir, head } = repository
   const [tip, base] = await resolveCommits(commonDir, [`refs/heads/${plan.branch}`, plan.baseCommit])
@@ -195,7 +182,7 @@ async function checkOut(
     const place = await requireWorktree(repository, plan.path)
     const unfinished = unfinishedPath(place.topLevel)
     await rename(place.topLevel, unfinished)
-    await prepare({ ...place, topLevel: unfinished }, tip ?? baseCommit)
+    await prepare({ ...place, topLevel: unfinished }, tip ?? baseCommit, baseCommit)
     await finish(place)
     return { ...plan, baseCommit }
   }

@@ -13,7 +13,8 @@ import {
   type ShadowUpdate,
 } from './inside/shadowOperations.ts'
 import { clearFolder } from './inside/clearFolder.ts'
-import { copyIgnored } from './inside/copyIgnored.ts'
+import { copyIgnored, type CopyPlaces } from './inside/copyIgnored.ts'
+import type { CopyRules } from './includeFile.ts'
 import { findLanded } from './inside/findLanded.ts'
 import { isClean } from './inside/isClean.ts'
 import { fetchLargeFiles, pushLargeFiles } from './inside/localLargeFiles.ts'
@@ -71,17 +72,9 @@ export const operations = {
   moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
   requireMovable: ({ worktree }: { worktree: WorkingTree }) => noResult(requireMovable(worktree.topLevel)),
-  /** Copies ignored files of the folder `source`, which is in `worktree.from`, to the folder `target` of the worktree. */
-  copyIgnored: ({
-    source,
-    target,
-    patterns,
-  }: {
-    worktree: WorktreePlace
-    source: string
-    target: string
-    patterns: readonly string[]
-  }) => noResult(copyIgnored(source, target, patterns)),
+  /** Copies ignored files of a project's folder to a worktree. */
+  copyIgnored: ({ places, rules }: { worktree: WorktreePlace; places: CopyPlaces; rules: CopyRules }) =>
+    noResult(copyIgnored(places, rules)),
   readFolderFile: (
     { worktree, file }: { worktree: WorktreePlace; file: { path: string; maxBytes: number } },
     send: Send,

@@ -178,9 +178,9 @@ describe('board.json', () => {
 
   test('gives way to the settings of the project, of which none is none', async () => {
     board = await startFolderBoard({})
-    boardFile({ setup: 'a', beforeRun: 'b', afterRun: 'c', preview: 'd', copiedFiles: ['.env'], minutes: 3 })
+    boardFile({ setup: 'a', beforeRun: 'b', afterRun: 'c', preview: 'd', copiedFiles: ['!b', '.env', 'a'], minutes: 3 })
     await agree()
-    expect((await set({ setup: 'own', beforeRun: '', copiedFiles: ['*.local'] })).worktree).toMatchObject({
+    expect((await set({ setup: 'own', beforeRun: '', copiedFiles: ['*.local', '!b'] })).worktree).toMatchObject({
       setup: 'own',
       beforeRun: '',
       afterRun: null,
@@ -194,7 +194,7 @@ describe('board.json', () => {
       subfolder: '',
       ports: 1,
       minutes: 3,
-      copiedFiles: ['*.local', '.env'],
+      copiedFiles: ['.env', 'a', '*.local', '!b'],
     })
   })
 

@@ -82,6 +82,7 @@ test('the settings of worktrees are set, switched off by none, and left to board
     ['--ports', '99'],
     ['--ports', 'many'],
     ['--subfolder', '../out'],
+    ['--copy', '.env', '--copy', '../out/.env'],
     ['--max-time', '0'],
   ])
     expect((await cli.board(['projects', 'worktree', 'web', ...wrong])).code).toBe(2)

@@ -59,7 +59,7 @@ export interface TestCard {
   id: number
   row(): Promise<CardRow>
   set(change: CardChange): Promise<void>
-  start(server?: { worktreeRoot?: string; fetchTimeoutMs?: number }): Promise<Workplace>
+  start(server?: { worktreeRoot?: string; fetchTimeoutMs?: number; dataDir?: string }): Promise<Workplace>
   diff(): ReturnType<typeof diffOf>
   merge(options?: { into?: string; squash?: boolean }): ReturnType<typeof merge>
   remove(force?: boolean): Promise<void>
@@ -148,13 +148,13 @@ export async function openProjects(): Promise<{
         id: cardId,
         row: cardRow,
         set: more => db.transaction(tx => updateCard(tx, cardId, more)),
-        start: async ({ worktreeRoot, fetchTimeoutMs = 60_000 } = {}) =>
+        start: async ({ worktreeRoot, fetchTimeoutMs = 60_000, dataDir: hidden = dataDir } = {}) =>
           ensureWorktree(
             worktrees,
             db,
             await cardRow(),
             await row(),
-            { dataDir, ...takeWorktreeRoots({ dataDir, worktreeRoot }) },
+            { dataDir: hidden, ...takeWorktreeRoots({ dataDir: hidden, worktreeRoot }) },
             { processTrees, timeoutMs: fetchTimeoutMs, local: createLocalRemote(worktrees) },
           ),
         diff: async () => diffOf(worktrees, await cardRow(), await row()),

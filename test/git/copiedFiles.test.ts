@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
@@ -77,7 +87,167 @@ test('copies never leave the worktree by a link that is committed, and never rep
   expect(readFileSync(join(cwd, 'tracked'), 'utf8')).toBe('committed\n')
 })
 
-test('too many files to copy are told before the worktree is used', async () => {
+/** Writes files that each contain their path. */
+function writeAll(folder: string, paths: readonly string[]): void {
+  for (const path of paths) write(folder, path, path)
+}
+
+/** The files of a worktree that are not tracked. */
+const copiesIn = (cwd: string) => git(cwd, 'ls-files', '--others').split('\n').filter(Boolean).sort()
+
+const ignored = '.env*\n*.key\nsecrets/\nlogs/\n'
+const ignoredFiles = [
+  '.env',
+  'sub/.env',
+  'sub/.env.local',
+  'a.key',
+  'b.key',
+  'secrets/one',
+  'secrets/deep/two',
+  'logs/x',
+]
+
+test.each<[string, string, string[], string[]]>([
+  ['a name matches at any depth', '.env\n', [], ['.env', 'sub/.env']],
+  ['a slash anchors a pattern', '/.env\nsub/*.local\n', [], ['.env', 'sub/.env.local']],
+  ['a folder matches with all its files', 'secrets/\n', [], ['secrets/deep/two', 'secrets/one']],
+  ['! excludes what a pattern before it matches', '*.key\n!b.key\n', [], ['a.key']],
+  ['! before a pattern has no effect', '!b.key\n*.key\n', [], ['a.key', 'b.key']],
+  ['comments and empty lines match nothing', '# .env\n\n   \n/.env\n', [], ['.env']],
+  [
+    'lines can end with CR LF, and a file with a byte order mark',
+    '\ufeff.env\r\n*.key\r\n',
+    [],
+    ['.env', 'a.key', 'b.key', 'sub/.env'],
+  ],
+  ['a file without a line break at its end counts whole', '*.key\nlogs', [], ['a.key', 'b.key', 'logs/x']],
+  ['a file that Git does not ignore is not copied', 'README*\n*.local\n', [], ['sub/.env.local']],
+  ['copiedFiles add to the file', '/.env\n', ['a.key'], ['.env', 'a.key']],
+  ['copiedFiles come after the file', '*.key\n/.env\n', ['!a.key', '!.env'], ['b.key']],
+  ['copiedFiles alone have the same syntax', '', ['.env', '*.key', '!b.key'], ['.env', 'a.key', 'sub/.env']],
+])('.worktreeinclude: %s', async (_name, include, copiedFiles, expected) => {
+  commit(project.path, '.gitignore', ignored)
+  if (include !== '') commit(project.path, '.worktreeinclude', include)
+  writeAll(project.path, [...ignoredFiles, 'README.local'])
+  await project.set({ copiedFiles })
+  const { cwd } = await (await project.card()).start()
+  expect(copiesIn(cwd)).toEqual(expected)
+  for (const path of expected) expect(readFileSync(join(cwd, path), 'utf8')).toBe(path)
+})
+
+test('.worktreeinclude counts as the base commit has it, or untracked if no commit has it', async () => {
+  commit(project.path, '.gitignore', ignored)
+  writeAll(project.path, ignoredFiles)
+  write(project.path, '.worktreeinclude', 'a.key\n')
+  expect(copiesIn((await (await project.card()).start()).cwd)).toEqual(['a.key'])
+  git(project.path, 'add', '.worktreeinclude')
+  expect(copiesIn((await (await project.card()).start()).cwd)).toEqual([])
+  git(project.path, 'commit', '-q', '-m', 'Include a.key')
+  write(project.path, '.worktreeinclude', 'b.key\n')
+  expect(copiesIn((await (await project.card()).start()).cwd)).toEqual(['a.key'])
+  rmSync(join(project.path, '.worktreeinclude'))
+  expect(copiesIn((await (await project.card()).start()).cwd)).toEqual(['a.key'])
+})
+
+test('.worktreeinclude of a card never counts for the worktree of the card', async () => {
+  commit(project.path, '.gitignore', ignored)
+  commit(project.path, '.worktreeinclude', 'a.key\n')
+  writeAll(project.path, ignoredFiles)
+  const card = await project.card()
+  const { cwd } = await card.start()
+  commit(cwd, '.worktreeinclude', '*\n')
+  rmSync(cwd, { recursive: true })
+  expect((await card.start()).cwd).toBe(cwd)
+  expect(copiesIn(cwd)).toEqual(['a.key'])
+})
+
+test.each<[string, (folder: string) => void, string]>([
+  [
+    'a link in a commit',
+    folder => (
+      symlinkSync('README', join(folder, '.worktreeinclude')),
+      git(folder, 'add', '.'),
+      git(folder, 'commit', '-q', '-m', 'Link')
+    ),
+    'it is not a file',
+  ],
+  ['an untracked link', folder => symlinkSync('README', join(folder, '.worktreeinclude')), 'it is a link'],
+  [
+    'a large file in a commit',
+    folder => commit(folder, '.worktreeinclude', 'a\n'.repeat(40_000)),
+    'larger than 64 KiB',
+  ],
+  ['a large untracked file', folder => write(folder, '.worktreeinclude', 'a\n'.repeat(40_000)), 'larger than 64 KiB'],
+])('.worktreeinclude that is %s stops the start with 409', async (_name, prepare, reason) => {
+  prepare(project.path)
+  await expect((await project.card()).start()).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(new RegExp(`^\\.worktreeinclude .*${reason}`)),
+  })
+})
+
+test('a project in a subfolder copies files of the subfolder only, with its patterns relative to the subfolder', async () => {
+  commit(project.path, '.gitignore', ignored)
+  commit(project.path, '.worktreeinclude', '/apps/[web]/secrets/\n')
+  const folder = join(project.path, 'apps/[web]')
+  commit(folder, 'index', 'index')
+  writeAll(project.path, ['.env', 'a.key', 'apps/a.key', 'apps/w/a.key', 'secrets/one'])
+  writeAll(folder, ['.env', 'deep/.env', 'a.key', 'deep/a.key', 'secrets/one', 'secrets/a.key'])
+  await project.set({ path: folder, copiedFiles: ['.env', '/a.key', '!secrets/one', 'deep/a.key'] })
+  // A bracket of the folder's name in .worktreeinclude is a class of characters.
+  const { cwd } = await (await project.card()).start()
+  expect(copiesIn(cwd)).toEqual(['.env', 'a.key', 'deep/.env', 'deep/a.key'])
+})
+
+test("files of the board's own folders, and of the Git folder, are never copied", async () => {
+  commit(project.path, '.gitignore', 'data/\nlink*\n')
+  writeAll(project.path, ['data/board.db', 'data/worktrees/7/1/x', 'data/ok/x'])
+  symlinkSync('.git/config', join(project.path, 'link'))
+  symlinkSync('data/ok/x', join(project.path, 'link-to-data'))
+  await project.set({ copiedFiles: ['data', 'link*'] })
+  const { cwd } = await (await project.card()).start({ dataDir: join(project.path, 'data') })
+  expect(readdirSync(cwd).sort()).toEqual(['.git', '.gitignore', 'README'])
+})
+
+test('files that the account ignores are copied', async () => {
+  write(projects.home, 'git/ignore', '*.local\n')
+  try {
+    writeAll(project.path, ['a.local', 'b.other'])
+    await project.set({ copiedFiles: ['a.*', 'b.*'] })
+    expect(readdirSync((await (await project.card()).start()).cwd).sort()).toEqual(['.git', 'README', 'a.local'])
+  } finally {
+    rmSync(join(projects.home, 'git'), { recursive: true })
+  }
+})
+
+test.each<[string, string, string[], RegExp]>([
+  ['copiedFiles', '', ['.env', 'cache', '*.key'], /"cache" of copiedFiles .* 1000 files/],
+  ['.worktreeinclude', '# caches\ncache/\n', ['.env'], /"cache\/" of \.worktreeinclude .* 1000 files/],
+])(
+  'too many files to copy name the pattern of %s before the worktree is used',
+  async (_name, include, copiedFiles, message) => {
+    commit(project.path, '.gitignore', 'cache\n.env\n')
+    if (include !== '') commit(project.path, '.worktreeinclude', include)
+    writeAll(project.path, ['.env', 'sub/.env', ...Array.from({ length: 1000 }, (_, index) => `cache/${index}`)])
+    await project.set({ copiedFiles })
+    await expect((await project.card()).start()).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(message),
+    })
+  },
+)
+
+test('files that are too large together name the pattern that matches most of the bytes', async () => {
+  commit(project.path, '.gitignore', 'big\nsmall*\n')
+  writeAll(project.path, ['big', 'small-1', 'small-2'])
+  truncateSync(join(project.path, 'big'), 256 * 1024 * 1024)
+  await project.set({ copiedFiles: ['small*', 'big'] })
+  await expect((await project.card()).start()).rejects.toMatchObject({
+    message: expect.stringMatching(/"big" of copiedFiles .* 256 MiB/),
+  })
+})
+
+test('a more specific pattern lets a worktree start after too many files', async () => {
   commit(project.path, '.gitignore', 'cache\n')
   for (let index = 0; index < 1001; index++) write(project.path, `cache/${index}`, '')
   await project.set({ copiedFiles: ['cache'] })

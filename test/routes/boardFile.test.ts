@@ -30,6 +30,7 @@ test('a version of board.json is the whole SHA-256 of what it says, so that no o
   ).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
+const leaves = "copiedFiles.0: must not leave the project's folder, to which it is relative: config/*.local"
 test.each<[string, string | Buffer, string]>([
   ['a list', '[]', 'it: must be an object'],
   ['null', 'null', 'it: must be an object'],
@@ -37,11 +38,24 @@ test.each<[string, string | Buffer, string]>([
   ['an unknown setting', '{"setUp":"x"}', 'setUp: is not a known field'],
   ['a setting that every object has', '{"__proto__":{"setup":"x"}}', '__proto__: is not a known field'],
   ['a list in a list', '{"copiedFiles":["a",[]]}', 'copiedFiles.1: must be text'],
+  ['the pattern ../a of copied files', '{"copiedFiles":["../a"]}', leaves],
+  ['the pattern !../a of copied files', '{"copiedFiles":["!../a"]}', leaves],
+  ['the pattern a/../../b of copied files', '{"copiedFiles":["a/../../b"]}', leaves],
+  ['the pattern .. of copied files', '{"copiedFiles":[".."]}', leaves],
+  ['the pattern a/.. of copied files', '{"copiedFiles":["a/.."]}', leaves],
+  ['the pattern /../a of copied files', '{"copiedFiles":["/../a"]}', leaves],
+  ['the pattern ~/.ssh/id of copied files', '{"copiedFiles":["~/.ssh/id"]}', leaves],
+  ['a pattern of two lines', '{"copiedFiles":["a\\n../b"]}', 'copiedFiles.0: must be one line'],
   ['a command with NUL', '{"setup":"a\\u0000b"}', 'setup: must not contain the NUL character'],
   ['Latin-1', Buffer.from('{"setup":"\xff"}', 'latin1'), 'it is not UTF-8'],
   ['a list 65,536 deep', '['.repeat(65_536), 'it is not JSON'],
 ])('board.json with %s is not used, and says why', async (_, content, problem) => {
   expect(await found(content)).toEqual({ problem, version: null, settings: null, agreed: null })
+})
+
+test('board.json can name copied files by each pattern that stays in the folder of the project', async () => {
+  const copiedFiles = ['/.env', '!.env', '~', 'a~/b', '..a', 'a..', 'a/...', '**/*.key', 'secrets/', '# none', '\\!a']
+  expect((await found(JSON.stringify({ copiedFiles }))).settings!.copiedFiles).toEqual(copiedFiles)
 })
 
 test('board.json may begin with a byte order mark, and have exactly 64 KiB', async () => {

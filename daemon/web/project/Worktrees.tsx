@@ -191,7 +191,7 @@ function Settings({ project, onChange, found, onSaved }: SectionProps & { found:
         ))}
         <TextArea
           label="Ignored files to copy"
-          hint="One pattern a line: .env, config/*.local"
+          hint="One pattern per line, in the syntax of .gitignore: .env, config/*.local, !test.env"
           className="mono"
           spellCheck={false}
           {...bind('copiedFiles')}

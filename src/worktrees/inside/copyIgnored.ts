@@ -1,65 +1,174 @@
 import { constants } from 'node:fs'
-import { copyFile, mkdir, realpath, stat } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { copyFile, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { isWithin } from '../../config/folders.ts'
 import { Problem } from '../../contract/errors.ts'
-import { git } from '../../git/git.ts'
-import { nulSeparated } from '../../git/fileNames.ts'
+import { filePath, nulSeparated, nulTerminated, realName } from '../../git/fileNames.ts'
+import { git, gitOutput } from '../../git/git.ts'
+import { writeGitFolder } from '../../git/gitFolder.ts'
+import { includeFile, includeProblem, maxIncludeBytes, type CopyRules } from '../includeFile.ts'
+import { readPlainFile } from './readFolderFile.ts'
 
 const maxFiles = 1000
-const maxBytes = 256 * 1024 * 1024
-const maxListBytes = 4 * 1024 * 1024
+const maxMiB = 256
+const listTimeoutMs = 120_000
 
-/**
- * Copies the ignored files of `from` that match a pattern (`.env`, `config/*.local`, a folder) to the same paths in
- * `to`. Existing files stay. Only files really inside of `from` are copied, and only into `to`, wherever links lead.
- * @throws Problem CONFLICT for more than 1,000 files or 256 MiB
- */
-export async function copyIgnored(from: string, to: string, patterns: readonly string[]): Promise<void> {
-  const [source, target] = await Promise.all([realpath(from), realpath(to)])
-  let bytes = 0
-  const paths = await listIgnored(source, patterns)
-  if (paths.length > maxFiles)
-    throw new Problem('CONFLICT', `The project copies more than ${maxFiles} ignored files into each worktree.`)
-  for (const path of paths) {
-    const real = await realpath(join(source, path)).catch(() => undefined)
-    if (real === undefined || !isInside(source, real)) continue
-    const { size, isFile } = await stat(real).then(stats => ({ size: stats.size, isFile: stats.isFile() }))
-    if (!isFile) continue
-    bytes += size
-    if (bytes > maxBytes)
-      throw new Problem('CONFLICT', 'The project copies more than 256 MiB of ignored files into each worktree.')
-    await copyInto(target, path, real)
-  }
+/** The folder of a project, the top of its working tree, and the folder in a worktree for the copies. */
+export interface CopyPlaces {
+  source: string
+  top: string
+  target: string
 }
 
 /**
- * A Git pathspec without magic other than `*`, `?`, `[]` and `**`. An empty one, and one that leads out of the
- * repository, match nothing.
+ * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files
+ * really inside of `source` are copied, and only into `target`, wherever links lead.
+ * @throws Problem CONFLICT for more than 1,000 files or 256 MiB, with the pattern that matches most of it
  */
-async function listIgnored(source: string, patterns: readonly string[]): Promise<string[]> {
-  const listed = await Promise.all(
-    patterns
-      .filter(pattern => pattern !== '')
-      .map(async pattern => {
-        const { exitCode, stdout } = await git(
-          source,
-          ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', `:(glob)${pattern}`],
-          { maxBytes: maxListBytes, cutsOutput: true },
-        )
-        return exitCode === 0 ? nulSeparated(stdout) : []
-      }),
+export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise<void> {
+  const [source, top, target] = await Promise.all([
+    realpath(places.source),
+    realpath(places.top),
+    realpath(places.target),
+  ])
+  const folder = relative(top, source)
+  const lines = await linesOf(top, folder, rules)
+  if (lines.length === 0) return
+  const scratch = await mkdtemp(join(tmpdir(), 'board-copies-'))
+  try {
+    const list = join(scratch, 'patterns')
+    await writeFile(list, lines.map(({ line }) => `${line}\n`).join(''), 'latin1')
+    const refuse = async (weights: ReadonlyMap<string, number>, reason: string) => {
+      const { text, origin } = lines[(await heaviestLine(scratch, list, folder, weights)) - 1]!
+      const advice = 'Make the pattern more specific, or exclude files by patterns with "!".'
+      return new Problem(
+        'CONFLICT',
+        `The pattern "${text}" of ${origin} matches too many ignored files: ${reason} ${advice}`,
+      )
+    }
+    const { paths, isCut } = await listIgnored(source, list)
+    if (isCut || paths.length > maxFiles)
+      throw await refuse(
+        new Map(paths.map(path => [path, 1])),
+        `the board copies at most ${maxFiles} files into a worktree.`,
+      )
+    const files = await realFiles(source, paths, rules.hidden)
+    if (files.reduce((sum, { size }) => sum + size, 0) > maxMiB * 1024 * 1024)
+      throw await refuse(
+        new Map(files.map(({ path, size }) => [path, size])),
+        `the board copies at most ${maxMiB} MiB into a worktree.`,
+      )
+    for (const { path, real } of files) await copyInto(target, path, real)
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/** A line of the list of patterns that Git reads, a character for each byte; the pattern as people wrote it, and where. */
+interface PatternLine {
+  line: string
+  text: string
+  origin: string
+}
+
+async function linesOf(top: string, folder: string, { include, patterns }: CopyRules): Promise<PatternLine[]> {
+  const content = include ?? (await readUntracked(top))
+  const included = content === '' ? [] : content.split('\n')
+  return [
+    ...included.map(line => ({ line, text: Buffer.from(line, 'latin1').toString().trim(), origin: includeFile })),
+    ...patterns
+      .flatMap(pattern => pattern.split('\n'))
+      .map(text => ({ line: Buffer.from(inFolder(folder, text)).toString('latin1'), text, origin: 'copiedFiles' })),
+  ]
+}
+
+/** Reads `.worktreeinclude` of the repository's folder if Git does not track it: then it is in no commit. */
+async function readUntracked(top: string): Promise<string> {
+  if ((await gitOutput(top, ['ls-files', '-z', '--', includeFile])).length > 0) return ''
+  try {
+    return (await readPlainFile(join(top, includeFile), maxIncludeBytes)).toString('latin1')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return ''
+    throw includeProblem(code === 'ELOOP' ? 'it is a link' : (code ?? message))
+  }
+}
+
+/** A pattern of a folder as one of the top folder. A pattern without a slash before its end matches at any depth. */
+function inFolder(folder: string, pattern: string): string {
+  if (folder === '' || pattern === '' || pattern.startsWith('#')) return pattern
+  const [, not, body] = /^(!?)(.*)$/.exec(pattern)!
+  const depth = body!.trimEnd().slice(0, -1).includes('/') ? '' : '**/'
+  return `${not}/${folder.replace(/[\\*?[]/g, '\\$&')}/${depth}${body!.replace(/^\//, '')}`
+}
+
+/** The untracked files of a folder that the list matches and that Git ignores. */
+async function listIgnored(source: string, list: string): Promise<{ paths: string[]; isCut: boolean }> {
+  const args = ['ls-files', '-z', '--others', '--ignored', `--exclude-from=${list}`]
+  const { exitCode, stdout, stderr, isCut } = await git(source, args, { cutsOutput: true, timeoutMs: listTimeoutMs })
+  if (exitCode !== 0) throw new Problem('CONFLICT', `Git could not list the ignored files to copy: ${stderr.trim()}`)
+  // A repository in the folder is listed with a slash.
+  const matched = nulSeparated(stdout).filter(path => !path.endsWith('/'))
+  if (matched.length === 0) return { paths: [], isCut }
+  const ignored = await gitOutput(source, ['check-ignore', '-z', '--stdin'], {
+    input: nulTerminated(matched),
+    exitCodes: [0, 1],
+  })
+  return { paths: nulSeparated(ignored), isCut }
+}
+
+/** The number of the line that matches the most of these files, by their weights. Git itself matches them, in an empty folder. */
+async function heaviestLine(
+  scratch: string,
+  list: string,
+  folder: string,
+  weights: ReadonlyMap<string, number>,
+): Promise<number> {
+  const [gitDir, empty] = [join(scratch, 'git'), join(scratch, 'empty')]
+  await Promise.all([writeGitFolder(gitDir, undefined, []), mkdir(empty)])
+  const names = new Map([...weights].map(([path, weight]) => [join(folder, path), weight]))
+  const args = ['-c', `core.excludesFile=${list}`, 'check-ignore', '-v', '-z', '--no-index', '--stdin']
+  const output = await gitOutput(empty, args, {
+    env: { GIT_DIR: gitDir, GIT_WORK_TREE: empty },
+    input: nulTerminated([...names.keys()]),
+    maxBytes: 64 * 1024 * 1024,
+  })
+  const sums = new Map<number, number>()
+  // Each is "file NUL line NUL pattern NUL path NUL".
+  const parts = nulSeparated(output)
+  for (let at = 0; at < parts.length; at += 4) {
+    const line = Number(parts[at + 1])
+    sums.set(line, (sums.get(line) ?? 0) + (names.get(parts[at + 3]!) ?? 0))
+  }
+  return [...sums].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
+}
+
+/** The files among the paths, at their real places. Omits links that lead out of the folder, and files in hidden folders. */
+async function realFiles(
+  source: string,
+  paths: readonly string[],
+  hidden: readonly string[],
+): Promise<Array<{ path: string; real: string; size: number }>> {
+  const found = await Promise.all(
+    paths.map(async path => {
+      const real = await realName(join(source, path)).catch(() => undefined)
+      if (real === undefined || !isWithin(source, real) || hidden.some(each => isWithin(each, real))) return []
+      const stats = await stat(filePath(real))
+      return stats.isFile() ? [{ path, real, size: stats.size }] : []
+    }),
   )
-  return [...new Set(listed.flat())]
+  return found.flat()
 }
 
 async function copyInto(target: string, path: string, real: string): Promise<void> {
   const place = join(target, path)
   const folder = await nearestExisting(target, dirname(place))
-  if (folder !== target && !isInside(target, folder)) return
+  if (!isWithin(target, folder)) return
   // A link that leads nowhere can be in the way of a folder.
-  await mkdir(dirname(place), { recursive: true }).catch(() => undefined)
-  if ((await realpath(dirname(place)).catch(() => undefined)) !== dirname(place)) return
-  await copyFile(real, place, constants.COPYFILE_EXCL).catch(error => {
+  await mkdir(filePath(dirname(place)), { recursive: true }).catch(() => undefined)
+  if ((await realName(dirname(place)).catch(() => undefined)) !== dirname(place)) return
+  await copyFile(filePath(real), filePath(place), constants.COPYFILE_EXCL).catch(error => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   })
 }
@@ -67,11 +176,8 @@ async function copyInto(target: string, path: string, real: string): Promise<voi
 /** The real path of the nearest existing folder. */
 async function nearestExisting(target: string, path: string): Promise<string> {
   for (let folder = path; folder.length >= target.length; folder = dirname(folder)) {
-    const real = await realpath(folder).catch(() => undefined)
+    const real = await realName(folder).catch(() => undefined)
     if (real !== undefined) return real
   }
   return target
 }
-
-const isInside = (folder: string, path: string): boolean =>
-  !relative(folder, path).startsWith(`..${sep}`) && relative(folder, path) !== '..' && relative(folder, path) !== ''

@@ -22,7 +22,11 @@ export async function readFolderFile(
   }
 }
 
-async function readPlainFile(path: string, maxBytes: number): Promise<Buffer> {
+/**
+ * Reads a plain file without following a link.
+ * @throws Error without a code for other kinds of files and larger ones; the file system's error
+ */
+export async function readPlainFile(path: string, maxBytes: number): Promise<Buffer> {
   // Without NONBLOCK, opening a pipe would wait for its writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
