@@ -58,7 +58,7 @@ export function register(command: Command): void {
 async function checkMachine(command: Command, fix: boolean | undefined): Promise<void> {
   const globals = globalsOf(command)
   const { out, settings } = createOutput(globals)
-  const { findDamage } = await programsOf(command).server()
+  const { findDamage, findAddingRepository } = await programsOf(command).server()
   const { url, token, local, certificate } = discover(globals, process.env, settings)
   const connection: Connection | undefined = url && {
     url: url.value,
@@ -71,6 +71,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     connection,
     isLocal: local !== undefined,
     findDamage: path => findDamage(path, true),
+    findAddingRepository,
   })
   const shown = findings.map(finding => (fix && finding.fix ? mended(finding) : { ...finding, fix: undefined }))
   await out.list(

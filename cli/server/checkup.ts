@@ -2,6 +2,7 @@ import { chmodSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { send } from '../../src/client/http.ts'
+import type { ServerProgram } from '../../src/config/serverProgram.ts'
 import type { BoundsStatus } from '../../src/contract/sandbox.ts'
 import { createClient, type Client, type Connection } from '../../src/client/index.ts'
 import { Failure } from '../failures/failure.ts'
@@ -22,6 +23,8 @@ export interface CheckupOptions {
   connection?: Connection
   /** The connection is that of the server of this machine, which may be gone. */ isLocal: boolean
   findDamage(path: string): Promise<string | undefined>
+  /** Finds the repository that would add a folder's files. */
+  findAddingRepository: ServerProgram['findAddingRepository']
 }
 
 const minNodeVersion = [20, 19] as const
@@ -37,6 +40,7 @@ export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
     node(),
     await git(),
     ...(await folder(local)),
+    ...(await repositories(local, options)),
     ...(await database(local, options)),
     await port(local),
     ...(await server(options.isLocal && local.state !== 'running' ? { ...options, connection: undefined } : options)),
@@ -84,6 +88,20 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
         ]
       : []),
   ]
+}
+
+/** Checks that no repository adds the files of the board. */
+async function repositories({ dataDir, runtime }: LocalServer, options: CheckupOptions): Promise<Finding[]> {
+  const folders = [dataDir, ...(runtime?.worktreeRoot === undefined ? [] : [runtime.worktreeRoot])]
+  const findings = await Promise.all(
+    folders.map(async (path): Promise<Finding[]> => {
+      const found = await options.findAddingRepository(path).catch(() => undefined)
+      return found
+        ? [warning('repository', `${found.topLevel} contains ${path}, and git add --all adds it`, found.advice)]
+        : []
+    }),
+  )
+  return findings.flat()
 }
 
 function space(check: string, path: string, advice: string): Finding {

@@ -13,7 +13,9 @@ import { markFromSandbox } from '../../src/config/sandboxSockets.ts'
 import { reachable, schemeOf, type ServerConfig } from '../../src/config/server.ts'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { version } from '../../src/config/version.ts'
+import { boardFolders } from '../../src/config/worktreePlaces.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
+import { findAddingRepository } from '../../src/git/addingRepository.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
 import { takeLock } from '../../src/store/lock.ts'
@@ -112,6 +114,7 @@ async function listenTo(
     followCertificate(server as HttpsServer, config.tls, log, ({ pem }) => {
       if (!stopping) leaveRuntime(config, { ...runtime, certificate: pem })
     })
+  await warnOfAddingRepositories(config, log)
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')
@@ -195,6 +198,18 @@ function leaveRuntime(config: ServerConfig, runtime: Runtime): void {
   rmSync(`${file}.new`, { force: true })
   writeFileSync(`${file}.new`, `${JSON.stringify(runtime)}\n`, { mode: 0o600, flag: 'wx' })
   renameSync(`${file}.new`, file)
+}
+
+/** Warns of folders of the board that `git add --all` of a repository around them would add. */
+async function warnOfAddingRepositories(config: ServerConfig, log: Log): Promise<void> {
+  for (const folder of boardFolders(config)) {
+    const adding = await findAddingRepository(folder).catch(() => undefined)
+    if (adding)
+      log('warn', `A repository contains a folder of the board, and git add --all adds it: ${adding.advice}.`, {
+        folder,
+        repository: adding.topLevel,
+      })
+  }
 }
 
 function holder(dataDir: string): string {

@@ -69,6 +69,8 @@ export interface ServerProgram {
    */
   runServe(options: ServeOptions, onTerminal: boolean): Promise<string>
   findDamage(databasePath: string, withIndexes?: boolean): Promise<string | undefined>
+  /** Finds the repository that would add a folder's files, and what to do. Undefined if there is none. */
+  findAddingRepository(folder: string): Promise<{ topLevel: string; advice: string } | undefined>
   findFile(wanted: string, dataDir: string): Promise<string>
   findNewest(dataDir: string): Promise<string | undefined>
   verifyFile(path: string, onProgress?: OnProgress): Promise<VerifiedBackup>

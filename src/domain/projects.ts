@@ -20,6 +20,7 @@ import { isInScope, roleBy, strongest } from './access.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import { readCredentialOfProject } from '../store/credentials.ts'
 import type { FolderRecords } from '../git/folderRecord.ts'
+import { requireBoardApart } from './requireBoardApart.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
@@ -239,9 +240,9 @@ export async function reorder(tx: Transaction, caller: Caller, ids: readonly num
 }
 
 /**
- * Checks a project's folder: absolute, existing, and below the caller's roots.
+ * Checks a project's folder: absolute, existing, below the caller's roots, and in no repository that would add the board's own folders.
  * Returns the path as it is stored, without `..` and trailing slashes.
- * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS
+ * @throws Problem PATH_NOT_ABSOLUTE, PATH_NOT_FOUND, PATH_OUTSIDE_ROOTS, VALIDATION_FAILED
  */
 export async function requireFolder(config: ServerConfig, caller: Caller, path: string): Promise<string> {
   if (!isAbsolute(path)) throw new Problem('PATH_NOT_ABSOLUTE')
@@ -250,6 +251,7 @@ export async function requireFolder(config: ServerConfig, caller: Caller, path: 
     throw new Problem('PATH_OUTSIDE_ROOTS')
   const found = await stat(folder).catch(() => undefined)
   if (!found?.isDirectory()) throw new Problem('PATH_NOT_FOUND', `There is no folder ${path}.`)
+  await requireBoardApart(config, folder)
   return folder
 }
 
