@@ -72,9 +72,9 @@ export const operations = {
   moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
   requireMovable: ({ worktree }: { worktree: WorkingTree }) => noResult(requireMovable(worktree.topLevel)),
-  /** Copies ignored files of a project's folder to a worktree. */
+  /** Copies ignored files of a project's folder to a worktree. Returns their paths in the target folder. */
   copyIgnored: ({ places, rules }: { worktree: WorktreePlace; places: CopyPlaces; rules: CopyRules }) =>
-    noResult(copyIgnored(places, rules)),
+    copyIgnored(places, rules),
   readFolderFile: (
     { worktree, file }: { worktree: WorktreePlace; file: { path: string; maxBytes: number } },
     send: Send,

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -10,7 +11,7 @@ import {
   truncateSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>
@@ -255,4 +256,68 @@ test('a more specific pattern lets a worktree start after too many files', async
   await expect(card.start()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('1000') })
   await project.set({ copiedFiles: ['cache/1*'] })
   expect(readdirSync(join((await card.start()).cwd, 'cache')).length).toBe(112)
+})
+
+describe('a copied file', () => {
+  /** A card whose worktree has a copy of `.env`, although its base commit does not ignore the file. */
+  const startWithCopy = async () => {
+    write(project.path, '.git/info/exclude', '')
+    write(project.path, '.gitignore', '.env\n')
+    write(project.path, '.env', 'SECRET=1\n')
+    await project.set({ copiedFiles: ['.env'] })
+    const card = await project.card()
+    const { cwd } = await card.start()
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('SECRET=1\n')
+    rmSync(join(project.path, '.gitignore'))
+    return { card, cwd }
+  }
+
+  test.each<[string, (cwd: string) => void]>([
+    ['that the commit does not ignore', () => {}],
+    ['that changed', cwd => write(cwd, '.env', 'SECRET=2\n')],
+    ['that the card stops ignoring', cwd => write(cwd, '.gitignore', '!.env\n')],
+    ['that is staged', cwd => git(cwd, 'add', '-f', '.env')],
+    ['that is staged and changed', cwd => (git(cwd, 'add', '-f', '.env'), write(cwd, '.env', 'SECRET=2\n'))],
+    ['that is staged and deleted', cwd => (git(cwd, 'add', '-f', '.env'), rmSync(join(cwd, '.env')))],
+    ['that is a link now', cwd => (rmSync(join(cwd, '.env')), symlinkSync('README', join(cwd, '.env')))],
+  ])('%s is in no diff and in no commit of the board', async (_, change) => {
+    const { card, cwd } = await startWithCopy()
+    change(cwd)
+    write(cwd, 'work', 'work\n')
+    const { diff } = await card.diff()
+    expect([diff.includes('+work'), diff.includes('b/.env'), diff.includes('SECRET')]).toEqual([true, false, false])
+    rmSync(join(project.path, '.env'))
+    await card.merge()
+    expect(git(project.path, 'ls-tree', '--name-only', 'HEAD').split('\n')).toEqual(
+      expect.not.arrayContaining(['.env']) as string[],
+    )
+    expect(git(project.path, 'log', '--all', '--oneline', '--', '.env')).toBe('')
+  })
+
+  test('does not keep a card from being deleted', async () => {
+    const { card, cwd } = await startWithCopy()
+    git(cwd, 'add', '-f', '.env')
+    await card.remove()
+    expect(existsSync(cwd)).toBe(false)
+  })
+
+  test('that an agent commits is in the diff, for the person who reviews it', async () => {
+    const { card, cwd } = await startWithCopy()
+    git(cwd, 'add', '-f', '.env')
+    git(cwd, 'commit', '-q', '-m', 'Add .env')
+    write(cwd, '.env', 'SECRET=2\n')
+    expect((await card.diff()).diff).toContain('SECRET=2')
+  })
+
+  test('with a name that is a pattern excludes nothing else', async () => {
+    commit(project.path, '.gitignore', 'conf*\n')
+    write(project.path, 'conf[1]', 'secret\n')
+    await project.set({ copiedFiles: ['conf*'] })
+    const card = await project.card()
+    const { cwd } = await card.start()
+    write(cwd, '.gitignore', '')
+    write(cwd, 'conf1', 'work\n')
+    const { diff } = await card.diff()
+    expect([diff.includes('+work'), diff.includes('secret')]).toEqual([true, false])
+  })
 })

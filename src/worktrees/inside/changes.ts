@@ -89,7 +89,8 @@ export const listLocalChanges = async (quarantine: Quarantine): Promise<string[]
 ]
 
 const listStaged = async (quarantine: Quarantine): Promise<string[]> =>
-  nulSeparated(
+  withoutCopies(
+    quarantine,
     await quarantine.run(
       quarantine.head === undefined
         ? ['ls-files', '-z']
@@ -98,11 +99,18 @@ const listStaged = async (quarantine: Quarantine): Promise<string[]> =>
     ),
   )
 
+/** The paths of a list, except those of copies. */
+async function withoutCopies(quarantine: Quarantine, list: Buffer): Promise<string[]> {
+  const copies = await quarantine.copies()
+  return nulSeparated(list).filter(path => !copies.has(path))
+}
+
 /** Lists changed and deleted files, and with `withUntracked` also those that are not tracked. */
 async function listChanged(quarantine: Quarantine, withUntracked: boolean): Promise<string[]> {
   const untracked = withUntracked ? ['--others', '--exclude-standard'] : []
   const list = async () =>
-    nulSeparated(
+    withoutCopies(
+      quarantine,
       await quarantine.run(['ls-files', '-z', '--modified', '--deleted', '--deduplicate', ...untracked], {
         timeoutMs: listTimeoutMs,
         maxBytes: maxListBytes,

@@ -24,9 +24,10 @@ export interface CopyPlaces {
 /**
  * Copies the ignored files of `source` that the rules name to the same paths in `target`. Existing files stay. Only files
  * really inside of `source` are copied, and only into `target`, wherever links lead.
+ * @returns the paths of the copies, relative to `target`
  * @throws Problem CONFLICT for more than 1,000 files or 256 MiB, with the pattern that matches most of it
  */
-export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise<void> {
+export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise<string[]> {
   const [source, top, target] = await Promise.all([
     realpath(places.source),
     realpath(places.top),
@@ -34,7 +35,7 @@ export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise
   ])
   const folder = relative(top, source)
   const lines = await linesOf(top, folder, rules)
-  if (lines.length === 0) return
+  if (lines.length === 0) return []
   const scratch = await mkdtemp(join(tmpdir(), 'board-copies-'))
   try {
     const list = join(scratch, 'patterns')
@@ -59,7 +60,9 @@ export async function copyIgnored(places: CopyPlaces, rules: CopyRules): Promise
         new Map(files.map(({ path, size }) => [path, size])),
         `the board copies at most ${maxMiB} MiB into a worktree.`,
       )
-    for (const { path, real } of files) await copyInto(target, path, real)
+    const copied: string[] = []
+    for (const { path, real } of files) if (await copyInto(target, path, real)) copied.push(path)
+    return copied
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
@@ -161,16 +164,21 @@ async function realFiles(
   return found.flat()
 }
 
-async function copyInto(target: string, path: string, real: string): Promise<void> {
+/** @returns whether the file was copied: a file that is there stays */
+async function copyInto(target: string, path: string, real: string): Promise<boolean> {
   const place = join(target, path)
   const folder = await nearestExisting(target, dirname(place))
-  if (!isWithin(target, folder)) return
+  if (!isWithin(target, folder)) return false
   // A link that leads nowhere can be in the way of a folder.
   await mkdir(filePath(dirname(place)), { recursive: true }).catch(() => undefined)
-  if ((await realName(dirname(place)).catch(() => undefined)) !== dirname(place)) return
-  await copyFile(filePath(real), filePath(place), constants.COPYFILE_EXCL).catch(error => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  })
+  if ((await realName(dirname(place)).catch(() => undefined)) !== dirname(place)) return false
+  return copyFile(filePath(real), filePath(place), constants.COPYFILE_EXCL).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+      return false
+    },
+  )
 }
 
 /** The real path of the nearest existing folder. */

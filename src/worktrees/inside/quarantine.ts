@@ -5,10 +5,12 @@ import { Problem } from '../../contract/errors.ts'
 import { accountFiles } from '../../git/accountSettings.ts'
 import { configurationOf, configurationText, settingsOf, type Settings } from '../../git/configuration.ts'
 import { accountFilters, repositoryFilters } from '../../git/filters.ts'
+import { nulSeparated } from '../../git/fileNames.ts'
 import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { findRepository } from '../../git/repository.ts'
 import type { Repository } from '../../git/workingTrees.ts'
+import { readCopiedPaths } from '../copiedPaths.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
 import { isMain } from '../../git/shadow.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
@@ -28,6 +30,8 @@ export interface Quarantine {
    * The names of filters that do not run here, but did when the files were written: those of the repository, in its main working tree.
    */
   skippedFilters: readonly string[]
+  /** The ignored files that the board copied to the worktree, except those that the commit has. They never count as changes. */
+  copies(): Promise<ReadonlySet<string>>
   /** Every branch, remote branch and tag with its object. */
   refs(): Promise<ReadonlyArray<{ name: string; id: string }>>
   run(args: readonly string[], options?: GitOptions): Promise<Buffer>
@@ -70,17 +74,30 @@ export async function openQuarantine(
   const run: Quarantine['run'] = (args, options) =>
     gitOutput(topLevel, args, { ...options, env: { ...env, ...options?.env } })
   let refs: ReturnType<Quarantine['refs']> | undefined
+  let copies: ReturnType<Quarantine['copies']> | undefined
   const quarantine: Quarantine = {
     gitDir,
     topLevel,
     head: repository?.head,
     skippedFilters: repository && isMain(repository) ? repositoryFilters(configuration) : [],
     run,
+    copies: () => (copies ??= findCopies(run, repository)),
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
   if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
+}
+
+/** An agent can have committed a copy itself: what it did counts then. */
+async function findCopies(run: Quarantine['run'], repository: Repository | undefined): Promise<ReadonlySet<string>> {
+  const paths = repository ? await readCopiedPaths(repository) : []
+  if (paths.length === 0 || repository?.head === undefined) return new Set(paths)
+  // No argument can name other bytes.
+  const named = paths.filter(path => path.isWellFormed())
+  const args = ['ls-tree', '-z', '--full-tree', '--name-only', repository.head, '--', ...named]
+  const committed = new Set(nulSeparated(await run(args, { env: { GIT_LITERAL_PATHSPECS: '1' } })))
+  return new Set(paths.filter(path => !committed.has(path)))
 }
 
 async function readRefs(topLevel: string): ReturnType<Quarantine['refs']> {

@@ -1,8 +1,10 @@
+import type { Stats } from 'node:fs'
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { accountTexts, type AccountSettings } from '../../git/accountSettings.ts'
 import { listAlternates } from '../../git/alternates.ts'
+import { ignoringPaths, readCopiedPaths } from '../copiedPaths.ts'
 import { configurationText } from '../../git/configuration.ts'
 import { kindOf } from '../../git/kindOf.ts'
 import type { GitRun } from '../../git/filters.ts'
@@ -146,19 +148,25 @@ async function copyFiles(shadow: Shadow): Promise<Record<string, string>> {
     ...(isMain(shadow) ? [] : [{ from: gitDir, to: admin, names: ['config.worktree'] }]),
   ]
   const copied = { ...state.copied }
+  // The ignore rules of the commit can lack the files that the board copied.
+  const excluded = isMain(shadow) ? '' : ignoringPaths(await readCopiedPaths(shadow))
   const copy = async ({ from, to, names }: (typeof folders)[number]) => {
     const found = await Promise.all(
-      names.map(async name => ({ name, stats: await stat(join(from, name)).catch(() => undefined) })),
+      names.map(async name => ({
+        name,
+        stats: await stat(join(from, name)).catch(() => undefined),
+        more: name === 'exclude' ? excluded : '',
+      })),
     )
     const changed = found
-      .map(each => ({ ...each, stamp: each.stats ? `${each.stats.ino} ${each.stats.size} ${each.stats.mtimeMs}` : '' }))
+      .map(each => ({ ...each, stamp: stampOf(each.stats) + (each.more && ` ${each.more.length}`) }))
       .filter(({ name, stamp }) => (copied[`${to}/${name}`] ?? '') !== stamp)
     if (changed.length === 0) return
     const replace = (folder: string) =>
       Promise.all(
-        changed.map(async ({ name, stats }) => {
-          if (!stats) return rm(`${folder}/${name}`, { force: true })
-          const text = await readFile(join(from, name), 'utf8')
+        changed.map(async ({ name, stats, more }) => {
+          if (!stats && more === '') return rm(`${folder}/${name}`, { force: true })
+          const text = `${stats ? await readFile(join(from, name), 'utf8') : ''}${more}`
           return replaceIn(folder, name, file => writeFile(file, text, { flag: 'wx', mode: 0o600 }))
         }),
       )
@@ -168,6 +176,8 @@ async function copyFiles(shadow: Shadow): Promise<Record<string, string>> {
   await Promise.all(folders.map(copy))
   return copied
 }
+
+const stampOf = (stats: Stats | undefined): string => (stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : '')
 
 /** Removes locks of Git processes that were killed. */
 async function dropStale({ common, admin }: Shadow): Promise<void> {

@@ -51,6 +51,8 @@ async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Pro
   await update(quarantine, ['--force-remove'], ofKind('nothing', 'folder', 'other'))
   await update(quarantine, ['--add', '--remove', '--replace'], [...small, ...ofKind('link')])
   await standIn(quarantine, large)
+  // An agent can have staged a copy.
+  await update(quarantine, ['--force-remove'], [...(await quarantine.copies())])
   const tree = (await quarantine.run(['write-tree'], { timeoutMs })).toString().trim()
   return { tree, changed, isPartial: all.length > changed.length }
 }
