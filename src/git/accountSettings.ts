@@ -12,12 +12,14 @@ import { accountFilters, namesFilter } from './filters.ts'
 import { readPlain } from './untrustedFiles.ts'
 import type { WorkingTree } from './workingTrees.ts'
 
-const plainSettings = /^(user\.(name|email)|init\.defaultbranch)$/
+/** Settings of authors, of new repositories, and of the texts that Git writes. None can start a program. */
+const plainSettings =
+  /^((user|author|committer)\.(name|email|useconfigonly)|init\.defaultbranch|commit\.(cleanup|verbose)|i18n\.(commitencoding|logoutputencoding)|merge\.conflictstyle|core\.(commentchar|commentstring|whitespace))$/
 const maxFileBytes = 1024 * 1024
 
 /** The settings of the account's own Git configuration that hold for files. */
 export interface AccountSettings {
-  /** The settings of comparisons, the filters, the author, and the name of a first branch. */
+  /** The settings of comparisons, the filters, the author, the name of a first branch, and the form of messages. */
   settings: Settings
   /** The texts of the files of `accountFiles`, by the setting. */
   files: Readonly<Record<string, string>>
@@ -67,16 +69,17 @@ export async function isFiltered(place: WorkingTree, commit: string, filter?: st
   )
 }
 
-/** The account's files of ignored names and of attributes: the setting and the path, which is Git's own if none is set. */
+/** The account's files of ignored names, of attributes, and of the template for messages: the setting and the path. Git has default paths for the first two. */
 export function accountFiles(configuration: readonly ConfigurationEntry[]): Settings {
   const home = process.env.HOME ?? homedir()
   const own = ofAccount(configuration)
-  const pathOf = (setting: string, name: string): string => {
-    const named = own.findLast(entry => entry.name === setting)?.value
-    return named?.replace(/^~(?=\/)/, home) ?? join(process.env.XDG_CONFIG_HOME || join(home, '.config'), 'git', name)
-  }
+  const named = (setting: string): string | undefined =>
+    own.findLast(entry => entry.name === setting)?.value.replace(/^~(?=\/)/, home)
+  const byDefault = (name: string) => join(process.env.XDG_CONFIG_HOME || join(home, '.config'), 'git', name)
+  const template = named('commit.template')
   return [
-    ['core.excludesfile', pathOf('core.excludesfile', 'ignore')],
-    ['core.attributesfile', pathOf('core.attributesfile', 'attributes')],
+    ['core.excludesfile', named('core.excludesfile') ?? byDefault('ignore')],
+    ['core.attributesfile', named('core.attributesfile') ?? byDefault('attributes')],
+    ...(template ? [['commit.template', template] satisfies Settings[number]] : []),
   ]
 }

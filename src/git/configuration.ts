@@ -13,7 +13,7 @@ type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 
 /** Not all: what nobody needs here, such as a header with a token, is not to be kept. */
 const wanted =
-  '^((core|extensions|include|includeif)\\.|user\\.(name|email)$|init\\.defaultbranch$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
+  '^((core|extensions|include|includeif|commit|i18n)\\.|(user|author|committer)\\.(name|email|useconfigonly)$|init\\.defaultbranch$|merge\\.conflictstyle$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
 /** A file that has just changed may change again without another time. */
 const settledMs = 2000

@@ -51,6 +51,14 @@ export class GitFailed extends Error {
   }
 }
 
+/** The message of Git in a failure, as a sentence. */
+export const gitReason = ({ message }: GitFailed): string =>
+  message
+    .replace(/^git \S+ ended with \d+: /, '')
+    .replace(/^(error|fatal): /gm, '')
+    .replaceAll('\n', ' ')
+    .replace(/[^.]$/, '$&.')
+
 const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
 const maxConcurrent = 8

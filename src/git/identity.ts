@@ -1,23 +1,61 @@
-import { git } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
+import { git } from './git.ts'
+
+/** Who makes the board's commits in a repository. */
+export interface Committer {
+  /** Git's variables of the author and the committer. */
+  env: Record<string, string>
+  /** Options of Git that sign commits; null if the configuration does not sign them. */
+  signing: readonly string[] | null
+}
+
+const wanted = '^((user|author|committer)\\.(name|email)|user\\.signingkey|commit\\.gpgsign|gpg\\..*)$'
+/** The settings that name programs. A repository could name any. */
+const programs = /^gpg\.(.*\.)?(program|defaultkeycommand)$/
 
 /**
- * The author of commits in a repository, as Git's variables: the person's of its configuration, else the board's own.
+ * Returns who makes commits in a repository: the author, the committer and the signature of its configuration, else the board without a
+ * signature. Programs that sign come from the account's configuration only.
  */
-export async function identityOf(commonDir: string): Promise<Record<string, string>> {
-  const { stdout } = await git(commonDir, ['config', '--null', '--get-regexp', '^user\\.(name|email)$'], {
+export async function committerOf(commonDir: string): Promise<Committer> {
+  const { stdout } = await git(commonDir, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
     env: { GIT_DIR: commonDir },
   })
-  const settings = new Map(
-    nulSeparated(stdout).map(entry => [entry.slice(0, entry.indexOf('\n')), entry.slice(entry.indexOf('\n') + 1)]),
-  )
-  const [name, email] = [named(settings.get('user.name')), named(settings.get('user.email'))]
-  const [author, address] = name !== undefined && email !== undefined ? [name, email] : ['board', 'board@localhost']
+  const parts = nulSeparated(stdout)
+  const settings = new Map<string, string | undefined>()
+  const signing: string[] = []
+  for (let at = 0; at < parts.length; at += 2) {
+    const [name, value] = parseEntry(parts[at + 1]!)
+    const isOfAccount = parts[at] === 'global' || parts[at] === 'system'
+    settings.set(name, value)
+    if (/^(user\.signingkey|gpg\.)/.test(name) && (isOfAccount || !programs.test(name)))
+      signing.push('-c', `${name}=${value ?? ''}`)
+  }
+  return { env: variablesOf(settings), signing: isTrue(settings, 'commit.gpgsign') ? signing : null }
+}
+
+/** An entry is "name LF value", or "name" for one without a value, which is true. */
+function parseEntry(entry: string): [name: string, value: string | undefined] {
+  const at = entry.indexOf('\n')
+  return at < 0 ? [entry, undefined] : [entry.slice(0, at), entry.slice(at + 1)]
+}
+
+const isTrue = (settings: ReadonlyMap<string, string | undefined>, name: string): boolean =>
+  settings.has(name) && /^(true|yes|on|[1-9]\d*)$/i.test(settings.get(name) ?? 'true')
+
+function variablesOf(settings: ReadonlyMap<string, string | undefined>): Record<string, string> {
+  const person = (role: string) => {
+    const [name, email] = ['name', 'email'].map(
+      part => named(settings.get(`${role}.${part}`)) ?? named(settings.get(`user.${part}`)),
+    )
+    return name !== undefined && email !== undefined ? [name, email] : ['board', 'board@localhost']
+  }
+  const [[author, authorEmail], [committer, committerEmail]] = [person('author'), person('committer')]
   return {
-    GIT_AUTHOR_NAME: author,
-    GIT_AUTHOR_EMAIL: address,
-    GIT_COMMITTER_NAME: author,
-    GIT_COMMITTER_EMAIL: address,
+    GIT_AUTHOR_NAME: author!,
+    GIT_AUTHOR_EMAIL: authorEmail!,
+    GIT_COMMITTER_NAME: committer!,
+    GIT_COMMITTER_EMAIL: committerEmail!,
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gitOutput, type GitOptions } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
+import type { Committer } from './identity.ts'
 import type { Repository } from './workingTrees.ts'
 import { copyPlain } from './untrustedFiles.ts'
 
@@ -11,16 +12,20 @@ const maxShallowBytes = 512 * 1024 * 1024
 const maxAttributesBytes = 1024 * 1024
 
 /** Runs Git on the objects of a repository, and adds new ones to it. @throws GitFailed */
-export type ObjectsRun = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
+export interface ObjectsRun {
+  (args: readonly string[], options?: GitOptions): Promise<Buffer>
+  /** Options of Git that sign commits; null if commits are not signed. */
+  readonly signing: Committer['signing']
+}
 
 /**
  * Works on the objects of a repository through a temporary Git folder, without files of a worktree, and without the
  * repository's configuration: its merge drivers and hooks do not run.
- * @param env the author of new commits
+ * @param committer who makes new commits
  */
 export async function withObjects<T>(
   { commonDir, head }: Pick<Repository, 'commonDir' | 'head'>,
-  env: Record<string, string>,
+  { env, signing }: Committer,
   use: (run: ObjectsRun) => Promise<T>,
 ): Promise<T> {
   const gitDir = await mkdtemp(join(tmpdir(), 'board-objects-'))
@@ -43,13 +48,13 @@ export async function withObjects<T>(
       GIT_NO_REPLACE_OBJECTS: '1',
       ...env,
     }
-    return await use((args, options) =>
+    const run = (args: readonly string[], options?: GitOptions) =>
       gitOutput(gitDir, ['-c', 'core.attributesFile=/dev/null', ...args], {
         timeoutMs,
         ...options,
         env: { ...settings, ...options?.env },
-      }),
-    )
+      })
+    return await use(Object.assign(run, { signing }))
   } finally {
     await rm(gitDir, { recursive: true, force: true })
   }

@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os'
 import { Problem } from '../contract/errors.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters } from '../git/filters.ts'
-import { git, GitFailed } from '../git/git.ts'
-import { identityOf } from '../git/identity.ts'
+import { git, GitFailed, gitReason } from '../git/git.ts'
+import { committerOf } from '../git/identity.ts'
 import { takeIndex } from '../git/indexLock.ts'
 import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
@@ -11,6 +11,9 @@ import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import { syncBranch } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
+
+/** A program that signs can ask for a passphrase. */
+const signTimeoutMs = 60_000
 
 /**
  * Commits the uncommitted changes of a card's worktree to its branch, and takes over what an agent in a sandbox has committed.
@@ -21,9 +24,9 @@ export async function commitWorktree(worktrees: Worktrees, place: Repository, ti
   await requireSynced(worktrees, place)
   // The branch can have moved.
   const moved = await readHead(place)
-  const author = await identityOf(moved.commonDir)
+  const committer = await committerOf(moved.commonDir)
   const work = await withRepositoryLock(moved.commonDir, () =>
-    withObjects(moved, author, run =>
+    withObjects(moved, committer, run =>
       withCommitted(worktrees, run, moved, title, async (made, moveBranch) => {
         await moveBranch()
         return made
@@ -84,7 +87,11 @@ export async function withCommitted<T>(
 export const treeOf = async (run: ObjectsRun, revision: string): Promise<string> =>
   (await run(['rev-parse', `${revision}^{tree}`])).toString().trim()
 
-/** Creates a commit that is on no branch yet. @returns its name */
+/**
+ * Creates a commit that is on no branch yet, with a signature if the configuration signs commits.
+ * @returns its name
+ * @throws Problem CONFLICT if it cannot be signed; GitFailed
+ */
 export async function commit(
   run: ObjectsRun,
   tree: string,
@@ -92,6 +99,18 @@ export async function commit(
   message: string,
   env?: Record<string, string>,
 ): Promise<string> {
-  const args = ['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent])]
-  return (await run(args, { input: `${message}\n`, env })).toString().trim()
+  const { signing } = run
+  const args = ['commit-tree', ...(signing ? ['--gpg-sign'] : []), tree, ...parents.flatMap(parent => ['-p', parent])]
+  const options = { input: `${message}\n`, env, ...(signing && { timeoutMs: signTimeoutMs }) }
+  const output = await run([...(signing ?? []), ...args], options).catch((error: unknown) => {
+    throw signing && error instanceof GitFailed ? signingProblem(error) : error
+  })
+  return output.toString().trim()
 }
+
+const signingProblem = (cause: GitFailed): Problem =>
+  new Problem(
+    'CONFLICT',
+    `The commit could not be signed, which commit.gpgSign of the Git configuration requires. Make the key usable without a terminal, for example by an agent for keys, and try again. Git reports: ${gitReason(cause)}`,
+    { cause },
+  )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { Problem } from '../contract/errors.ts'
 import { readAccountSettings } from '../git/accountSettings.ts'
+import { committerOf } from '../git/identity.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listRefs } from '../git/listRefs.ts'
 import { listAlternates } from '../git/alternates.ts'
@@ -44,6 +45,8 @@ export interface GitView {
   mounts: Mount[]
   /** Variables for the agent. */
   variables: Record<string, string>
+  /** What people should know before the agent starts; null if nothing. */
+  remark: string | null
   /** Takes over the agent's commits: `syncBranch` for this folder. */
   sync(): Promise<BranchSync>
   /** Removes what the mounts required, after the end of all processes that see them. */
@@ -80,12 +83,13 @@ async function openProjectFolder(
 ): Promise<GitView> {
   const isTop = repository?.topLevel === folder
   const guard = isTop ? undefined : openGitGuard(folder)
-  const { mounts, variables, sync } = repository
+  const { mounts, variables, remark, sync } = repository
     ? await openView(worktrees, repository, folder, repository.branch ?? null)
-    : { mounts: [{ kind: 'rw', target: folder } as Mount], variables: {}, sync: takesNothing }
+    : { mounts: [{ kind: 'rw', target: folder } as Mount], variables: {}, remark: null, sync: takesNothing }
   return {
     mounts: [...mounts, ...(guard ? [guard.mount] : [])],
     variables,
+    remark,
     sync,
     close: async () => guard?.close(),
   }
@@ -108,8 +112,28 @@ async function openView(
     const opened = known ? await refresh(worktrees, known, branch) : await createShadow(worktrees, worktree, branch)
     return mountsOf(opened, folder)
   })
-  const variables = { GIT_CONFIG_SYSTEM: join(worktree.commonDir, accountFolder, 'config') }
-  return { mounts, variables, sync: () => syncBranch(worktrees, worktree), close: async () => {} }
+  const { signing } = await committerOf(worktree.commonDir)
+  return {
+    mounts,
+    variables: {
+      GIT_CONFIG_SYSTEM: join(worktree.commonDir, accountFolder, 'config'),
+      ...(signing && withoutSignatures),
+    },
+    remark: signing && noSignatures,
+    sync: () => syncBranch(worktrees, worktree),
+    close: async () => {},
+  }
+}
+
+const noSignatures =
+  'The Git configuration signs commits (commit.gpgSign). The signing key is not available in the sandbox, so commits of the agent have no signature. The board signs the commits that it makes itself.'
+/** Replaces the settings of the repository, with which each commit would fail. */
+const withoutSignatures = {
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'commit.gpgSign',
+  GIT_CONFIG_VALUE_0: 'false',
+  GIT_CONFIG_KEY_1: 'tag.gpgSign',
+  GIT_CONFIG_VALUE_1: 'false',
 }
 
 async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch: string | null): Promise<OpenedShadow> {

@@ -4,9 +4,9 @@ import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
-import { git, GitFailed } from '../git/git.ts'
+import { git, GitFailed, gitReason } from '../git/git.ts'
 import { nulSeparated } from '../git/fileNames.ts'
-import { identityOf } from '../git/identity.ts'
+import { committerOf } from '../git/identity.ts'
 import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
@@ -83,7 +83,9 @@ async function mergeOnce(
   const place = worktree && (await readHead(worktree))
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
   if (place?.branch === into) throw new Problem('CONFLICT', 'The card works on that branch itself.')
-  return withObjects({ commonDir, head: target }, await identityOf(commonDir), async run => {
+  const committer = await committerOf(commonDir)
+  const signing = request.isTrial ? null : committer.signing
+  return withObjects({ commonDir, head: target }, { ...committer, signing }, async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
@@ -258,14 +260,6 @@ function couldNotFollow(error: unknown): unknown {
     { cause: error },
   )
 }
-
-/** The message of Git, as a sentence. */
-const gitReason = ({ message }: GitFailed): string =>
-  message
-    .replace(/^git \S+ ended with \d+: /, '')
-    .replace(/^(error|fatal): /gm, '')
-    .replaceAll('\n', ' ')
-    .replace(/[^.]$/, '$&.')
 
 export function mergeProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error

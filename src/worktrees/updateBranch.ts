@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import { branchTip } from '../git/commits.ts'
-import { identityOf } from '../git/identity.ts'
+import { committerOf } from '../git/identity.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
@@ -37,8 +37,8 @@ export const updateBranch = (
 ): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
     const { repository, place, branch } = update
-    const author = await identityOf(repository.commonDir)
-    const { work, result } = await withObjects(place ?? repository, author, run =>
+    const committer = await committerOf(repository.commonDir)
+    const { work, result } = await withObjects(place ?? repository, committer, run =>
       place
         ? withCommitted(worktrees, run, place, update.title, async (made, moveBranch) => {
             const combined = await combine(run, made, update)
@@ -94,7 +94,11 @@ async function replay(run: ObjectsRun, work: string, onto: string): Promise<stri
 
 /** The tree of `tip` with the changes of a commit. Git accepts a merge base from 2.40 on only, so these commits get that base as their parent. */
 async function pickTree(run: ObjectsRun, tip: string, picked: string): Promise<string> {
-  const before = await commit(run, await treeOf(run, `${picked}^`), [], 'before')
+  const unsigned = async (tree: string, parents: readonly string[]) =>
+    (await run(['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent]), '-m', 'temporary']))
+      .toString()
+      .trim()
+  const before = await unsigned(await treeOf(run, `${picked}^`), [])
   const [ours, theirs] = [await treeOf(run, tip), await treeOf(run, picked)]
-  return mergeTrees(run, await commit(run, ours, [before], 'ours'), await commit(run, theirs, [before], 'theirs'))
+  return mergeTrees(run, await unsigned(ours, [before]), await unsigned(theirs, [before]))
 }

@@ -104,7 +104,7 @@ export async function prepareSession(
     walls,
     limits: sandboxOf(project),
     commands,
-    remark: workplace.remark,
+    remark: [workplace.remark, ...(walls?.remarks ?? [])].filter(Boolean).join('\n') || null,
     about: tellOfRepositories(workplace.place),
   }
 }

@@ -34,6 +34,8 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   /** Connects to a port inside that is served. Undefined with the machine's own network, where whoever likes does. */
   connectInside: SandboxNetwork['connectInside'] | undefined
   asked(): SessionSandbox['asked']
+  /** What people should know before the agent starts. */
+  remarks: string[]
   /** Takes over what the agent has committed on its own branch. */
   takeCommits(): Promise<BranchSync>
   /** Whether what is started keeps a process namespace of its own. */
@@ -116,6 +118,7 @@ export async function raiseWalls(
       await closeViews()
     },
     takeCommits: () => takeAll(views),
+    remarks: [...new Set(views.flatMap(({ remark }) => remark ?? []))],
     asked: () => (network?.asked() ?? []).map(({ isAllowed, ...asked }) => ({ ...asked, allowed: isAllowed })),
   }
 }
