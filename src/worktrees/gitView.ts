@@ -45,7 +45,7 @@ export interface GitView {
   mounts: Mount[]
   /** Variables for the agent. */
   variables: Record<string, string>
-  /** What people should know before the agent starts; null if nothing. */
+  /** A note for people before the agent starts; null if there is none. */
   remark: string | null
   /** Takes over the agent's commits: `syncBranch` for this folder. */
   sync(): Promise<BranchSync>

@@ -34,7 +34,7 @@ export interface Walls extends Pick<SessionSandbox, 'kind' | 'network'> {
   /** Connects to a port inside that is served. Undefined with the machine's own network, where whoever likes does. */
   connectInside: SandboxNetwork['connectInside'] | undefined
   asked(): SessionSandbox['asked']
-  /** What people should know before the agent starts. */
+  /** Notes for people before the agent starts. */
   remarks: string[]
   /** Takes over what the agent has committed on its own branch. */
   takeCommits(): Promise<BranchSync>
