@@ -29,9 +29,9 @@ const runsOfStart = async (): Promise<string[]> => {
   return recorded.runs()
 }
 
-test('a card starts with two runs of Git, a search for filters of the account, and nine if the configuration has just changed', async () => {
+test('a card starts with three runs of Git, a search for filters of the account, and ten if the configuration has just changed', async () => {
   git(project.path, 'config', 'user.name', 'Somebody')
-  expect((await runsOfStart()).length).toBeLessThanOrEqual(9)
+  expect((await runsOfStart()).length).toBeLessThanOrEqual(10)
   await expect
     .poll(async () =>
       (await runsOfStart())
@@ -39,7 +39,7 @@ test('a card starts with two runs of Git, a search for filters of the account, a
         .filter(name => name !== 'grep')
         .toSorted(),
     )
-    .toEqual(['read-tree', 'update-ref'])
+    .toEqual(['ls-tree', 'read-tree', 'update-ref'])
 })
 
 test('its worktree is one that Git keeps and finds in order', async () => {

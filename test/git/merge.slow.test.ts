@@ -274,7 +274,6 @@ test('hooks, merge drivers, external diffs and monitors that the agent planted d
     'gpg.program',
   ])
     git(project.path, 'config', setting, program)
-  git(project.path, 'config', 'commit.gpgSign', 'true')
   git(project.path, 'config', 'merge.verifySignatures', 'true')
   git(project.path, 'config', 'core.hooksPath', join(worktree, 'hooks'))
   mkdirSync(join(worktree, 'hooks'))
