@@ -11,6 +11,7 @@ import { causeOf, from } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { Problem } from './contract/errors.ts'
 import { createAttachmentFiles, type AttachmentFiles } from './domain/attachmentFiles.ts'
+import { createMergeChecks, type MergeChecks } from './domain/mergeChecks.ts'
 import { watchOtherDaemons } from './events/otherDaemons.ts'
 import { createOutbox, type Outbox } from './events/outbox.ts'
 import { createDeviceGrants, type DeviceGrants } from './identity/deviceGrants.ts'
@@ -50,6 +51,8 @@ export interface App extends Work {
   metrics: Metrics
   backups: Backups
   host: Host
+  /** Checks whether merged cards still are. */
+  merges: MergeChecks
   attachmentFiles: AttachmentFiles
   /** Where exports and imports are while they are under way. */
   transfersDir: string
@@ -105,6 +108,7 @@ export async function createApp(
     membership,
     ...work,
     backups,
+    merges: createMergeChecks(db),
     host,
     attachmentFiles,
     transfersDir,

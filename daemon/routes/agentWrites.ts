@@ -3,13 +3,10 @@ import { approveStep } from '../../src/agents/sessions/advancePipeline.ts'
 import { approvePlan } from '../../src/agents/sessions/approvePlan.ts'
 import * as sessionCommands from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { actorOf, recordActivity } from '../../src/domain/activity.ts'
-import * as cards from '../../src/domain/cards.ts'
-import { mergeRepositories } from '../../src/domain/mergeRepositories.ts'
-import * as projects from '../../src/domain/projects.ts'
-import { branchWords } from '../../src/domain/repositoryWork.ts'
+import { mergeCard } from '../../src/domain/mergeCard.ts'
 import { goOnAfterMessage } from '../../src/pullRequests/stopping.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
+import { removalOf } from './removal.ts'
 import { startingWrite } from './startingWrite.ts'
 
 type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan' | 'summary' | 'approveAuto' | 'merge'
@@ -40,17 +37,12 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
     approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call)), nothing),
-    merge: async ({ into, squash, repository, ...ref }, { caller }) => {
-      const card = await cards.find(db, ref)
-      const project = await projects.find(db, ref.projectId)
-      const all = await mergeRepositories(app.worktrees, db, card, project, { into, squash, repository })
-      await db.transaction(async tx => {
-        for (const { repository: name, branch, into: to } of all)
-          recordActivity(tx, card.id, 'card.merged', [{ field: 'branch', from: branch, to: branchWords(name, to) }])
-      }, actorOf(caller))
-      const repositories = all.map(({ branch: _, ...each }) => each)
-      const [first] = repositories
-      return { merged: all.some(each => each.merged), into: first!.into, commit: first!.commit, repositories }
+    merge: async ({ projectId, cardId, ...options }, { caller }) => {
+      const dependencies = { db, worktrees: app.worktrees, agents: supervisor, removal: removalOf(app) }
+      const { repositories: all, after } = await mergeCard(dependencies, { projectId, cardId, caller }, options)
+      const repositories = all.map(({ repository, merged, into, commit }) => ({ repository, merged, into, commit }))
+      const [{ into, commit }] = repositories as [(typeof repositories)[number]]
+      return { merged: all.some(each => each.merged), into, commit, after, repositories }
     },
   }
 }

@@ -7,7 +7,8 @@ import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { isAdmin } from '../../src/domain/caller.ts'
 import * as cards from '../../src/domain/cards.ts'
-import { diffOf } from '../../src/domain/changes.ts'
+import { compareWork } from '../../src/domain/changes.ts'
+import { checkFiles } from '../../src/domain/mergeChecks.ts'
 import * as projects from '../../src/domain/projects.ts'
 import { workIn } from '../../src/domain/repositoryWork.ts'
 import { startOf } from '../../src/domain/reviews.ts'
@@ -33,6 +34,7 @@ import {
 import { monitorRequest } from '../../src/views/monitors.ts'
 import { provider } from '../../src/views/agentCatalogue.ts'
 import type { Reader } from '../../src/store/database.ts'
+import { noDiff } from '../../src/worktrees/comparison.ts'
 import type { Handlers } from '../http/handlers.ts'
 
 type Reads =
@@ -88,7 +90,9 @@ export const agentReads = ({
     const [found, inProject] = [await cards.find(db, ref), await projects.find(db, ref.projectId)]
     const { card, project } = await workIn(db, found, inProject, repository)
     const start = since === undefined ? undefined : await startOf(db, ref, since, repository)
-    return diffOf(worktrees, card, project, { since: start })
+    const comparison = await compareWork(worktrees, card, project, { since: start })
+    if (comparison) await checkFiles(db, found, repository, comparison)
+    return comparison?.work ?? noDiff
   },
 })
 

@@ -15,11 +15,19 @@ import { orderedIds } from '../../src/store/order.ts'
 import { cardFor, hasActiveAgent } from '../../src/views/cards.ts'
 import { Json, type Call, type Handlers } from '../http/handlers.ts'
 import { cardFlowRoutes } from './cardFlow.ts'
+import { removalOf } from './removal.ts'
 import { startingWrite } from './startingWrite.ts'
 
 export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
-  list: async input => new Json(await list(app, input)),
-  get: async (ref, call) => cardFor(call.caller)(await cards.find(app.reads, ref)),
+  list: async input => {
+    await app.merges.ofProject(input.projectId)
+    return new Json(await list(app, input))
+  },
+  get: async (ref, call) => {
+    const card = await cards.find(app.reads, ref)
+    if (card.mergedAt !== null) await app.merges.ofCard(card)
+    return cardFor(call.caller)(card.mergedAt === null ? card : await cards.find(app.reads, ref))
+  },
   update: ({ projectId, cardId, ...change }, call) =>
     call.write(async tx => {
       const card = await edit(tx, app.supervisor, { projectId, cardId, ...seen(call) }, change)
@@ -75,11 +83,7 @@ const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWork
   detachWorktree: async ({ remove, ...ref }, call) => {
     if (!remove) return call.write(tx => worktrees.detach(tx, ref), nothing)
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
-    await removeUnneeded(app.worktrees, call.db, card, project, {
-      dataDir: app.config.dataDir,
-      runCleanup: app.cleanup.run,
-      isAtWork: id => app.supervisor.isAtWork(id) || app.previews.isAtWork(id),
-    })
+    await removeUnneeded(app.worktrees, call.db, card, project, removalOf(app))
   },
 })
 

@@ -17,10 +17,14 @@ export const externalRoutes = (app: App): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>
     externalBoards(await listBoards(app.reads, projectId), await listProjectColumns(app.reads, projectId)),
   // Not through the cache: to keep a page of 45 kB costs the board an eighth of its time where nobody asks for the same one again.
-  list: async filter => new Json(await listExternalJson(app.db, filter)),
+  list: async filter => {
+    await app.merges.ofProject(filter.projectId)
+    return new Json(await listExternalJson(app.db, filter))
+  },
   create: (input, call) =>
     call.write(tx => cards.create(tx, app.supervisor, { ...input, caller: call.caller }, true), externalCard),
   get: async ref => {
+    await app.merges.ofProject(ref.projectId)
     const { json, version } = await cards.findExternalJson(app.reads, ref)
     return new Json(json, version)
   },

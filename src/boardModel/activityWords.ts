@@ -47,6 +47,7 @@ const fieldWords: Readonly<Record<string, string>> = {
   useWorktree: 'worktree of its own',
   credentialId: 'credential',
   worktreePath: 'worktree',
+  mergedInto: 'merged into',
   parentId: 'part of',
   discoveredFromId: 'found on',
   baseCardId: 'base card',

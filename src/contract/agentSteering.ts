@@ -109,7 +109,7 @@ export const agentSteering = {
   merge: post('/api/projects/{projectId}/cards/{cardId}/merge', {
     fails: ['NOT_A_GIT_REPOSITORY', 'MERGE_CONFLICT', 'WORKTREE_DIRTY', 'AGENT_ALREADY_RUNNING', 'CONFLICT'],
     notFound: ofCard,
-    audited: { target: 'card', detail: ['into', 'squash', 'repository'] },
+    audited: { target: 'card', detail: ['into', 'squash', 'repository', 'moveToDone', 'removeWorktree'] },
     at: 'machine',
     takesLong: true,
     who: member('agents.run'),
@@ -118,5 +118,6 @@ export const agentSteering = {
       "Merge a card's branches in all repositories that it has touched; a conflict in one changes nothing in any",
     input: MergeWork,
     output: MergedWork,
+    emits: ['card.merged', 'card.moved', 'card.completed'],
   }),
 }

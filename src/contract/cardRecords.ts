@@ -22,6 +22,14 @@ export const landedAction = 'landed'
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))
 export const Lock = v.object({ kind: v.string(), holder: v.string(), acquiredAt: Time })
 
+/** The merge of a card's work. All are null unless the work is merged: new work after a merge, or a branch that lost it, resets them. */
+export const Merge = {
+  mergedAt: v.nullable(Time),
+  mergedCommit: v.nullable(v.string()),
+  /** The branch. */
+  mergedInto: v.nullable(v.string()),
+}
+
 /** A card as lists show it. */
 export const CardItem = v.object({
   id: Id,
@@ -43,6 +51,7 @@ export const CardItem = v.object({
   hasActiveAgent: v.boolean(),
   reviewState: v.nullable(ReviewState),
   reviewRound: Count,
+  ...Merge,
   pullRequest: v.nullable(PullRequestSummary),
   issue: v.nullable(IssueSummary),
   agent: AgentChoice.entries.agent,

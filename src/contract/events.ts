@@ -96,6 +96,7 @@ export const events = {
   'card.unarchived': cardEvent(CardDetail),
   'card.restored': cardEvent(CardDetail),
   'card.completed': cardEvent(CardDetail),
+  'card.merged': cardEvent(CardDetail),
   /** The last card that it waited for is done. */
   'card.ready': cardEvent(CardDetail),
   /** Somebody was assigned to it, who was not before. */

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { ExternalBlockers, StartAt, Force } from './cardOrder.ts'
 import { ExternalPlan, PlanFilter, ShownExternalPlan } from './cardPlan.ts'
 import { WipLimit } from './columns.ts'
-import { CardItem, LastAction, Lock } from './cardRecords.ts'
+import { CardItem, LastAction, Lock, Merge } from './cardRecords.ts'
 import {
   CardStatus,
   ColumnType,
@@ -42,6 +42,7 @@ export const ExternalItem = v.object({
   blockedBy: v.array(IntegerId),
   startAt: v.nullable(Time),
   ready: v.boolean(),
+  ...Merge,
   lastAgentAction: LastAction,
   createdAt: Time,
   updatedAt: Time,

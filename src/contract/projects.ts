@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { AfterMerge, ChangedAfterMerge } from './afterMerge.ts'
 import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
 import { CardStatus, Count, Day, Id, Name, Order, refTo, text, Time, ColumnType } from './fields.ts'
 import { ApprovalPolicy } from './approvalPolicy.ts'
@@ -30,6 +31,7 @@ export const Project = v.object({
   agentSlots: Slots,
   /** How many cards each session of its agents can create. */
   sessionCards: SessionCards,
+  afterMerge: AfterMerge,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
   forge: ForgeSettings,
@@ -90,6 +92,7 @@ const UpdateProject = v.strictObject({
   onSilence: v.optional(OnSilence),
   agentSlots: v.optional(Slots),
   sessionCards: v.optional(SessionCards),
+  afterMerge: v.optional(ChangedAfterMerge),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
   forge: v.optional(ChangedForge),
@@ -161,6 +164,7 @@ export const projects = {
         'onSilence',
         'agentSlots',
         'sessionCards',
+        'afterMerge',
         'sandbox',
         'worktree',
         'forge',

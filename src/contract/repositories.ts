@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { AfterMerge, DoneAfterMerge } from './afterMerge.ts'
 import { Count, text } from './fields.ts'
 
 const maxRepositories = 20
@@ -56,8 +57,9 @@ export const CardRepository = v.object({
   deletions: Count,
 })
 
-/** Without `repository` all that the card has touched are merged. */
+/** Without `repository` all that the card has touched are merged. Without `moveToDone` and `removeWorktree`, the project's `afterMerge` applies. */
 export const MergeWork = v.strictObject({
+  ...v.partial(AfterMerge).entries,
   into: v.optional(text(1, 250)),
   squash: v.optional(v.boolean(), false),
   repository: v.optional(GivenRepository),
@@ -66,5 +68,6 @@ const merged = { merged: v.boolean(), into: v.string(), commit: v.string() }
 /** `repositories` has each that was looked at; the rest says the same of the first, or whether there was anything at all. */
 export const MergedWork = v.object({
   ...merged,
+  after: DoneAfterMerge,
   repositories: v.array(v.object({ repository: v.string(), ...merged })),
 })

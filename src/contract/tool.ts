@@ -50,6 +50,8 @@ const briefCard = [
   'deferred',
   'parentId',
   'reviewState',
+  'mergedAt',
+  'mergedInto',
   'archivedAt',
   'updatedAt',
 ] as const
@@ -69,6 +71,7 @@ export const wholeCard = [
   'agent',
   'model',
   'gitBranch',
+  'mergedCommit',
   'lastAgentAction',
   'pullRequest',
   'commentCount',

@@ -81,6 +81,7 @@ const recorded: Partial<Record<keyof CardRow, Show | null>> = {
   credentialId: null,
   pipeline: null,
   worktreePath: null,
+  mergedInto: card => card.mergedInto,
   base: card => card.base,
   baseCardId: card => id(card.baseCardId),
   parentId: card => id(card.parentId),

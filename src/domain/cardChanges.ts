@@ -20,6 +20,7 @@ type CardEvent =
   | 'card.created'
   | 'card.updated'
   | 'card.completed'
+  | 'card.merged'
   | 'card.ready'
   | 'card.archived'
   | 'card.unarchived'
@@ -37,6 +38,12 @@ export async function changeCard(
   const changes = changesBetween(card, changed)
   if (event !== 'card.updated' || changes.length > 0) recordActivity(tx, card.id, event, changes)
   return changed
+}
+
+/** Changes a card that was merged and appends the event. The caller records the activity, one entry per repository. @throws Problem CARD_NOT_FOUND */
+export async function changeMerged(tx: Transaction, card: CardRow, change: CardChange): Promise<CardRow> {
+  await updateCard(tx, card.id, change)
+  return announceCard(tx, 'card.merged', card)
 }
 
 /** As `changeCard`, for a card that may have been deleted meanwhile: it is changed without an event. */

@@ -3,8 +3,8 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
-import { noDiff, type Comparison, type DiffOptions, type WorkDiff } from '../worktrees/comparison.ts'
-import { mergeWork, type Merged } from '../worktrees/merge.ts'
+import type { Comparison, DiffOptions } from '../worktrees/comparison.ts'
+import { mergeWork, type EarlierMerge, type Merged } from '../worktrees/merge.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards.ts'
@@ -16,18 +16,10 @@ import { findForkPoint } from './worktrees.ts'
 type Project = ProjectFolder
 
 /**
- * A card's changes since its base commit, including untracked files (specification "Diff"): in its worktree, else on
- * its branch, or in the project's folder if it works there. Empty for a card that never ran.
+ * Compares a card's work with its base commit, including untracked files (specification "Diff"): in its worktree, else on
+ * its branch, or in the project's folder if it works there. Undefined for a card that never ran.
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long
  */
-export const diffOf = async (
-  worktrees: Worktrees,
-  card: CardRow,
-  project: Project,
-  options: DiffOptions = {},
-): Promise<WorkDiff> => (await compareWork(worktrees, card, project, options))?.work ?? noDiff
-
-/** The same with the compared objects; undefined for a card that never ran. @throws Problem as `diffOf` does */
 export async function compareWork(
   worktrees: Worktrees,
   card: CardRow,
@@ -44,7 +36,7 @@ export async function compareWork(
 
 /**
  * A file changed by a card, before or after the change; for a card that never ran, as committed. @throws Problem
- * FILE_NOT_FOUND, and as `diffOf` does
+ * FILE_NOT_FOUND, and as `compareWork` does
  */
 export async function changedFileOf(
   worktrees: Worktrees,
@@ -106,7 +98,12 @@ export async function merge(
   worktrees: Worktrees,
   card: CardRow,
   project: Project,
-  { into, squash, isTrial = false }: { into?: string; squash: boolean; isTrial?: boolean },
+  {
+    into,
+    squash,
+    isTrial = false,
+    earlier,
+  }: { into?: string; squash: boolean; isTrial?: boolean; earlier?: EarlierMerge },
 ): Promise<Merged> {
   const { place } = await requireIdleWork(worktrees, card, project)
   return mergeWork(worktrees, {
@@ -118,6 +115,7 @@ export async function merge(
     base: card.baseCommit,
     title: inOneLine(card.title),
     isTrial,
+    earlier,
   })
 }
 

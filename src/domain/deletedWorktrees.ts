@@ -32,6 +32,13 @@ export async function removeWorktree(
   await removeBeside(worktrees, db, card, project)
 }
 
+/** The dependencies of removing a card's worktrees. */
+export interface Removal {
+  dataDir: string
+  runCleanup: RunCleanup
+  isAtWork(cardId: number): boolean
+}
+
 /**
  * Removes a card's managed worktrees where nothing is lost with them, and the note that they can go.
  * @throws Problem CONFLICT, AGENT_ALREADY_RUNNING, WORKTREE_DIRTY
@@ -41,7 +48,7 @@ export async function removeUnneeded(
   db: Database,
   card: CardRow,
   project: ProjectRow,
-  { dataDir, runCleanup, isAtWork }: { dataDir: string; runCleanup: RunCleanup; isAtWork(cardId: number): boolean },
+  { dataDir, runCleanup, isAtWork }: Removal,
 ): Promise<void> {
   if (card.worktreePath === null)
     throw new Problem('CONFLICT', 'The card has no worktree to remove. It gets one when its agent starts.')

@@ -125,7 +125,7 @@ async function removeNoted(db: Database, file: string, parts: RemovalParts): Pro
     const path = card.path ?? newWorktreePath({ dataDir }, projectId, id)
     folders.add(dirname(path))
     await requireNothingLost(worktrees, folder, { id, worktreePath: path, gitBranch: branch }, true, dataDir)
-    await requireAllKept(worktrees, folderRecords, id, repositories, true, dataDir)
+    await requireAllKept(worktrees, folderRecords, { id }, repositories, true, dataDir)
     if (project && effective)
       await cleanUp(runCleanup, project, effective, { id, path, branch, firstPort, repositories })
     await dropWorktree(worktrees, folder, path, branch)

@@ -1,8 +1,9 @@
 import { Problem } from '../contract/errors.ts'
-import { homeName } from '../contract/repositories.ts'
+import { home, homeName } from '../contract/repositories.ts'
 import type { Merged } from '../worktrees/merge.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
+import { mergesOf } from '../store/merges.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { merge } from './changes.ts'
@@ -13,7 +14,7 @@ export interface MergedRepository extends Merged {
   repository: string
   branch: string | null
 }
-interface Options {
+export interface MergeOptions {
   into?: string
   squash: boolean
   /** The only one in which to merge; undefined: all in which the card has changes. */
@@ -30,7 +31,7 @@ export async function mergeRepositories(
   db: Reader,
   card: CardRow,
   project: ProjectRow,
-  { repository, ...options }: Options,
+  { repository, ...options }: MergeOptions,
 ): Promise<MergedRepository[]> {
   const works =
     repository === undefined
@@ -63,12 +64,46 @@ async function worksToMerge(
 async function mergeIn(
   worktrees: Worktrees,
   { repository, card, project }: RepositoryWork,
-  options: Omit<Options, 'repository'> & { isTrial?: boolean },
+  options: Omit<MergeOptions, 'repository'> & { isTrial?: boolean },
 ): Promise<MergedRepository> {
-  const merged = await merge(worktrees, card, project, options).catch((error: unknown) => {
-    throw inRepository(repository, error)
+  const earlier = mergesOf(card).find(each => each.repository === repository)
+  const merged = await merge(worktrees, card, project, { ...options, earlier }).catch((error: unknown) => {
+    throw inRepository(repository, withResolution(error, card.id, repository))
   })
   return { repository, branch: card.gitBranch, ...merged }
+}
+
+/** A conflict, with the command that has the card's agent resolve it. */
+function withResolution(error: unknown, cardId: number, repository: string): unknown {
+  if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') return error
+  const where = repository === home ? '' : ` --repository ${repository}`
+  return new Problem(
+    error.code,
+    `${error.message} To have the card's agent resolve the conflicts, run: board cards update ${cardId} --resolve${where}`,
+    { cause: error, details: error.details },
+  )
+}
+
+/** Whether the work of a card in all of its repositories but these is merged, or there is none. */
+export async function isOtherwiseMerged(
+  worktrees: Worktrees,
+  db: Reader,
+  card: CardRow,
+  project: ProjectRow,
+  names: readonly string[],
+): Promise<boolean> {
+  for (const work of await listTouched(worktrees, db, card, project)) {
+    if (names.includes(work.repository)) continue
+    const earlier = mergesOf(card).find(each => each.repository === work.repository)
+    if (earlier === undefined) return false
+    const trial = { into: earlier.into, squash: false, isTrial: true }
+    const isLeft = await mergeIn(worktrees, work, trial).then(
+      ({ merged }) => merged,
+      () => true,
+    )
+    if (isLeft) return false
+  }
+  return true
 }
 
 /** Something moved between the trial and the merge. What is merged stays: merging once more does the rest. */

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, resolve } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { isLocalOnly, type ServerConfig } from '../config/server.ts'
 import type { WorktreePlaces } from '../config/worktreePlaces.ts'
+import type { AfterMerge } from '../contract/afterMerge.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import type { OnSilence } from '../contract/silence.ts'
@@ -25,6 +26,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { deleteMember } from '../store/members.ts'
 import { readOrganization } from '../store/organizations.ts'
 import {
+  afterMergeOf,
   deleteProject,
   acceptProject,
   forgetOtherAcceptances,
@@ -64,6 +66,7 @@ export interface ProjectChange extends Partial<AgentChoice> {
   onSilence?: OnSilence
   agentSlots?: number | null
   sessionCards?: number
+  afterMerge?: Partial<AfterMerge>
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
   forge?: ChangedForge
@@ -154,6 +157,7 @@ export async function update(
       ...(change.onSilence && { onSilence: change.onSilence }),
       ...(change.agentSlots !== undefined && { agentSlots: change.agentSlots }),
       ...(change.sessionCards !== undefined && { sessionCards: change.sessionCards }),
+      ...(change.afterMerge && { afterMerge: JSON.stringify({ ...afterMergeOf(project), ...change.afterMerge }) }),
       ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),

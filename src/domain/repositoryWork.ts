@@ -13,7 +13,7 @@ import type { CardRow } from '../store/cards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { forgeOf, repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
-import { compareWork, diffOf } from './changes.ts'
+import { compareWork } from './changes.ts'
 import { keep } from './worktrees.ts'
 
 /** What is needed of a project to find its repositories. */
@@ -110,16 +110,25 @@ export async function listTouched(
   return touched
 }
 
-/** How many files a card has changed in all of its project's repositories. @throws Problem as `diffOf` does */
+/**
+ * How many files a card has changed in all of its project's repositories.
+ * @param see receives each comparison
+ * @throws Problem as `compareWork` does
+ */
 export async function countChangedFiles(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectPlaces,
+  see: (repository: string, comparison: Comparison) => Promise<void>,
 ): Promise<number> {
   let count = 0
-  for (const work of await listWork(db, card, project))
-    count += (await diffOf(worktrees, work.card, work.project, { numbersOnly: true })).stats.filesChanged
+  for (const work of await listWork(db, card, project)) {
+    const comparison = await compareWork(worktrees, work.card, work.project, { numbersOnly: true })
+    if (!comparison) continue
+    count += comparison.work.stats.filesChanged
+    await see(work.repository, comparison)
+  }
   return count
 }
 

@@ -171,12 +171,13 @@ export async function worktreesBeside(
 export async function requireNothingLostBeside(
   worktrees: Worktrees,
   db: Reader,
-  { id }: Pick<CardRow, 'id'>,
+  card: Pick<CardRow, 'id' | 'merges'>,
   { folderRecords }: Pick<ProjectRow, 'folderRecords'>,
   force: boolean,
   dataDir: string,
 ): Promise<void> {
-  await requireAllKept(worktrees, folderRecords, id, await listCardRepositories(db, id), force, dataDir)
+  const { id } = card
+  await requireAllKept(worktrees, folderRecords, card, await listCardRepositories(db, id), force, dataDir)
 }
 
 /** What a card leaves in a repository. */
@@ -186,7 +187,7 @@ export type LeftWorktree = Pick<CardRepositoryRow, 'name' | 'path' | 'branch' | 
 export async function requireAllKept(
   worktrees: Worktrees,
   folderRecords: string,
-  cardId: number,
+  { id, merges }: Pick<CardRow, 'id'> & Partial<Pick<CardRow, 'merges'>>,
   left: readonly LeftWorktree[],
   force: boolean,
   dataDir: string,
@@ -195,7 +196,7 @@ export async function requireAllKept(
     await requireNothingLost(
       worktrees,
       { path, folderRecords },
-      { id: cardId, worktreePath, gitBranch: branch },
+      { id, merges, worktreePath, gitBranch: branch },
       force,
       dataDir,
       name,

@@ -252,17 +252,16 @@ export async function end(
   return announce(tx, id, change, { type: ending.status, detail: ending.detail ?? null })
 }
 
-/** The review state after a session: new work needs a new review, and voids an approval. */
+/** The review state after a session: new work needs a new review, and voids an approval. Merged work is not new. */
 async function reviewAfter(
   tx: Transaction,
   { projectId, cardId, purpose, startedAt }: SessionRow,
   { status }: Ending,
 ): Promise<Pick<CardChange, 'reviewState'> | undefined> {
   if (purpose !== 'work' || startedAt === null) return undefined
-  const state = (await readCard(tx, projectId, cardId))?.reviewState
-  return state === 'approved' || (state === 'changes_requested' && status === 'completed')
-    ? { reviewState: 'pending' }
-    : undefined
+  const { mergedAt, reviewState: state } = (await readCard(tx, projectId, cardId)) ?? {}
+  const isDue = state === 'approved' || (state === 'changes_requested' && status === 'completed')
+  return isDue && !mergedAt ? { reviewState: 'pending' } : undefined
 }
 
 /** Closes a pre-session whose turn has ended: `idle` when its prompt was accepted. */

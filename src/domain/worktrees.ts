@@ -18,6 +18,7 @@ import type { Repository } from '../git/workingTrees.ts'
 import { isClean, worktreeOf } from '../worktrees/findWorktree.ts'
 import type { CardChange, CardRow } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
+import { storedMerges } from '../store/merges.ts'
 import { addFolderRecords, repositoriesOf, type ProjectRow } from '../store/projects.ts'
 import { findCardBase } from './worktreeBase.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
@@ -222,16 +223,17 @@ export async function keep(db: Database, card: CardRow, change: CardChange): Pro
 export async function requireNothingLost(
   worktrees: Worktrees,
   project: ProjectFolder,
-  card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'>,
+  card: Pick<CardRow, 'id' | 'worktreePath' | 'gitBranch'> & Partial<Pick<CardRow, 'merges'>>,
   force: boolean,
   dataDir: string,
   repository?: string,
 ): Promise<void> {
   const path = card.worktreePath
+  const merge = storedMerges(card).find(each => each.repository === (repository ?? home))
   if (
     path === null ||
     (await stat(path).catch(() => undefined)) === undefined ||
-    (await isClean(worktrees, project, path, card.gitBranch))
+    (await isClean(worktrees, project, path, card.gitBranch, merge?.head))
   )
     return
   if (!force)

@@ -1,4 +1,5 @@
 import { git, gitOutput } from './git.ts'
+import { keepsFiles, readRefFile } from './refFiles.ts'
 
 /** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
 export async function resolveCommits(commonDir: string, names: readonly string[]): Promise<Array<string | undefined>> {
@@ -29,4 +30,45 @@ export async function branchTip(commonDir: string, branch: string): Promise<stri
     env: { GIT_DIR: commonDir },
   })
   return exitCode === 0 ? stdout.toString().trim() : undefined
+}
+
+/** Does the same, in most repositories without a process. */
+export const readBranchTip = async (commonDir: string, branch: string): Promise<string | undefined> =>
+  ((await keepsFiles(commonDir)) ? await readRefFile(commonDir, `refs/heads/${branch}`) : undefined) ??
+  branchTip(commonDir, branch)
+
+/** Those of some commits that another commit does not contain. */
+export async function listNotIn(commonDir: string, commits: readonly string[], tip: string): Promise<string[]> {
+  const present = await resolveCommits(commonDir, commits)
+  const listed = await listCommits(commonDir, [], [...present.flatMap(commit => commit ?? []), `^${tip}`])
+  const outside = new Set(listed.split('\n'))
+  return commits.filter((commit, index) => present[index] === undefined || outside.has(commit))
+}
+
+/** Whether a commit or one before it, except for merges, is in none of the known commits. Known commits can be missing. */
+export async function hasOwnCommit(commonDir: string, tip: string, known: readonly string[]): Promise<boolean> {
+  const options = ['--max-count=1', '--no-merges', '--ignore-missing']
+  return (await listCommits(commonDir, options, [tip, ...known.map(commit => `^${commit}`)])) !== ''
+}
+
+const listCommits = async (
+  commonDir: string,
+  options: readonly string[],
+  revisions: readonly string[],
+): Promise<string> =>
+  (
+    await gitOutput(commonDir, ['rev-list', ...options, '--stdin'], {
+      input: revisions.map(revision => `${revision}\n`).join(''),
+      env: { GIT_DIR: commonDir },
+    })
+  ).toString()
+
+/** The trees of the commits that the repository has. */
+export async function treesOf(commonDir: string, commits: readonly string[]): Promise<string[]> {
+  const input = commits.map(commit => `${commit}^{tree}\n`).join('')
+  const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: { GIT_DIR: commonDir } })
+  return answers
+    .toString()
+    .split('\n')
+    .flatMap(line => /^([0-9a-f]{40,64}) tree /.exec(line)?.[1] ?? [])
 }

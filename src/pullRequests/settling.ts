@@ -6,13 +6,14 @@ import { Problem } from '../contract/errors.ts'
 import { changeCardIfThere } from '../domain/cardChanges.ts'
 import { moveAfterRequest } from '../domain/cardMoves.ts'
 import { removeWorktree } from '../domain/deletedWorktrees.ts'
+import { noteMerged } from '../domain/mergedWork.ts'
 import { requireNothingLostBeside } from '../domain/repositoryWorktrees.ts'
 import * as pulls from '../domain/pullRequests.ts'
 import { cancelled, notStarted, type Ending } from '../domain/sessions.ts'
 import { isClean, syncedWorktree } from '../worktrees/findWorktree.ts'
-import type { CardRow } from '../store/cards.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
 import { readColumn, readFirstColumn, type ColumnRow } from '../store/columns.ts'
-import type { Reader } from '../store/database.ts'
+import type { Reader, Transaction } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import { readPullRequest, type PullRequestRow } from '../store/pullRequests.ts'
 import { hasOtherOpen } from '../store/requestLoop.ts'
@@ -45,11 +46,30 @@ const settleCard = ({ db, agents }: LoopParts, id: number): Promise<PullRequestR
     const stays = card.archivedAt !== null || (await hasOtherOpen(tx, row))
     const column = stays ? undefined : await columnAfter(tx, card, isMerged)
     const ends = isMerged ? !(await hasOtherOpen(tx, row)) : column !== undefined
+    if (isMerged) await noteRequestMerged(tx, card, row, ends)
     const isThere = !ends || (await moveAfterRequest(tx, agents, card, column, isMerged ? merged : closed))
     return isThere
       ? pulls.change(tx, row, { settled: isMerged ? 1 : 2, step: 'idle', answers: '[]', stopped: null })
       : row
   })
+
+/** Records the forge's merge. With requests in several repositories, the card is merged once the last one is. */
+async function noteRequestMerged(
+  tx: Transaction,
+  { id, projectId }: CardRow,
+  { repository, branch, base: into, mergeCommit, headCommit }: PullRequestRow,
+  isWhole: boolean,
+): Promise<void> {
+  const commit = mergeCommit ?? headCommit
+  const card = await readCard(tx, projectId, id)
+  if (card && commit !== null)
+    await noteMerged(
+      tx,
+      card,
+      [{ repository, branch, into, commit, head: headCommit ?? commit, byForge: true }],
+      isWhole,
+    )
+}
 
 /** Where a card goes: as its column says, else what was merged to the first done column, unless it is done already. */
 async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promise<ColumnRow | undefined> {

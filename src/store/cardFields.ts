@@ -18,6 +18,17 @@ export interface StoredStep {
   prompt: string
   approval: 'auto' | 'manual'
 }
+/** A merge of a card's work in one of its project's repositories; `repository` is empty for the home. */
+export interface RepositoryMerge {
+  repository: string
+  into: string
+  /** The commit of `into` after the merge. */
+  commit: string
+  /** The card's commit that was merged. Later commits are new work. */
+  head: string
+  /** Whether a forge merged it: the board does not check its branch there. */
+  byForge: boolean
+}
 interface LastAction {
   type: string
   at: string
@@ -83,6 +94,12 @@ export const cardFields = {
   reviewState: text<ReviewState>().orNull(),
   /** How many reviews asked for changes. */
   reviewRound: number().initially(0),
+  /** The time, commit and branch of its merge; null unless it is merged. Of several repositories, those of the home or the first one. */
+  mergedAt: text().orNull(),
+  mergedCommit: text().orNull(),
+  mergedInto: text().orNull(),
+  /** Its merges, one per repository. If only some of its repositories are merged, the card is not. */
+  merges: json<RepositoryMerge[]>().initially('[]'),
   ...agentChoiceFields,
   command: text().orNull(),
   credentialId: id().orNull(),

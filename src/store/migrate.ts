@@ -46,6 +46,7 @@ import monitorPermissions from './migrations/0042-monitor-permissions.ts'
 import lapsedAgreements from './migrations/0043-lapsed-agreements.ts'
 import sessionCards from './migrations/0044-session-cards.ts'
 import folderRecords from './migrations/0045-folder-records.ts'
+import merges from './migrations/0046-merges.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -94,6 +95,7 @@ const migrations = [
   lapsedAgreements,
   sessionCards,
   folderRecords,
+  merges,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -1,4 +1,5 @@
 import { defaultSessionCards } from '../contract/agentSlots.ts'
+import { defaultAfterMerge, type AfterMerge } from '../contract/afterMerge.ts'
 import type { AgentChoice } from '../contract/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { defaultForge, type ForgeSettings } from '../contract/forge.ts'
@@ -31,6 +32,8 @@ export const projectFields = {
   onSilence: text<OnSilence>().initially('wait'),
   agentSlots: number().orNull(),
   sessionCards: number().initially(defaultSessionCards),
+  /** Differences from the default. */
+  afterMerge: json<Partial<AfterMerge>>().initially('{}'),
   /** What differs from the usual. */
   sandbox: json<Partial<SandboxSettings>>().initially('{}'),
   /** What differs from the usual. */
@@ -72,6 +75,12 @@ export interface Grant {
 export const sandboxOf = ({ sandbox }: Pick<ProjectRow, 'sandbox'>): SandboxSettings => ({
   ...defaultSandbox,
   ...(JSON.parse(sandbox) as Partial<SandboxSettings>),
+})
+
+/** A project's settings for cards that were merged. */
+export const afterMergeOf = ({ afterMerge }: Pick<ProjectRow, 'afterMerge'>): AfterMerge => ({
+  ...defaultAfterMerge,
+  ...(JSON.parse(afterMerge) as Partial<AfterMerge>),
 })
 
 /** Where a project's work is reviewed and merged. */
@@ -195,6 +204,7 @@ export const updateProject = async (
     | 'onSilence'
     | 'agentSlots'
     | 'sessionCards'
+    | 'afterMerge'
     | 'sandbox'
     | 'worktree'
     | keyof AgentChoice

@@ -34,7 +34,11 @@ export const projects = part({
   checkEnd: known => {
     if (known.all('projects').size === 0) known.addError('', 'must hold a project')
   },
-  write: async (tx, { id, path: _, repositories: _named, copiedFiles, approvalPolicy, ...project }, made) => {
+  write: async (
+    tx,
+    { id, path: _, repositories: _named, copiedFiles, approvalPolicy, afterMerge, ...project },
+    made,
+  ) => {
     if (made.rows.projects.has(id)) return
     const projectId = await insertHiddenProject(tx, {
       ...project,
@@ -43,6 +47,7 @@ export const projects = part({
       ownerId: made.ownerId,
       importer: made.importer,
       copiedFiles: JSON.stringify(copiedFiles),
+      afterMerge: JSON.stringify(afterMerge),
       approvalPolicy: JSON.stringify(withoutPermissions(approvalPolicy)),
     })
     made.rows.projects.set(id, { id: projectId, firstBoard: 0 })
@@ -180,6 +185,9 @@ function checkCard(card: CardRecord, known: RecordIndex): void {
     if (stepColumn && column && stepColumn.projectId !== column.projectId)
       known.addError(`pipeline.${index}.columnId`, "must be a column of the card's project")
   }
+  const { mergedAt, mergedCommit, mergedInto } = card
+  if (new Set([mergedAt, mergedCommit, mergedInto].map(value => value === null)).size > 1)
+    known.addError('mergedAt', 'must be given with mergedCommit and mergedInto')
   if ((card.kind === 'terminal') !== (card.command !== null))
     known.addError(
       'command',

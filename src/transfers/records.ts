@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { ChangedAfterMerge } from '../contract/afterMerge.ts'
 import { StatusReason } from '../contract/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agentChoice.ts'
@@ -82,6 +83,7 @@ export const Project = v.strictObject({
   onSilence: v.optional(OnSilence, 'wait'),
   agentSlots: v.optional(Slots, null),
   sessionCards: v.optional(SessionCards, defaultSessionCards),
+  afterMerge: v.optional(ChangedAfterMerge, {}),
   /** What its agents have used, those of cards that are gone included. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
   createdAt: v.optional(Time),
@@ -167,6 +169,9 @@ export const Card = v.strictObject({
   statusReason: orNull(StatusReason),
   reviewState: orNull(ReviewState),
   reviewRound: v.optional(Count, 0),
+  mergedAt: orNull(Time),
+  mergedCommit: orNull(Commit),
+  mergedInto: orNull(Branch),
   /** A name only: an account is a server's own. */
   creatorName: orNull(text(0, 500)),
   unread: v.optional(v.boolean(), false),

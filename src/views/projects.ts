@@ -5,6 +5,7 @@ import type { Project, Stats } from '../contract/projects.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import type { Counts } from '../store/cardCounts.ts'
 import {
+  afterMergeOf,
   forgeOf,
   repositoriesOf,
   sandboxOf,
@@ -42,6 +43,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   onSilence: row.onSilence,
   agentSlots: row.agentSlots,
   sessionCards: row.sessionCards,
+  afterMerge: afterMergeOf(row),
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),
   forge: forgeOf(row),

@@ -37,12 +37,18 @@ export interface MergeRequest {
   title: string
   /** Only finds out whether it could be merged. */
   isTrial: boolean
+  /** The last merge of this work. A squash merge leaves no other trace in the target. */
+  earlier?: EarlierMerge
 }
-/** `merged` is false when the branch was up to date. `commit` is the branch's commit now. */
-export interface Merged {
-  merged: boolean
+/** A merge: its branch, the branch's commit after it, and the commit that was merged. */
+export interface EarlierMerge {
   into: string
   commit: string
+  head: string
+}
+/** `merged` is false when the branch was up to date. `commit` is the branch's commit now, or that of the earlier merge. */
+export interface Merged extends EarlierMerge {
+  merged: boolean
 }
 
 /**
@@ -87,12 +93,14 @@ async function mergeOnce(
   const signing = request.isTrial ? null : committer.signing
   return withObjects({ commonDir, head: target }, { ...committer, signing }, async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
+      if (await isMergedAlready(run, request.earlier, { into, target, work }))
+        return { merged: false, into, commit: request.earlier!.commit, head: work }
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
       if (result !== target)
         await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
       if (!request.isTrial) await requireContained(run, commonDir, into, result)
-      return { merged: result !== target, into, commit: result }
+      return { merged: result !== target, into, commit: result, head: work }
     }
     if (place)
       return withCommitted(worktrees, run, place, request.title, async (work, moveBranch) => {
@@ -113,6 +121,12 @@ async function requireContained(run: ObjectsRun, commonDir: string, branch: stri
   if (tip === undefined || (tip !== commit && !(await isBefore(run, commit, tip))))
     throw new Problem('CONFLICT', `${branch} was moved during the merge and does not contain it. Merge again.`)
 }
+
+const isMergedAlready = async (
+  run: ObjectsRun,
+  earlier: EarlierMerge | undefined,
+  { into, target, work }: { into: string; target: string; work: string },
+): Promise<boolean> => earlier?.into === into && earlier.head === work && (await isBefore(run, earlier.commit, target))
 
 /** Merges the work into the target; the target itself when it is up to date. */
 async function combine(

@@ -57,6 +57,8 @@ describe('a request', () => {
     ))!
     const done = await board.until(card.id, 'its end', ({ columnName }) => columnName === 'Done')
     expect(done.pullRequest).toMatchObject({ state: 'merged' })
+    expect(done).toMatchObject({ mergedAt: expect.any(String) as string, mergedInto: 'main' })
+    expect(done.mergedCommit).toMatch(/^[0-9a-f]{40}$/)
     await expect.poll(() => existsSync(worktreePath)).toBe(false)
     expect((await board.pull(card)).rounds).toBe(2)
   })

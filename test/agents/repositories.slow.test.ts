@@ -260,6 +260,20 @@ describe('a card', () => {
     expect(activity).toContain('main in lib')
   })
 
+  test('is merged once all of its repositories with work are, and no longer when one of them lost its merge', async () => {
+    const { path, lib, card, of } = await newProject()
+    const made = await card('both')
+    const read = () => board.client.cards.get(of(made))
+    await board.client.agents.merge({ ...of(made), repository: 'lib' })
+    expect(await read()).toMatchObject({ mergedAt: null, mergedInto: null })
+    await board.client.agents.merge({ ...of(made), repository: '' })
+    expect(await read()).toMatchObject({ mergedInto: 'main', mergedCommit: gitIn(path, 'rev-parse', 'main') })
+    gitIn(lib, 'reset', '-q', '--hard', 'HEAD~1')
+    expect(await read()).toMatchObject({ mergedAt: null, mergedCommit: null, mergedInto: null })
+    expect((await board.client.agents.merge(of(made))).repositories.map(({ merged }) => merged)).toEqual([false, true])
+    expect(await read()).toMatchObject({ mergedInto: 'main', mergedCommit: gitIn(path, 'rev-parse', 'main') })
+  })
+
   test('is merged where it has worked, also when that is not its home', async () => {
     const { path, lib, card, of } = await newProject()
     const made = await card('lib')

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { diffOf, merge } from '../../src/domain/changes.ts'
+import { compareWork, merge } from '../../src/domain/changes.ts'
+import { noDiff, type WorkDiff } from '../../src/worktrees/comparison.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
@@ -60,7 +61,7 @@ export interface TestCard {
   row(): Promise<CardRow>
   set(change: CardChange): Promise<void>
   start(server?: { worktreeRoot?: string; fetchTimeoutMs?: number; dataDir?: string }): Promise<Workplace>
-  diff(): ReturnType<typeof diffOf>
+  diff(): Promise<WorkDiff>
   merge(options?: { into?: string; squash?: boolean }): ReturnType<typeof merge>
   remove(force?: boolean): Promise<void>
 }
@@ -157,7 +158,7 @@ export async function openProjects(): Promise<{
             { dataDir: hidden, ...takeWorktreeRoots({ dataDir: hidden, worktreeRoot }) },
             { processTrees, timeoutMs: fetchTimeoutMs, local: createLocalRemote(worktrees) },
           ),
-        diff: async () => diffOf(worktrees, await cardRow(), await row()),
+        diff: async () => (await compareWork(worktrees, await cardRow(), await row()))?.work ?? noDiff,
         merge: async options => merge(worktrees, await cardRow(), await row(), { squash: false, ...options }),
         remove: async (force = false) => {
           await requireNothingLost(worktrees, unrecorded(path), await cardRow(), force, dataDir)

@@ -85,6 +85,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'card.unarchived': card,
     'card.restored': card,
     'card.completed': card,
+    'card.merged': card,
     'card.ready': card,
     'card.assigned': card,
     'card.moved': card,

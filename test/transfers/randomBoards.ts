@@ -154,6 +154,7 @@ const card = fc.record({
   statusReason: orNull(fc.constantFrom('crashed', 'refused')),
   reviewState: orNull(fc.constantFrom('pending', 'changes_requested', 'approved')),
   reviewRound: fc.nat({ max: 9 }),
+  merge: orNull(fc.record({ mergedAt: time, mergedCommit: commit, mergedInto: fc.constantFrom('main', 'release/2') })),
   creatorName: orNull(plain(20)),
   unread: fc.boolean(),
   deferred: fc.boolean(),
@@ -206,6 +207,7 @@ const project = fc.record({
   onSilence: fc.constantFrom('wait', 'end'),
   agentSlots: fc.constantFrom(null, 3),
   sessionCards: fc.constantFrom(50, 7),
+  afterMerge: fc.constantFrom({}, { moveToDone: true }, { moveToDone: true, removeWorktree: false }),
   // Those of a file are taken over where they are there, and the importer may use them.
   repositories: fc.constant([]),
   copiedFiles: fc.array(plain(10), { maxLength: 2 }),
@@ -325,7 +327,7 @@ function addCards(
       attachments,
       ...given
     }) => {
-      const { blockers, parent, found, based, doneAt, ...card } = given
+      const { blockers, parent, found, based, doneAt, merge, ...card } = given
       const { id: columnId, type } = columns[column % columns.length]!
       const isArchived = archived || type === 'archive'
       const pipeline = [
@@ -341,6 +343,7 @@ function addCards(
         kind,
         position: null,
         ...card,
+        ...(merge ?? { mergedAt: null, mergedCommit: null, mergedInto: null }),
         pipeline,
         command: kind === 'terminal' ? 'echo "hi"' : null,
         doneAt: type === 'done' || (type === 'archive' && archived) ? doneAt : null,

@@ -17,6 +17,7 @@ const sent: Record<Sent, true> = {
   'card.updated': true,
   'card.moved': true,
   'card.completed': true,
+  'card.merged': true,
   'card.ready': true,
   'card.assigned': true,
   'card.archived': true,

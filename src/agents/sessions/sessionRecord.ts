@@ -3,6 +3,7 @@ import type { OnSilence } from '../../contract/silence.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../../async/serialQueue.ts'
 import { holdBack } from '../../domain/budgetPauses.ts'
+import { checkFiles } from '../../domain/mergeChecks.ts'
 import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
 import { waitsWithoutRun } from '../../domain/sessionStates.ts'
@@ -279,7 +280,9 @@ export class SessionRecord {
     const work = await readSessionWork(db, this.id)
     if (!work || work.session.branch === null) return 0
     const { session, card, project } = work
-    const counted = countChangedFiles(worktrees, db, card, project).catch(() => session.filesChanged)
+    const counted = countChangedFiles(worktrees, db, card, project, (repository, comparison) =>
+      checkFiles(db, card, repository, comparison),
+    ).catch(() => session.filesChanged)
     const inTime = await Promise.race([counted, delay(countFilesTimeoutMs, undefined, { ref: false })])
     if (inTime !== undefined) return inTime
     // The caller queues its write of the known number in this turn of the event loop, before the count can arrive.

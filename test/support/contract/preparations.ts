@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { add } from '../../../src/domain/pullRequests.ts'
 import { end } from '../../../src/domain/sessions.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
@@ -50,7 +52,10 @@ const requested = async (on: TestBoard, fresh: Seed) => {
 /** What must have happened on fresh seeds before a row answers its example with success. */
 export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promise<unknown>> = {
   'cards.detachWorktree': attachWorktree,
-  'agents.merge': attachWorktree,
+  'agents.merge': async (on, fresh) => {
+    await attachWorktree(on, fresh)
+    writeFileSync(join(fresh.worktree, `work-${fresh.cardId}`), 'Work.\n')
+  },
   'branches.push': pushable,
   'branches.update': attachWorktree,
   'pullRequests.draft': pushable,

@@ -1,0 +1,69 @@
+import { home } from '../contract/repositories.ts'
+import type { RepositoryMerge } from './cardFields.ts'
+import type { CardRow } from './cards.ts'
+import type { Reader, Transaction } from './database.ts'
+
+/** A branch that cards of a project were merged into, and the commit with which all of these merges were last checked. */
+export interface MergeTarget {
+  repository: string
+  branch: string
+  tip: string
+}
+/** A merged card, which can be in the trash. */
+export type MergedCard = Pick<CardRow, 'id' | 'projectId' | 'mergedCommit' | 'mergedInto' | 'merges'>
+
+/** The merges that the board has made or seen of a card. */
+export const storedMerges = ({ merges = '[]' }: Partial<Pick<CardRow, 'merges'>>): RepositoryMerge[] =>
+  merges === '[]' ? [] : (JSON.parse(merges) as RepositoryMerge[])
+
+/**
+ * A card's merges. Of a card that was imported as merged, only the fields that people see are known, so that the board does not check
+ * its branch.
+ */
+export const mergesOf = (card: Pick<CardRow, 'merges' | 'mergedCommit' | 'mergedInto'>): RepositoryMerge[] => {
+  const { mergedCommit, mergedInto } = card
+  const all = storedMerges(card)
+  return all.length > 0 || mergedCommit === null || mergedInto === null
+    ? all
+    : [{ repository: home, into: mergedInto, commit: mergedCommit, head: mergedCommit, byForge: true }]
+}
+
+export const listMergeTargets = (db: Reader, projectId: number): Promise<MergeTarget[]> =>
+  db.all('SELECT repository, branch, tip FROM merge_targets WHERE project_id = ? ORDER BY repository, branch', [
+    projectId,
+  ])
+
+/** Adds a branch. One that is there keeps its commit, because its merges were not checked with another one. */
+export const addMergeTarget = (tx: Transaction, projectId: number, { repository, branch, tip }: MergeTarget): void =>
+  tx.enqueue(
+    'INSERT INTO merge_targets (project_id, repository, branch, tip) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    [projectId, repository, branch, tip],
+  )
+
+/** Sets the commit with which a branch was checked; without one, the branch does not exist any more. */
+export const setMergeTarget = (
+  tx: Transaction,
+  projectId: number,
+  { repository, branch }: Pick<MergeTarget, 'repository' | 'branch'>,
+  tip: string | undefined,
+): void =>
+  tip === undefined
+    ? tx.enqueue('DELETE FROM merge_targets WHERE project_id = ? AND repository = ? AND branch = ?', [
+        projectId,
+        repository,
+        branch,
+      ])
+    : tx.enqueue('UPDATE merge_targets SET tip = ? WHERE project_id = ? AND repository = ? AND branch = ?', [
+        tip,
+        projectId,
+        repository,
+        branch,
+      ])
+
+/** A project's merged cards, also those in the trash. */
+export const listMergedCards = (db: Reader, projectId: number): Promise<MergedCard[]> =>
+  db.all(
+    `SELECT id, project_id AS projectId, merged_commit AS mergedCommit, merged_into AS mergedInto, merges
+     FROM cards WHERE project_id = ? AND merged_at IS NOT NULL ORDER BY id`,
+    [projectId],
+  )
