@@ -1,10 +1,10 @@
+import { mergedWords } from '../../src/boardModel/merged.ts'
 import { assigneeNames } from '../../src/boardModel/plan.ts'
 import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
 import type { Card } from './cardApi.ts'
 import type { Column } from '../output/output.ts'
 
-/** The fields of a card in lists. */
-export const cardColumns: Column<Card>[] = [
+const basicColumns: Column<Card>[] = [
   { name: 'id', style: 'id', align: 'right', value: card => card.id },
   { name: 'title', style: 'title', value: card => card.title },
   { name: 'columnName', header: 'COLUMN', value: card => card.columnName },
@@ -13,12 +13,18 @@ export const cardColumns: Column<Card>[] = [
   { name: 'updatedAt', header: 'UPDATED', style: 'time', value: card => card.updatedAt },
 ]
 
+const mergeColumn: Column<Card> = { name: 'mergedInto', header: 'MERGE', optional: true, value: mergedWords }
+
+/** The fields of a card in lists. */
+export const cardColumns: Column<Card>[] = [...basicColumns, mergeColumn]
+
 /** The fields of a card in lists that are about who does what by when. */
 export const planColumns: Column<Card>[] = [
-  ...cardColumns,
+  ...basicColumns,
   { name: 'priority', value: card => card.priority },
   { name: 'dueAt', header: 'DUE', style: 'time', value: card => card.dueAt },
   { name: 'assignees', style: 'text', value: assigneeNames },
+  mergeColumn,
 ]
 
 /** What the last review said of a card, if there was one. */
@@ -52,6 +58,9 @@ export const cardFields: Column<Card>[] = [
   { name: 'watching', hidden: true, value: card => card.watching },
   { name: 'reviewState', header: 'Review', value: reviewWords },
   { name: 'reviewRound', hidden: true, value: card => card.reviewRound },
+  { name: 'mergedInto', header: 'Merge', value: mergedWords },
+  { name: 'mergedAt', header: 'Merged', style: 'time', value: card => card.mergedAt },
+  { name: 'mergedCommit', header: 'Merge commit', value: card => card.mergedCommit },
   { name: 'issue', style: 'text', value: ({ issue }) => issue && `#${issue.number} (${issue.state}): ${issue.url}` },
   {
     name: 'pullRequest',

@@ -3,7 +3,7 @@ import { pagePath, showPage } from '../browser/openPage.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { bulk, readIds } from '../input/bulk.ts'
-import { repositoryOption, repositoryWords } from '../cards/repositoryOption.ts'
+import { repositoryOption } from '../cards/repositoryOption.ts'
 import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { changesOf, colouredDiff, type FileChange } from '../output/diffText.ts'
@@ -14,32 +14,18 @@ import { confirmStarts, nextStepsOf } from '../cards/confirmStarts.ts'
 import { harmless } from '../output/text.ts'
 
 type Diff = Output<Contract['agents']['diff']>
-type Merged = Output<Contract['agents']['merge']>
 
 const changeColumns: Column<FileChange>[] = [
   { name: 'path', style: 'title', value: change => change.path },
   { name: 'insertions', header: '+', align: 'right', value: change => change.insertions },
   { name: 'deletions', header: '-', align: 'right', value: change => change.deletions },
 ]
-const mergedFields: Column<Merged>[] = [
-  { name: 'commit', style: 'id', value: merged => merged.commit },
-  { name: 'into', value: merged => merged.into },
-  { name: 'merged', value: merged => merged.merged },
-  { name: 'repositories', hidden: true, value: merged => merged.repositories },
-]
-
 interface DiffOptions {
   stat?: boolean
   web?: boolean
   since?: string
   repository?: string
 }
-interface MergeOptions {
-  into?: string
-  squash?: boolean
-  repository?: string
-}
-
 export function registerVerbs(cards: Command): void {
   const diff = cards
     .command('diff <card>')
@@ -75,33 +61,7 @@ export function registerVerbs(cards: Command): void {
     'board cards diff 12 --json stats',
   )
 
-  const merge = cards
-    .command('merge <card>')
-    .summary("Merge a card's branch")
-    .description(
-      "Merge a card's branch into another one, in each of the project's repositories that the card has changed. What is not committed yet is committed first. A conflict in one changes nothing in any, and names the files.",
-    )
-    .option('--into <branch>', "the branch (default: the one that the project's folder is on)")
-    .option('--squash', 'as one commit')
-    .addOption(repositoryOption('only in this one of the repositories; home is that of the project'))
-    .action(async (id: string, options: MergeOptions) => {
-      const context = await openContext(merge)
-      const merged = await inItsProject(context, id, place => context.client.agents.merge({ ...place, ...options }))
-      for (const each of merged.repositories) context.out.done(mergedWords(id, each, merged.repositories.length > 1))
-      await context.out.record(merged, mergedFields)
-    })
-  example(
-    merge,
-    'board cards merge 12',
-    'board cards merge 12 --into release --squash',
-    'board cards merge 12 --repository lib',
-  )
   registerApproval(cards)
-}
-
-function mergedWords(id: string, { repository, merged, into }: Merged['repositories'][number], isOneOfMany: boolean) {
-  const branch = isOneOfMany || repository !== '' ? `${into} in ${repositoryWords(repository)}` : into
-  return merged ? `Merged card ${id} into ${branch}.` : `${branch} has everything of card ${id} already.`
 }
 
 function registerApproval(cards: Command): void {

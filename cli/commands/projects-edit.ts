@@ -7,7 +7,9 @@ import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptio
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { resolveOrganization, resolveProject } from '../context/resolve.ts'
+import type { AfterMerge } from '../../src/contract/afterMerge.ts'
 import { OnSilence } from '../../src/contract/silence.ts'
+import { afterMergeIn } from '../projects/afterMergeOption.ts'
 import {
   addRepositoryOptions,
   changedRepositories,
@@ -25,6 +27,7 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions, RepositoryOptions 
   onSilence?: OnSilence
   slots?: number | 'none'
   sessionCards?: number
+  afterMerge?: AfterMerge
 }
 
 export function registerEdit(projects: Command): void {
@@ -43,7 +46,7 @@ export function registerEdit(projects: Command): void {
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
         throw usage('what should change?', {
-          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+          hint: `give --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
           see: 'board projects edit --help',
         })
       const context = await openUserContext(edit)
@@ -57,6 +60,7 @@ export function registerEdit(projects: Command): void {
         onSilence: options.onSilence,
         agentSlots: wordAsNull('none', options.slots),
         sessionCards: options.sessionCards,
+        afterMerge: options.afterMerge,
         approvalPolicy: await changedApprovals(context, id, options),
       })
       await context.out.did(edited, `Edited project ${id}.`)
@@ -72,6 +76,7 @@ export function registerEdit(projects: Command): void {
     'board projects edit --on-silence end',
     'board projects edit --slots 2',
     'board projects edit --session-cards 100',
+    'board projects edit --after-merge done,worktree',
     'board projects edit --add-repository lib=../lib --remove-repository docs',
     'board projects edit --approve-default allow_in_worktree --approve-allow "git status" --approve-allow "npm test"',
     'board projects edit --next codex --next "claude::work key"',
@@ -108,6 +113,12 @@ const addTroubleOptions = (edit: Command): Command =>
         '--session-cards <number>',
         'maximum cards that a session of an agent creates (default: 50)',
       ).argParser(countFromZero),
+    )
+    .addOption(
+      new Option(
+        '--after-merge <steps>',
+        'steps after each merge: done moves the card to its done column, worktree removes its worktree; done,worktree for both, none for none',
+      ).argParser(afterMergeIn),
     )
 
 const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({

@@ -58,7 +58,9 @@ export class Out {
   ): Promise<void> {
     if (this.json) return this.value(await this.#chosen(rows, columns))
     if (this.quiet) return this.ids(rows.map(row => idOf(row, columns)))
-    const shown = columns.filter(column => !column.hidden)
+    const shown = columns.filter(
+      ({ hidden, optional, value }) => !hidden && (!optional || rows.some(row => cellText(value(row)) !== '')),
+    )
     if (rows.length === 0) return this.terminal.stdout && options.empty ? this.done(options.empty) : undefined
     this.#write(this.terminal.stdout ? drawTable(rows, shown, this.terminal) : drawTabs(rows, shown, this.terminal))
   }

@@ -15,6 +15,8 @@ export interface Column<Row> {
   style?: Style
   /** Only `--json` shows it. */
   hidden?: boolean
+  /** A list leaves the column out if no row has a value. Only the last column of a list can be optional, so that scripts find the others. */
+  optional?: boolean
   /** A terminal that is too narrow for all columns does without this one. */
   spare?: boolean
 }

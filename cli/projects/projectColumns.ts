@@ -1,6 +1,7 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Column } from '../output/output.ts'
+import { afterMergeText } from './afterMergeOption.ts'
 import { approvalsText } from './approvals.ts'
 import { describeLimits } from './usageLimitOptions.ts'
 
@@ -33,6 +34,7 @@ export const projectFields: Column<Project>[] = [
   { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
   { name: 'agentSlots', header: 'Slots', value: project => project.agentSlots },
   { name: 'sessionCards', header: 'Cards per session', value: project => project.sessionCards },
+  { name: 'afterMerge', header: 'After a merge', value: project => afterMergeText(project.afterMerge) },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },
   { name: 'createdAt', header: 'Created', style: 'time', value: project => project.createdAt },

@@ -1,6 +1,7 @@
 import { relativeTime } from '../output/text.ts'
 import { titleLines } from '../ui/state/layout.ts'
 import type { Card } from '../../src/boardModel/cardCache.ts'
+import { mergedWords } from '../../src/boardModel/merged.ts'
 import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
 import { pullRequestSign } from '../../src/boardModel/pullRequests.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
@@ -26,7 +27,7 @@ export interface CardStyling {
 /** Below this a line has room for the sign of a status, and not for its name. */
 const minNamedStatus = 46
 
-/** A card in its column: the title, and below it the number, how its agent is doing, its pull request, its plan, whether it waits for others, its labels, and when it last changed. */
+/** A card in its column: the title, and below it the number, how its agent is doing or that it is merged, its pull request, its plan, whether it waits for others, its labels, and when it last changed. */
 export function cardLines(card: Card, how: CardStyling): Line[] {
   const { isDense, inside, width, nowMs, theme } = how
   const { palette, glyphs } = theme
@@ -125,17 +126,21 @@ function markOf(
 const ageOf = ({ updatedAt }: Card, nowMs: number): string =>
   nowMs - Date.parse(updatedAt) < 60_000 ? 'now' : relativeTime(updatedAt, nowMs).replace(' ago', '')
 
-type Badged = Pick<Card, 'status' | 'statusReason' | 'monitorQuestions'>
+type Badged = Pick<Card, 'status' | 'statusReason' | 'monitorQuestions' | 'hasActiveAgent' | 'mergedInto'>
 
-/** Whether a card has a badge: its agent has worked, or a monitor waits for a person's permission. */
-export const hasBadge = ({ status, monitorQuestions }: Badged): boolean => status !== 'idle' || monitorQuestions > 0
+/** Whether a card has a badge: its agent has worked, its work is merged, or a monitor waits for a person's permission. */
+export const hasBadge = ({ status, monitorQuestions, mergedInto }: Badged): boolean =>
+  status !== 'idle' || monitorQuestions > 0 || mergedInto !== null
 
-/** How a card's agent is doing, and whether a monitor waits for a person. The sign of a running one turns once a second. */
-export function badge(
-  { status, statusReason, monitorQuestions }: Badged,
-  { palette, glyphs }: Theme,
-  nowMs: number,
-): Span {
+/**
+ * How a card's agent is doing, and whether a monitor waits for a person. A merged card shows that instead, unless an agent is at work.
+ * The sign of a running one turns once a second.
+ */
+export function badge(card: Badged, { palette, glyphs }: Theme, nowMs: number): Span {
+  const { status, statusReason, monitorQuestions, hasActiveAgent } = card
+  const merged = hasActiveAgent ? undefined : mergedWords(card)
+  if (merged !== undefined && monitorQuestions === 0)
+    return span(`${glyphs.status.completed} ${merged}`, statusStyle(palette, 'completed'))
   if (monitorQuestions > 0) return span(`${glyphs.status.waiting} ${status}, asks`, statusStyle(palette, 'waiting'))
   const sign =
     status === 'running' ? glyphs.busy[Math.floor(nowMs / 1000) % glyphs.busy.length]! : glyphs.status[status]

@@ -3,6 +3,7 @@ import type { Output } from '../../src/contract/route.ts'
 import type { CardDetail } from '../../src/boardModel/cardCache.ts'
 import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
 import { landedWords } from '../../src/boardModel/landed.ts'
+import { mergedWords } from '../../src/boardModel/merged.ts'
 import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
 import { reviewWords } from '../cards/cardColumns.ts'
 import { relativeTime } from '../output/text.ts'
@@ -77,6 +78,8 @@ export function aboutLine(
     card.children.total > 0 ? `${card.children.done} of ${card.children.total} parts done` : undefined,
     card.parentId === null ? undefined : `part of #${card.parentId}`,
     reviewWords(card),
+    // Otherwise the title line has it.
+    card.hasActiveAgent ? mergedWords(card) : undefined,
     card.pullRequest ? `pull request ${pullRequestWords(card.pullRequest)}` : undefined,
     card.statusReason && card.statusReason !== card.status ? card.statusReason.replaceAll('_', ' ') : undefined,
     card.statusReason === 'budget' ? card.lastAgentAction?.detail : undefined,

@@ -1,7 +1,7 @@
 import type { App } from '../../src/app.ts'
 import type { Removal } from '../../src/domain/deletedWorktrees.ts'
 
-/** What removing a card's worktrees requires. */
+/** The dependencies of removing a card's worktrees. */
 export const removalOf = ({ config, cleanup, supervisor, previews }: App): Removal => ({
   dataDir: config.dataDir,
   runCleanup: cleanup.run,

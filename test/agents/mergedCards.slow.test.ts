@@ -185,7 +185,7 @@ describe.each(sandboxes.slice(0, hasBubblewrap ? 2 : 1))('a merged card %s', (_,
     expect((await board.client.projects.get(project)).afterMerge).toEqual({ moveToDone: true, removeWorktree: false })
     expect((await merge(usual, { squash: true })).after).toMatchObject({ movedToDone: true, removedWorktree: false })
     expect(existsSync(worktree(usual))).toBe(true)
-    // What is left can still be asked for.
+    // A later merge only takes the step that is left.
     expect((await merge(usual, { removeWorktree: true })).after).toMatchObject({ removedWorktree: true })
     expect(existsSync(worktree(usual))).toBe(false)
     await board.client.projects.update({ ...project, afterMerge: { moveToDone: false } })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeRepository, startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { onTerminal } from '../support/terminals/onTerminal.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
@@ -16,6 +17,7 @@ beforeAll(async () => {
   board = await startAgentBoard({
     good: { fixture: 'well-behaved' },
     lib: { protocol: 'command', command: ['sh', '-c', 'cd "$BOARD_REPOSITORIES/lib" && echo mine > mine'] },
+    own: { protocol: 'command', command: ['sh', '-c', 'echo mine > "mine-$BOARD_CARD_ID"'] },
     shell: { fixture: 'none', protocol: 'command', command: ['sh', '-c', oddFiles] },
   })
   cli = commandLine({ BOARD_URL: board.url, BOARD_TOKEN: board.token, BOARD_PROJECT: board.projectId })
@@ -149,7 +151,46 @@ test('a card is merged, and a conflict names the files and ends with 5', async (
   const before = git(board.path, 'rev-parse', 'main')
   const { code, stderr } = await cli.board(['cards', 'merge', second])
   expect({ code, named: stderr.includes('hello.txt') }).toEqual({ code: 5, named: true })
+  expect(stderr).toContain(`board cards update ${second} --resolve`)
   expect(git(board.path, 'rev-parse', 'main')).toBe(before)
+})
+
+test('a merged card reads "Merged into main" until main loses the merge', async () => {
+  const id = await done('shell', 'Read')
+  const row = async () =>
+    (await cli.ok(['cards', 'list', '--all'])).split('\n').find(line => line.startsWith(`${id}\t`))
+  expect(await row()).not.toContain('Merged')
+  await cli.ok(['cards', 'merge', id])
+  expect(await row()).toMatch(/\tMerged into main$/)
+  expect(await cli.ok(['cards', 'list', '--all'], { env: { BOARD_FORCE_TTY: '140', NO_COLOR: '1' } })).toMatch(
+    /MERGE\n/,
+  )
+  const viewed = await cli.ok(['cards', 'view', id])
+  expect(viewed).toContain('mergedInto\tMerged into main\n')
+  expect(viewed).toContain(`mergedCommit\t${git(board.path, 'rev-parse', 'main')}`)
+  expect(await cli.json(['cards', 'view', id])).toMatchObject({ mergedInto: 'main' })
+  expect((await cli.board(['cards', 'merge', id])).stderr).toBe(`main has everything of card ${id} already.\n`)
+  git(board.path, 'reset', '-q', '--hard', 'HEAD~1')
+  expect(await row()).not.toContain('Merged')
+  expect(await cli.ok(['cards', 'view', id])).not.toContain('merged')
+})
+
+test('a merge moves the card to done and removes its worktree by flags, and offers both on a terminal', async () => {
+  const [first, second] = [await done('shell', 'By flags'), await done('own', 'By answers')]
+  const flags = await cli.board(['cards', 'merge', first, '--done', '--remove-worktree'])
+  expect(flags.stderr).toBe(
+    `Merged card ${first} into main.\nMoved card ${first} to its done column.\nRemoved the worktree of card ${first}.\n`,
+  )
+  expect(await board.card(first)).toMatchObject({ columnId: board.columns.done, gitBranch: null })
+  const answers = [
+    ['done column? [y/N]', 'y\n'],
+    [`worktree of card ${second}? [y/N]`, 'n\n'],
+  ] as const
+  const { code, text } = await onTerminal(['cards', 'merge', second], { cwd: cli.home, env: cli.env, answers })
+  expect(code).toBe(0)
+  expect(text).toContain(`Moved card ${second} to its done column.`)
+  expect(await board.card(second)).toMatchObject({ columnId: board.columns.done, mergedInto: 'main' })
+  expect((await board.card(second)).gitBranch).not.toBeNull()
 })
 
 test('a card is pushed, and brought up to date; what cannot be says why', async () => {

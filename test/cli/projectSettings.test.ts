@@ -46,6 +46,16 @@ test('--session-cards sets how many cards a session creates, 0 for none', async 
   expect((await cli.board(['projects', 'edit', 'web', '--session-cards', 'many'])).code).toBe(2)
 })
 
+test('--after-merge sets the steps after each merge', async () => {
+  expect(await cli.ok(['projects', 'view', 'web'])).toContain('afterMerge\tnone\n')
+  await cli.ok(['projects', 'edit', 'web', '--after-merge', 'done,worktree'])
+  expect((await project()).afterMerge).toEqual({ moveToDone: true, removeWorktree: true })
+  expect(await cli.ok(['projects', 'view', 'web'])).toContain('afterMerge\tdone,worktree\n')
+  await cli.ok(['projects', 'edit', 'web', '--after-merge', 'worktree'])
+  expect((await project()).afterMerge).toEqual({ moveToDone: false, removeWorktree: true })
+  expect((await cli.board(['projects', 'edit', 'web', '--after-merge', 'all'])).code).toBe(2)
+})
+
 test('--allow adds a host to those that there are, as a refusal advises, and --disallow takes it away', async () => {
   const hosts = async (...args: string[]) => {
     await cli.ok(['projects', 'sandbox', 'web', ...args])

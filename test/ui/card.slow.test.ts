@@ -291,6 +291,9 @@ describe('agents from the board', () => {
     await terminal.shows(new RegExp(`${question.replaceAll(' ', '[\\s│]+')}\\?`))
     terminal.press('y')
     await terminal.shows(new RegExp(`Merged card ${id} into \\w+\\.`), 20_000)
+    await terminal.shows(new RegExp(`#${id}  ✓ Merged into main`))
+    terminal.press('M')
+    await terminal.shows('There is nothing new to merge.')
   })
 
   test('several cards are run at once, and approved for their next step', async () => {

@@ -7,6 +7,7 @@ import { ask, confirm, named } from './actions.ts'
 import { withNotice, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { mergedWords } from '../../../src/boardModel/merged.ts'
 import { emptyField } from './textField.ts'
 
 /** Handles an action that works on cards, on the board and in an opened card alike. */
@@ -68,7 +69,7 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
     case 'comment':
       return updated({ ...model, dialog: { kind: 'comment', cardId: currentId, field: emptyField } })
     case 'merge':
-      return confirm(model, mergeQuestion(cards), { type: 'merge', cardIds })
+      return mergeCards(model, cards)
     case 'archive':
       return ask(model, { type: 'archive', cardIds }, { what: `archive ${named(cards)}`, leaving: cards })
     case 'delete':
@@ -96,6 +97,20 @@ export const withPick = (model: Model, purpose: Purpose): Model => ({
   ...model,
   dialog: { kind: 'pick', purpose, field: emptyField, at: 0 },
 })
+
+/** Asks about the cards that are not merged yet. */
+function mergeCards(model: Model, cards: readonly Card[]): Update {
+  const open = cards.filter(({ mergedAt }) => mergedAt === null)
+  const [first] = cards
+  if (open.length === 0 && first)
+    return updated(
+      withNotice(
+        model,
+        cards.length === 1 ? `${mergedWords(first)}. There is nothing new to merge.` : 'All of these cards are merged.',
+      ),
+    )
+  return confirm(model, mergeQuestion(open), { type: 'merge', cardIds: open.map(({ id }) => id) })
+}
 
 const mergeQuestion = (cards: readonly Card[]): string =>
   cards.length === 1

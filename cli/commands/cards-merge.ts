@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { repositoryOption, repositoryWords } from '../cards/repositoryOption.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { Failure } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { agrees } from '../input/prompt.ts'
+import type { Column } from '../output/output.ts'
+
+type Merged = Output<Contract['agents']['merge']>
+
+const mergedFields: Column<Merged>[] = [
+  { name: 'commit', style: 'id', value: merged => merged.commit },
+  { name: 'into', value: merged => merged.into },
+  { name: 'merged', value: merged => merged.merged },
+  { name: 'repositories', hidden: true, value: merged => merged.repositories },
+  { name: 'after', hidden: true, value: merged => merged.after },
+]
+
+interface MergeOptions {
+  into?: string
+  squash?: boolean
+  repository?: string
+}
+/** The steps after the merge. An undefined step is left to the project, and can be offered. */
+interface Steps {
+  done?: boolean
+  removeWorktree?: boolean
+}
+
+export function registerVerbs(cards: Command): void {
+  const merge = cards
+    .command('merge <card>')
+    .summary("Merge a card's branch")
+    .description(
+      "Merge a card's branch into another one, in each of the project's repositories that the card has changed. Uncommitted changes are committed first. A conflict in one repository changes nothing in any, and names the files. On a terminal, the command then offers to move the card to its done column and to remove its worktree, unless the project does both: board projects edit --after-merge.",
+    )
+    .option('--into <branch>', "the branch (default: the one that the project's folder is on)")
+    .option('--squash', 'as one commit')
+    .addOption(repositoryOption('only in this one of the repositories; home is that of the project'))
+    .option('--done', 'then move the card to the first done column of its board')
+    .option('--no-done', 'leave the card in its column, without a question')
+    .option('--remove-worktree', "then remove the card's worktree")
+    .option('--no-remove-worktree', 'keep the worktree, without a question')
+    .action(async (id: string, { done, removeWorktree, ...options }: MergeOptions & Steps) => {
+      const context = await openContext(merge)
+      await inItsProject(context, id, place => mergeCard(context, place, options, { done, removeWorktree }))
+    })
+  example(
+    merge,
+    'board cards merge 12',
+    'board cards merge 12 --into release --squash',
+    'board cards merge 12 --done --remove-worktree',
+    'board cards merge 12 --repository lib',
+  )
+}
+
+async function mergeCard(context: Context, place: CardPlace, options: MergeOptions, asked: Steps): Promise<void> {
+  const { out } = context
+  const send = ({ done: moveToDone, removeWorktree }: Steps) =>
+    context.client.agents.merge({ ...place, ...options, moveToDone, removeWorktree })
+  const merged = await send(asked)
+  for (const each of merged.repositories) out.done(mergedWords(place.cardId, each, merged.repositories.length > 1))
+  await out.record(merged, mergedFields)
+  reportSteps(context, place.cardId, merged, asked)
+  const wanted = await offerSteps(context, place, merged, asked)
+  // The work is merged already, so that this only takes the steps.
+  if (wanted.done || wanted.removeWorktree) reportSteps(context, place.cardId, await send(wanted), wanted)
+}
+
+/** @throws Failure (conflict) if a step that the caller asked for was not possible */
+function reportSteps({ out }: Context, id: string, { after }: Merged, { done, removeWorktree }: Steps): void {
+  if (after.movedToDone) out.done(`Moved card ${id} to its done column.`)
+  if (after.removedWorktree) out.done(`Removed the worktree of card ${id}.`)
+  if (after.problem === null) return
+  if (done || removeWorktree) throw new Failure('conflict', `card ${id} is merged, and then: ${after.problem}`)
+  out.warn(after.problem)
+}
+
+/** Asks about the steps that neither the caller nor the project decided. */
+async function offerSteps(context: Context, place: CardPlace, { after }: Merged, asked: Steps): Promise<Steps> {
+  const isDecided = asked.done !== undefined && asked.removeWorktree !== undefined
+  if (!context.mayAsk || context.out.json || isDecided || after.problem !== null) return {}
+  const { mergedAt, columnType, archivedAt, useWorktree, gitBranch } = await getCard(context, place)
+  if (!mergedAt) return {}
+  const isMovable = asked.done === undefined && columnType !== 'done' && !archivedAt
+  const isRemovable = asked.removeWorktree === undefined && !after.removedWorktree && useWorktree && gitBranch !== null
+  const { cardId: id } = place
+  const done = isMovable && (await agrees(context, `Move card ${id} to its done column?`, '--done'))
+  const removeWorktree =
+    isRemovable && (await agrees(context, `Remove the worktree of card ${id}?`, '--remove-worktree'))
+  return { done, removeWorktree }
+}
+
+function mergedWords(id: string, { repository, merged, into }: Merged['repositories'][number], isOneOfMany: boolean) {
+  const branch = isOneOfMany || repository !== '' ? `${into} in ${repositoryWords(repository)}` : into
+  return merged ? `Merged card ${id} into ${branch}.` : `${branch} has everything of card ${id} already.`
+}
