@@ -1,5 +1,6 @@
 import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
+import { mergedWords } from '../../../src/boardModel/merged.ts'
 import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
@@ -99,6 +100,7 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
     kind,
     pullRequest,
   } = card
+  const merged = mergedWords(card)
   return (
     <div className="card-about" id={`about-${id}`}>
       <span className="dim">#{id}</span>
@@ -116,6 +118,12 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
         </span>
       )}
       {deferred && status === 'idle' && <span className="dim">not started</span>}
+      {merged && (
+        <span className="merged">
+          <Icon name="check" />
+          {merged}
+        </span>
+      )}
       {reviewState && (
         <span className="review">
           <Icon name="eye" />

@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { mergedWords } from '../../../src/boardModel/merged.ts'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
@@ -62,6 +63,7 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
   const { projectId, cardId, state } = useOpened()
   const card = useCard()
   const isDeleted = useStore(state, now => now.isDeleted)
+  const merged = mergedWords(card)
   return (
     <header className="opened-head">
       <div className="opened-bar">
@@ -74,6 +76,12 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
           #{cardId} · {card.columnName}
         </span>
         <Status status={card.status} reason={card.statusReason === card.status ? null : card.statusReason} />
+        {merged && (
+          <span className="merged" title={`${card.mergedCommit}`}>
+            <Icon name="check" />
+            {merged}
+          </span>
+        )}
         {card.issue && (
           <Away className="dim" url={card.issue.url}>
             Issue {card.issue.number}

@@ -9,6 +9,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Time } from '../ui/Time.tsx'
+import { AfterMerge } from './AfterMerge.tsx'
 import { Repositories } from './Repositories.tsx'
 import type { SectionProps } from './ProjectPage.tsx'
 
@@ -19,6 +20,7 @@ export function GeneralSection(props: SectionProps) {
       {props.mayManage ? <Identity {...props} /> : <Facts {...props} />}
       <Repositories {...props} />
       <Order {...props} />
+      {props.mayManage && <AfterMerge {...props} />}
       {props.mayManage && <FolderConfirmation {...props} />}
       {props.mayManage && <Deletion {...props} />}
     </>

@@ -1,20 +1,26 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { reasonOf } from '../app/reasons.ts'
 import { homeName } from '../../../src/contract/repositories.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
+import { defaultAfterMerge, type AfterMerge } from '../../../src/contract/afterMerge.ts'
+import { mergedWords } from '../../../src/boardModel/merged.ts'
+import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
+import { RemoveWorktree } from '../card/RemoveWorktree.tsx'
+import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
+import { Check } from '../ui/Inputs.tsx'
 import { Conflicts } from './Conflicts.tsx'
 import type { CardPlace } from './reviewStore.ts'
 
 type Merged = Output<Contract['agents']['merge']>['repositories']
 /** Into which branch, as which commit, and where there are several in which repository. */
-const mergedWords = (all: Merged): string =>
+const branchesOf = (all: Merged): string =>
   all
     .filter(({ merged }) => merged)
     .map(
@@ -23,22 +29,66 @@ const mergedWords = (all: Merged): string =>
     )
     .join(', ')
 
-/** Brings the card's work into a branch, in each repository that it has touched. */
-export function MergeForm({ place, card }: { place: CardPlace; card: CardDetail }) {
+interface MergeProps {
+  place: CardPlace
+  card: CardDetail
+}
+
+/** Merges the card's work into a branch, in each repository that it has touched; once it is merged, offers what can follow. */
+export function MergeForm(props: MergeProps) {
+  const [done, setDone] = useState('')
+  const { card } = props
+  // The branch lost the merge, or the card has new work: the last answer does not apply any more.
+  useEffect(() => {
+    if (card.mergedAt === null) setDone('')
+  }, [card.mergedAt])
+  return (
+    <section className="merge panel" aria-label="Merge">
+      <h2>Merge</h2>
+      {card.mergedAt === null && <Offer {...props} onDone={setDone} />}
+      {(done !== '' || card.mergedAt !== null) && (
+        <p role="status">{done || `${mergedWords(card)} as ${card.mergedCommit?.slice(0, 10)}.`}</p>
+      )}
+      {card.mergedAt !== null && <Follow {...props} />}
+    </section>
+  )
+}
+
+/** The steps that can follow a merge, and were not taken with it. */
+function Follow({ place, card }: MergeProps) {
+  return (
+    <div className="tools">
+      {card.columnType !== 'done' && card.archivedAt === null && (
+        <Button icon="check" onClick={() => client.cards.complete(place)}>
+          Move to the done column
+        </Button>
+      )}
+      <RemoveWorktree />
+    </div>
+  )
+}
+
+function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) => void }) {
   const [into, setInto] = useState('')
   const [isSquash, setSquash] = useState(false)
+  const usual = useProject(place.projectId)?.afterMerge
+  const [given, setGiven] = useState<Partial<AfterMerge>>({})
+  const after: AfterMerge = { ...defaultAfterMerge, ...usual, ...given }
   const [conflicts, setConflicts] = useState<readonly string[]>([])
-  const [done, setDone] = useState('')
   const target = into.trim() === '' ? 'the branch that the project’s folder is on' : into.trim()
   const merge = async () => {
     setConflicts([])
     try {
-      const merged = await client.agents.merge({ ...place, into: into.trim() || undefined, squash: isSquash })
-      setDone(
-        merged.merged
-          ? `Merged ${mergedWords(merged.repositories)}.`
-          : `${merged.into} has everything of this card already.`,
-      )
+      const merged = await client.agents.merge({
+        ...place,
+        into: into.trim() || undefined,
+        squash: isSquash,
+        ...after,
+      })
+      const words = merged.merged
+        ? `Merged ${branchesOf(merged.repositories)}.`
+        : `${merged.into} has everything of this card already.`
+      onDone([words, merged.after.problem].filter(Boolean).join(' '))
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.code !== 'MERGE_CONFLICT') throw error
       setConflicts(
@@ -51,11 +101,10 @@ export function MergeForm({ place, card }: { place: CardPlace; card: CardDetail 
   const resolve = async () => {
     await client.branches.update({ ...place, resolve: true })
     setConflicts([])
-    setDone('Its agent was told to resolve the conflicts. Merge again when it is done.')
+    onDone('The card’s agent resolves the conflicts. Merge again when it is done.')
   }
   return (
-    <section className="merge panel" aria-label="Merge">
-      <h2>Merge</h2>
+    <>
       <Form
         submit={isSquash ? 'Squash and merge…' : 'Merge…'}
         onSubmit={async () =>
@@ -71,13 +120,19 @@ export function MergeForm({ place, card }: { place: CardPlace; card: CardDetail 
         <Field label="Into the branch" hint="Empty: the one that the project’s folder is on.">
           {props => <input {...props} value={into} maxLength={250} onChange={event => setInto(event.target.value)} />}
         </Field>
-        <label>
-          <input type="checkbox" checked={isSquash} onChange={event => setSquash(event.target.checked)} /> As one commit
-          (squash)
-        </label>
+        <Check label="As one commit (squash)" value={isSquash} onChange={setSquash} />
+        <Check
+          label="Then move the card to its done column"
+          value={after.moveToDone}
+          onChange={moveToDone => setGiven({ ...given, moveToDone })}
+        />
+        <Check
+          label="Then remove its worktree"
+          value={after.removeWorktree}
+          onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
+        />
       </Form>
-      {done !== '' && <p role="status">{done}</p>}
       {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={into.trim() === '' ? resolve : undefined} />}
-    </section>
+    </>
   )
 }

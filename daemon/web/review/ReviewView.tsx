@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
+import { mergedWords } from '../../../src/boardModel/merged.ts'
 import type { DiffFile } from '../../../src/boardModel/diffFiles.ts'
 import { useProject } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
@@ -46,6 +47,9 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
   useEffect(() => {
     if (isStale && isEmpty) void read()
   }, [isStale, isEmpty])
+  // A diff since a review can be empty although there is work.
+  const hasWork =
+    diff !== undefined && (diff.files.length > 0 || since !== undefined || repositories.some(({ touched }) => touched))
   const root = useRef<HTMLDivElement>(null)
   const isWide = useWide(root, 820)
   const [wantsSplit, setSplit] = useSplit()
@@ -53,7 +57,7 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
     <DraftContext value={review.draft}>
       <div className={isWide ? 'review wide' : 'review'} ref={root}>
         <header className="review-head">
-          {card && <strong>{stateWords(card)}</strong>}
+          {card && <strong>{mergedWords(card) ?? stateWords(card)}</strong>}
           {diff && <Total {...diff} />}
           {repositories.length > 1 && (
             <RepositoryChoice all={repositories} repository={repository} onChoose={setRepository} />
@@ -85,7 +89,7 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
         )}
         <Rounds reviews={reviews} repository={diff?.repository ?? ''} files={diff?.files ?? []} />
         {mayWrite && card && <SendForm review={review} card={card} />}
-        {mayWrite && card && diff && <MergeForm place={review.place} card={card} />}
+        {mayWrite && card && hasWork && <MergeForm place={review.place} card={card} />}
         {card?.gitBranch && diff && (
           <PullRequestPanel
             key={`request ${diff.repository}`}
