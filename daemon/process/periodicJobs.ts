@@ -171,6 +171,12 @@ const machineJobs = (app: App, machine: Database): Job[] => [
       }),
   },
   {
+    name: 'check that branches contain the merges of cards',
+    everySecs: 60,
+    duty: 'machine',
+    run: () => app.merges.ofAll(),
+  },
+  {
     name: 'remove the homes of agents whose project, credential or profile was deleted',
     everySecs: 60,
     duty: 'machine',

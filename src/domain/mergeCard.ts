@@ -2,6 +2,7 @@ import type { AfterMerge, DoneAfterMerge } from '../contract/afterMerge.ts'
 import { Problem } from '../contract/errors.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
+import { mergesOf } from '../store/merges.ts'
 import { afterMergeOf, type ProjectRow } from '../store/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { actorOf } from './activity.ts'
@@ -80,7 +81,8 @@ async function withWork(
   const found: MergedRepository[] = []
   for (const each of all) {
     const { baseCommit } = (await workIn(db, card, project, each.repository)).card
-    if (each.merged || (baseCommit !== null && each.head !== baseCommit)) found.push(each)
+    const isKnown = mergesOf(card).some(({ repository, head }) => repository === each.repository && head === each.head)
+    if (each.merged || isKnown || (baseCommit !== null && each.head !== baseCommit)) found.push(each)
   }
   return found
 }

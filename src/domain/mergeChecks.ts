@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { coalesce } from '../async/coalesce.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import { hasOwnCommit, isAncestor, listNotIn, readBranchTip, treesOf } from '../git/commits.ts'
 import { GitFailed } from '../git/git.ts'
@@ -7,33 +8,43 @@ import { Problem } from '../contract/errors.ts'
 import type { RepositoryMerge } from '../store/cardFields.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import type { Database } from '../store/database.ts'
-import { listMergedCards, listMergeTargets, mergesOf, setMergeTarget, type MergeTarget } from '../store/merges.ts'
+import {
+  listMergedCards,
+  listMergeProjects,
+  listMergeTargets,
+  mergesOf,
+  setMergeTarget,
+  type MergeTarget,
+} from '../store/merges.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
 import { clearMerged, clearMergedIfThere } from './mergedWork.ts'
 import { projectIn, workIn } from './repositoryWork.ts'
 
-/** A list of cards is checked again after this time. */
-const listPauseMs = 250
 /** A reader waits this long for a check, which continues without the reader. */
-const maxWaitMs = 500
+const maxWaitMs = 2000
 
 /** Checks whether merged cards still are: their branch contains the merge, and they have no new work. */
 export interface MergeChecks {
   /** Checks the branches that a project's cards were merged into. If none moved, this starts no process. */
   ofProject(projectId: number): Promise<void>
+  /** Does this for all projects of this machine. */
+  ofAll(): Promise<void>
   /** Checks a card, its branch included. */
   ofCard(card: Pick<CardRow, 'id' | 'projectId' | 'mergedAt'>): Promise<void>
 }
 
 export function createMergeChecks(db: Database): MergeChecks {
-  const checkedAt = new Map<number, number>()
+  /** One check at a time per project: requests that come during one share the next. */
+  const checks = new Map<number, () => Promise<void>>()
   return {
     ofProject: async projectId => {
-      const now = performance.now()
-      if (now - (checkedAt.get(projectId) ?? -Infinity) < listPauseMs) return
-      checkedAt.set(projectId, now)
-      await inTime(checkTargets(db, projectId))
+      const check = checks.get(projectId) ?? coalesce(() => checkTargets(db, projectId))
+      checks.set(projectId, check)
+      await inTime(check())
+    },
+    ofAll: async () => {
+      for (const projectId of await listMergeProjects(db, db.host)) await quietly(checkTargets(db, projectId))
     },
     ofCard: async card => {
       if (card.mergedAt !== null) await inTime(checkCard(db, card))
@@ -69,7 +80,7 @@ async function checkTarget(db: Database, project: ProjectRow, target: MergeTarge
   const { commonDir } = repository
   const tip = await readBranchTip(commonDir, target.branch)
   if (tip === target.tip) return
-  const isForward = tip !== undefined && (await isAncestor(commonDir, target.tip, tip))
+  const isForward = tip !== undefined && target.tip !== '' && (await isAncestor(commonDir, target.tip, tip))
   const lost = isForward ? [] : await listLost(db, project.id, target, repository, tip)
   await db.transaction(async tx => {
     const present = lost.length === 0 ? [] : await listMergedCards(tx, project.id)

@@ -3,7 +3,7 @@ import type { RepositoryMerge } from './cardFields.ts'
 import type { CardRow } from './cards.ts'
 import type { Reader, Transaction } from './database.ts'
 
-/** A branch that cards of a project were merged into, and the commit with which all of these merges were last checked. */
+/** A branch that cards of a project were merged into, and its commit when all of these merges were last checked; empty if they were not. */
 export interface MergeTarget {
   repository: string
   branch: string
@@ -33,32 +33,39 @@ export const listMergeTargets = (db: Reader, projectId: number): Promise<MergeTa
     projectId,
   ])
 
-/** Adds a branch. One that is there keeps its commit, because its merges were not checked with another one. */
+/** Adds a branch with a new merge. The merges into a known branch become unchecked: its commit was checked without the new one. */
 export const addMergeTarget = (tx: Transaction, projectId: number, { repository, branch, tip }: MergeTarget): void =>
   tx.enqueue(
-    'INSERT INTO merge_targets (project_id, repository, branch, tip) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    `INSERT INTO merge_targets (project_id, repository, branch, tip) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET tip = '' WHERE tip <> excluded.tip`,
     [projectId, repository, branch, tip],
   )
 
-/** Sets the commit with which a branch was checked; without one, the branch does not exist any more. */
+/**
+ * Sets the commit with which a branch was checked, unless it has a new merge since it was read. Without a commit, the branch does not exist
+ * any more.
+ */
 export const setMergeTarget = (
   tx: Transaction,
   projectId: number,
-  { repository, branch }: Pick<MergeTarget, 'repository' | 'branch'>,
-  tip: string | undefined,
-): void =>
-  tip === undefined
-    ? tx.enqueue('DELETE FROM merge_targets WHERE project_id = ? AND repository = ? AND branch = ?', [
-        projectId,
-        repository,
-        branch,
-      ])
-    : tx.enqueue('UPDATE merge_targets SET tip = ? WHERE project_id = ? AND repository = ? AND branch = ?', [
-        tip,
-        projectId,
-        repository,
-        branch,
-      ])
+  { repository, branch, tip }: MergeTarget,
+  checked: string | undefined,
+): void => {
+  const known = [projectId, repository, branch, tip]
+  const where = 'WHERE project_id = ? AND repository = ? AND branch = ? AND tip = ?'
+  if (checked === undefined) tx.enqueue(`DELETE FROM merge_targets ${where}`, known)
+  else tx.enqueue(`UPDATE merge_targets SET tip = ? ${where}`, [checked, ...known])
+}
+
+/** The projects with merged cards, of one machine or without one. */
+export const listMergeProjects = async (db: Reader, host: string | null): Promise<number[]> =>
+  (
+    await db.all<{ id: number }>(
+      `SELECT p.id FROM projects p WHERE (p.host IS NULL OR p.host = ?)
+       AND EXISTS (SELECT 1 FROM merge_targets t WHERE t.project_id = p.id) ORDER BY p.id`,
+      [host],
+    )
+  ).map(({ id }) => id)
 
 /** A project's merged cards, also those in the trash. */
 export const listMergedCards = (db: Reader, projectId: number): Promise<MergedCard[]> =>

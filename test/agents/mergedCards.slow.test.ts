@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
@@ -89,6 +90,27 @@ describe.each(sandboxes.slice(0, hasBubblewrap ? 2 : 1))('a merged card %s', (_,
     // A later merge stands.
     expect(await merge(lost)).toMatchObject({ merged: true })
     expect(await listed(lost)).toMatchObject({ mergedInto: 'main', mergedCommit: git('rev-parse', 'main') })
+  })
+
+  test('notices the reset of a merge that no read has checked', async () => {
+    const [first, second] = [await worked(), await worked()]
+    await merge(first)
+    expect(await read(first)).toMatchObject({ mergedInto: 'main' })
+    await merge(second)
+    git('reset', '-q', '--hard', 'HEAD~1')
+    expect(await read(second)).toMatchObject(unmerged)
+    expect(await read(first)).toMatchObject({ mergedInto: 'main' })
+    await merge(second)
+    const { version } = await read(second)
+    git('reset', '-q', '--hard', 'HEAD~1')
+    await jobs(board.server.app)
+      .find(({ name }) => name.includes('contain the merges'))!
+      .run(new AbortController().signal)
+    const event = await board.socket.message(
+      'card.updated',
+      ({ data }) => data.id === second.id && data.version > version,
+    )
+    expect(event.data).toMatchObject(unmerged)
   })
 
   test('notices a reset in a list alone, and keeps merges when main only advances', async () => {
