@@ -59,15 +59,17 @@ export function registerVerbs(cards: Command): void {
 
 async function mergeCard(context: Context, place: CardPlace, options: MergeOptions, asked: Steps): Promise<void> {
   const { out } = context
-  const send = ({ done: moveToDone, removeWorktree }: Steps) =>
-    context.client.agents.merge({ ...place, ...options, moveToDone, removeWorktree })
+  const send = ({ done: moveToDone, removeWorktree }: Steps, into = options.into) =>
+    context.client.agents.merge({ ...place, ...options, into, moveToDone, removeWorktree })
   const merged = await send(asked)
   for (const each of merged.repositories) out.done(mergedWords(place.cardId, each, merged.repositories.length > 1))
   await out.record(merged, mergedFields)
   reportSteps(context, place.cardId, merged, asked)
   const wanted = await offerSteps(context, place, merged, asked)
+  if (!wanted.done && !wanted.removeWorktree) return
   // The work is merged already, so that this only takes the steps.
-  if (wanted.done || wanted.removeWorktree) reportSteps(context, place.cardId, await send(wanted), wanted)
+  const into = merged.repositories.length === 1 ? merged.into : undefined
+  reportSteps(context, place.cardId, await send(wanted, into), wanted)
 }
 
 /** @throws Failure (conflict) if a step that the caller asked for was not possible */
