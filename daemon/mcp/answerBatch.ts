@@ -3,7 +3,6 @@ import type { McpMessage } from '../../src/contract/mcp.ts'
 
 type Message = InferOutput<typeof McpMessage>
 
-const maxMessages = 20
 const invalidRequest = -32600
 const calls = new Set(['tools/call', 'resources/read', 'prompts/get'])
 
@@ -15,8 +14,6 @@ export async function answerBatch(
   messages: readonly Message[],
   answer: (message: Message) => Promise<Response>,
 ): Promise<Response> {
-  if (messages.length === 0 || messages.length > maxMessages)
-    return Response.json(refusal(null, `A batch contains 1 to ${maxMessages} messages.`), { status: 400 })
   const answers: unknown[] = []
   let hasCall = false
   for (const message of messages) {

@@ -12,6 +12,8 @@ export const McpMessage = v.looseObject({
   params: v.nullish(v.record(v.string(), v.unknown())),
 })
 
+const maxBatch = 20
+
 export const mcp = {
   call: post('/api/mcp', {
     who: anyToken,
@@ -19,7 +21,7 @@ export const mcp = {
     rateLimit: 'apiKey',
     summary:
       'The board as tools of the Model Context Protocol; ?tools=find,run: some groups of them; ?readOnly=true: those that change nothing',
-    input: v.union([McpMessage, v.array(McpMessage)]),
+    input: v.union([McpMessage, v.pipe(v.array(McpMessage), v.minLength(1), v.maxLength(maxBatch))]),
     transfer: 'raw',
     answers: {
       200: { description: 'The answer', type: 'application/json' },

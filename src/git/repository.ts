@@ -9,7 +9,7 @@ import { readHead, type Repository, type WorkingTree } from './workingTrees.ts'
 
 /**
  * Returns the repository whose working tree contains the folder. Returns undefined if there is none.
- * @throws GitFailed, GitMissing; Problem CONFLICT if Git refuses the repository, or its list of further object stores is not acceptable
+ * @throws GitFailed, GitMissing, RepositoryRefused; Problem CONFLICT if its list of further object stores is not acceptable
  */
 export async function findRepository(path: string): Promise<Repository | undefined> {
   const real = await realpath(path).catch(() => undefined)
@@ -46,8 +46,8 @@ async function askGit(path: string): Promise<WorkingTree | undefined> {
   // A bare repository has no top level, and that is Git's only failure.
   if (isBare === 'true' && paths.length === 2 && (!marker.isBare || path === marker.path))
     return treeOf(marker.isBare ? marker.path : dirname(marker.path), paths, true)
-  if (result.exitCode !== 0) throw refused(marker, result.stderr)
-  if (isBare !== 'false' || paths.length !== 3) throw refused(marker, 'its path contains a line break')
+  if (result.exitCode !== 0) throw new RepositoryRefused(marker, result.stderr)
+  if (isBare !== 'false' || paths.length !== 3) throw new RepositoryRefused(marker, 'its path contains a line break')
   return treeOf(paths.pop()!, paths)
 }
 
@@ -61,15 +61,22 @@ function withoutFolder(error: unknown): undefined {
   if (!(error instanceof GitFailed) || error.reason !== 'folder') throw error
 }
 
-/** An agent must not work in such a folder as if it had no repository: its changes would mix with those of people, and could not be undone. */
-const refused = ({ path }: Marker, words: string): Problem =>
-  new Problem(
-    'CONFLICT',
-    `Git cannot use the repository ${path}: ${words
+/**
+ * Git refuses the repository of a folder. An agent must not work in such a folder as if it had no repository: its changes would mix with those
+ * of people, and could not be undone.
+ */
+export class RepositoryRefused extends Problem {
+  constructor({ path }: Marker, words: string) {
+    const reason = words
       .replace(/^fatal: /, '')
       .trim()
-      .replace(/\s+/g, ' ')}. Correct this, or remove ${path} if it is not a repository.`,
-  )
+      .replace(/\s+/g, ' ')
+    super(
+      'CONFLICT',
+      `Git cannot use the repository ${path}: ${reason}. Correct this, or remove ${path} if it is not a repository.`,
+    )
+  }
+}
 
 /**
  * Finds the mark of a repository in a folder or above it, on the same file system, as Git does: a `.git` that is not an empty folder, or

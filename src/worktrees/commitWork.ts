@@ -22,17 +22,17 @@ const signTimeoutMs = 60_000
  */
 export async function commitWorktree(worktrees: Worktrees, place: Repository, title: string): Promise<string> {
   await requireSynced(worktrees, place)
-  // The branch can have moved.
-  const moved = await readHead(place)
-  const committer = await committerOf(moved.commonDir)
-  const work = await withRepositoryLock(moved.commonDir, () =>
-    withObjects(moved, committer, run =>
+  const committer = await committerOf(place.commonDir)
+  const work = await withRepositoryLock(place.commonDir, async () => {
+    // The branch can have moved.
+    const moved = await readHead(place)
+    return withObjects(moved, committer, run =>
       withCommitted(worktrees, run, moved, title, async (made, moveBranch) => {
         await moveBranch()
         return made
       }),
-    ),
-  ).catch((error: unknown) => {
+    )
+  }).catch((error: unknown) => {
     if (!(error instanceof GitFailed)) throw error
     throw new Problem('CONFLICT', "Git could not commit the changes in the card's worktree.", { cause: error })
   })

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { branchTip } from '../git/commits.ts'
 import { committerOf } from '../git/identity.ts'
-import type { Repository } from '../git/workingTrees.ts'
+import { readHead, type Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { commit, treeOf, withCommitted } from './commitWork.ts'
@@ -36,7 +36,9 @@ export const updateBranch = (
   update: BranchUpdate,
 ): Promise<{ updated: boolean; commit: string }> =>
   withRepositoryLock(update.repository.commonDir, async () => {
-    const { repository, place, branch } = update
+    const { repository, branch } = update
+    // The branch can have moved.
+    const place = update.place && (await readHead(update.place))
     const committer = await committerOf(repository.commonDir)
     const { work, result } = await withObjects(place ?? repository, committer, run =>
       place

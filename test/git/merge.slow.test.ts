@@ -47,12 +47,12 @@ test("a card's commits become a merge commit on the project's branch, and its fi
   const later = commit(project.path, 'later', 'later\n')
   expect(later).not.toBe(before)
   const merged = await card.merge()
-  expect(merged).toEqual({ merged: true, into: 'main', commit: tip() })
+  expect(merged).toMatchObject({ merged: true, into: 'main', commit: tip() })
   expect(show('main', '%P|%s')).toBe(`${later} ${work}|Merge: Mend the door`)
   expect(readFileSync(join(project.path, 'work'), 'utf8')).toBe('work\n')
   expect(git(project.path, 'status', '--porcelain')).toBe('')
   expect(git(worktree, 'status', '--porcelain')).toBe('')
-  expect(await card.merge()).toEqual({ merged: false, into: 'main', commit: tip() })
+  expect(await card.merge()).toMatchObject({ merged: false, into: 'main', commit: tip() })
 })
 
 test('what is not committed is committed in the worktree and merged too; then nothing there can be lost', async () => {
@@ -81,7 +81,7 @@ test('squashed, all of it is one commit with one parent', async () => {
   commit(worktree, 'b', 'b\n')
   write(worktree, 'c', 'c\n')
   const before = tip()
-  expect(await card.merge({ squash: true })).toEqual({ merged: true, into: 'main', commit: tip() })
+  expect(await card.merge({ squash: true })).toMatchObject({ merged: true, into: 'main', commit: tip() })
   expect(show('main', '%P|%B')).toBe(`${before}|Mend the door`)
   expect(readdirSync(project.path).sort()).toEqual(['.git', 'README', 'a', 'b', 'c', 'src'])
   expect(await card.merge({ squash: true })).toMatchObject({ merged: false })
@@ -135,7 +135,7 @@ test('a branch that is checked out nowhere moves on, and one in another worktree
   commit(worktree, 'work', 'work\n')
   git(project.path, 'branch', 'release')
   const before = tip()
-  expect(await card.merge({ into: 'release' })).toEqual({ merged: true, into: 'release', commit: tip('release') })
+  expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, into: 'release', commit: tip('release') })
   expect(tip()).toBe(before)
   expect(git(project.path, 'status', '--porcelain')).toBe('')
   const own = `${project.path}-own`

@@ -39,16 +39,16 @@ test("the tracked files are listed as they are named, below the project's folder
   expect((await files(below.id)).body).toEqual({ data: ['ünïcode "name".txt'] })
 })
 
-test('a folder that is no repository, bare, broken or gone is 409 NOT_A_GIT_REPOSITORY', async () => {
+test('a folder without a repository, with a broken or a new one, or a missing folder is 409', async () => {
   const plain = its.folder('plain')
   const { id } = await its.board.client.projects.create({ name: 'Plain', path: plain })
   const refused = async () => (await files(id)).body.error?.code
   expect(await refused()).toBe('NOT_A_GIT_REPOSITORY')
   writeFileSync(join(plain, '.git'), 'gitdir: /nowhere\n')
-  expect(await refused()).toBe('NOT_A_GIT_REPOSITORY')
+  expect(await refused()).toBe('CONFLICT')
   rmSync(join(plain, '.git'))
   git(plain, 'init', '-q', '--bare', '.')
-  expect(await refused()).toBe('NOT_A_GIT_REPOSITORY')
+  expect(await refused()).toBe('CONFLICT')
   rmSync(plain, { recursive: true })
   expect(await refused()).toBe('NOT_A_GIT_REPOSITORY')
 })

@@ -8,7 +8,7 @@ import { accountFilters, repositoryFilters } from '../../git/filters.ts'
 import { nulSeparated } from '../../git/fileNames.ts'
 import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
-import { findRepository } from '../../git/repository.ts'
+import { findRepository, RepositoryRefused } from '../../git/repository.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { readCopiedPaths } from '../copiedPaths.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
@@ -55,7 +55,7 @@ export async function openQuarantine(
   if (!worktreePath.isWellFormed())
     throw new Problem('CONFLICT', `The name of the folder ${shownName(worktreePath)} is not UTF-8. Rename it first.`)
   const topLevel = await realpath(worktreePath)
-  const found = known ?? (await findRepository(topLevel))
+  const found = known ?? (await findRepository(topLevel).catch(ignoreRefused))
   const repository = found?.topLevel === topLevel ? found : undefined
   const configuration = repository ? await configurationOf(repository) : []
   const gitDir = await makeGitDir(folder, repository, [
@@ -87,6 +87,11 @@ export async function openQuarantine(
   }
   if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
+}
+
+/** An agent can have replaced the `.git` of a worktree, or created a broken one in a folder. All files of the folder are work then. */
+function ignoreRefused(error: unknown): undefined {
+  if (!(error instanceof RepositoryRefused)) throw error
 }
 
 /** An agent can have committed a copy itself: what it did counts then. */

@@ -31,6 +31,8 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'organizations.setCredential': () => ({ credentialId: null }),
   // Of one agent one check runs at a time, and all of them ask at once.
   'agents.check': () => ({ agent: 'nobody' }),
+  // A key also needs cards.move for it.
+  'agents.merge': () => ({ moveToDone: false }),
   'settings.setAgents': () => ({ agent: null, model: null, mode: null, effort: null }),
   'webhooks.update': () => ({ events: undefined, url: undefined }),
   'filesystem.browse': () => ({ path: undefined }),
