@@ -37,7 +37,7 @@ afterAll(async () => {
 const exclude = () => join(repository, '.git/info/exclude')
 beforeEach(() => rmSync(exclude(), { force: true }))
 
-/** What the doctor finds. Its exit code is 1 here, because the test creates files that others can read. */
+/** Runs the doctor. Its exit code is 1 here, because the test creates files that others can read. */
 const examine = async () => JSON.parse((await cli.board(['doctor', '--json'])).stdout) as Array<Record<string, string>>
 
 const create = (path: string) => board.client.projects.create({ name: 'Project', path })
