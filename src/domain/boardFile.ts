@@ -5,7 +5,7 @@ import { issueText } from '../contract/issueText.ts'
 import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
-import { gitOutput } from '../git/git.ts'
+import { gitOutput, inGitDir } from '../git/git.ts'
 import { readProjectFile, type ProjectFile } from '../worktrees/projectFiles.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
@@ -57,7 +57,7 @@ async function readCommitted({ commit, subfolder, repository: { commonDir } }: C
   const name = `${commit ?? 'HEAD'}:${join(subfolder, boardFileName)}`
   return gitOutput(commonDir, ['cat-file', 'blob', name], {
     maxBytes,
-    env: { GIT_DIR: commonDir, GIT_NO_REPLACE_OBJECTS: '1' },
+    env: { ...inGitDir(commonDir), GIT_NO_REPLACE_OBJECTS: '1' },
   })
 }
 

@@ -3,7 +3,7 @@ import { home } from '../contract/repositories.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { commitOf } from '../git/commits.ts'
 import { commitWorktree } from '../worktrees/commitWork.ts'
-import { git } from '../git/git.ts'
+import { git, inGitDir } from '../git/git.ts'
 import { pushBranch } from '../git/pushBranch.ts'
 import { fetchLargeFiles } from '../git/remoteLargeFiles.ts'
 import { findRemote } from '../git/remotes.ts'
@@ -135,7 +135,7 @@ async function titlesOf(
 ): Promise<string[]> {
   const range = from === null ? to : `${from}..${to}`
   const { stdout } = await git(commonDir, ['log', '--format=%s', `--max-count=${maxTitles}`, range, '--', ...files], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
   })
   return stdout.toString().split('\n').filter(Boolean)
 }

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { kindOf } from './kindOf.ts'
-import { gitOutput, GitFailed } from './git.ts'
+import { GitFailed, gitOutput, inGitDir } from './git.ts'
 import { hasRef, keepsFiles } from './refFiles.ts'
 import { removeFolder } from './removeFolder.ts'
 import { realPlace, type Repository, type WorkingTree } from './workingTrees.ts'
@@ -106,5 +106,5 @@ const makeBranch = ({ commonDir }: Repository, branch: string, commit: string) =
       commit,
       '0'.repeat(commit.length),
     ],
-    { env: { GIT_DIR: commonDir } },
+    { env: inGitDir(commonDir) },
   )

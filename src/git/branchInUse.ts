@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { kindOf } from './kindOf.ts'
 import { readPlain } from './untrustedFiles.ts'
-import { listWorkingTrees } from './workingTrees.ts'
+import { listWorkingTrees, type WorkingTree } from './workingTrees.ts'
 
 const maxStateBytes = 1024 * 1024
 
@@ -11,13 +11,9 @@ const maxStateBytes = 1024 * 1024
  * meanwhile would be lost. Git refuses to move such a branch, too.
  * @throws Problem CONFLICT that names the folder and what to end first
  */
-export async function requireNotInUse(commonDir: string, branch: string): Promise<void> {
+export async function requireNotInUse(known: WorkingTree, branch: string): Promise<void> {
   const ref = `refs/heads/${branch}`
-  const trees = await listWorkingTrees(commonDir)
-  const isListed = trees.some(({ gitDir }) => gitDir === commonDir)
-  // The first working tree of a submodule is elsewhere, and its Git folder does not tell where.
-  const all = isListed ? trees : [...trees, { topLevel: commonDir, gitDir: commonDir }]
-  for (const { topLevel, gitDir } of all) {
+  for (const { topLevel, gitDir } of await listWorkingTrees(known)) {
     const command = await commandOn(gitDir, ref)
     if (command !== undefined)
       throw new Problem(

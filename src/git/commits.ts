@@ -1,10 +1,10 @@
-import { git, gitOutput } from './git.ts'
+import { git, gitOutput, inGitDir } from './git.ts'
 import { keepsFiles, readRefFile } from './refFiles.ts'
 
 /** Resolves full references or ids to commits; undefined for missing ones. No name contains a line break. */
 export async function resolveCommits(commonDir: string, names: readonly string[]): Promise<Array<string | undefined>> {
   const input = names.map(name => `${name}^{commit}\n`).join('')
-  const answers = (await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: { GIT_DIR: commonDir } }))
+  const answers = (await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: inGitDir(commonDir) }))
     .toString()
     .split('\n')
   return names.map((_, index) => /^([0-9a-f]{40,64}) commit /.exec(answers[index] ?? '')?.[1])
@@ -16,18 +16,18 @@ export const commitOf = async (commonDir: string, name: string): Promise<string 
 
 /** Whether a commit is the other or one before it. */
 export const isAncestor = async (commonDir: string, one: string, other: string): Promise<boolean> =>
-  (await git(commonDir, ['merge-base', '--is-ancestor', one, other], { env: { GIT_DIR: commonDir } })).exitCode === 0
+  (await git(commonDir, ['merge-base', '--is-ancestor', one, other], { env: inGitDir(commonDir) })).exitCode === 0
 
 /** The merge base of two commits, if there is one. */
 export async function mergeBase(commonDir: string, one: string, other: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await git(commonDir, ['merge-base', one, other], { env: { GIT_DIR: commonDir } })
+  const { exitCode, stdout } = await git(commonDir, ['merge-base', one, other], { env: inGitDir(commonDir) })
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
 
 /** The commit of a local branch, by its exact name. */
 export async function branchTip(commonDir: string, branch: string): Promise<string | undefined> {
   const { exitCode, stdout } = await git(commonDir, ['show-ref', '--verify', '--hash', '--', `refs/heads/${branch}`], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
   })
   return exitCode === 0 ? stdout.toString().trim() : undefined
 }
@@ -59,14 +59,14 @@ const listCommits = async (
   (
     await gitOutput(commonDir, ['rev-list', ...options, '--stdin'], {
       input: revisions.map(revision => `${revision}\n`).join(''),
-      env: { GIT_DIR: commonDir },
+      env: inGitDir(commonDir),
     })
   ).toString()
 
 /** The trees of the commits that the repository has. */
 export async function treesOf(commonDir: string, commits: readonly string[]): Promise<string[]> {
   const input = commits.map(commit => `${commit}^{tree}\n`).join('')
-  const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: { GIT_DIR: commonDir } })
+  const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], { input, env: inGitDir(commonDir) })
   return answers
     .toString()
     .split('\n')

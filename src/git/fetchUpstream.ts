@@ -1,7 +1,7 @@
 import { coalesce } from '../async/coalesce.ts'
 import { commitOf } from './commits.ts'
 import { configurationOf } from './configuration.ts'
-import { git } from './git.ts'
+import { git, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 import { moveTracking, reasonIn, reasonOfFailure, runRemote } from './remoteFolder.ts'
 import type { RemoteReach } from './remoteGit.ts'
@@ -22,7 +22,7 @@ const fetchedRef = 'refs/board/fetched'
 /** The upstream of a branch; undefined where it has none on another repository, or one that is not kept among the remote branches. */
 export async function upstreamOf(repository: Repository, branch: string): Promise<Upstream | undefined> {
   const { commonDir } = repository
-  const env = { GIT_DIR: commonDir }
+  const env = inGitDir(commonDir)
   const isFollowing = (await configurationOf(repository)).some(({ name }) => name === `branch.${branch}.merge`)
   if (!isFollowing) return undefined
   const format = '%(refname)%00%(upstream)%00%(upstream:remotename)%00%(upstream:remoteref)%00'

@@ -1,5 +1,5 @@
 import { ofAccount, type ConfigurationEntry, type Settings } from './configuration.ts'
-import { gitOutput, type GitOptions } from './git.ts'
+import { type GitOptions, gitOutput, inGitDir } from './git.ts'
 import { nulSeparated, nulTerminated } from './fileNames.ts'
 
 /** Runs Git in a repository. @throws GitFailed */
@@ -58,7 +58,7 @@ const filterName = ([name]: Settings[number]) => name.slice('filter.'.length, na
 export async function namesFilter(commonDir: string, commit: string): Promise<boolean> {
   const args = ['grep', '--name-only', '--fixed-strings', '-e', 'filter=', commit, '--', ':(glob)**/.gitattributes']
   // Git ends with 1 if it finds nothing.
-  return (await gitOutput(commonDir, args, { env: { GIT_DIR: commonDir }, exitCodes: [0, 1] })).length > 0
+  return (await gitOutput(commonDir, args, { env: inGitDir(commonDir), exitCodes: [0, 1] })).length > 0
 }
 
 /** Returns those of the files whose attributes name one of the filters. */

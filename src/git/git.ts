@@ -164,6 +164,12 @@ async function whyNotStarted(cause: unknown, code: string | undefined, cwd: stri
   return new GitFailed(isMissing ? 'folder' : 'failed', 'Git could not be started.', cause)
 }
 
+/**
+ * The variables with which Git works on a Git folder alone. It searches no repository, and does not open the working tree that the
+ * configuration names, which a sandbox can hide.
+ */
+export const inGitDir = (gitDir: string) => ({ GIT_DIR: gitDir, GIT_WORK_TREE: gitDir })
+
 /** The variables that locate the account's configuration. */
 const accountConfiguration: ReadonlySet<string> = new Set([
   'GIT_CONFIG_GLOBAL',

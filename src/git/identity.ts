@@ -1,5 +1,5 @@
 import { nulSeparated } from './fileNames.ts'
-import { git } from './git.ts'
+import { git, inGitDir } from './git.ts'
 
 /** Who makes the board's commits in a repository. */
 export interface Committer {
@@ -19,7 +19,7 @@ const programs = /^gpg\.(.*\.)?(program|defaultkeycommand)$/
  */
 export async function committerOf(commonDir: string): Promise<Committer> {
   const { stdout } = await git(commonDir, ['config', '--null', '--show-scope', '--get-regexp', wanted], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
   })
   const parts = nulSeparated(stdout)
   const settings = new Map<string, string | undefined>()

@@ -1,4 +1,4 @@
-import { gitOutput } from './git.ts'
+import { gitOutput, inGitDir } from './git.ts'
 import { listRefFiles } from './refFiles.ts'
 
 const maxRefsBytes = 256 * 1024 * 1024
@@ -17,7 +17,7 @@ export async function listRefs(commonDir: string): Promise<string> {
 const askForRefs = async (commonDir: string): Promise<string> =>
   (
     await gitOutput(commonDir, ['for-each-ref', '--format=%(objectname) %(refname)'], {
-      env: { GIT_DIR: commonDir },
+      env: inGitDir(commonDir),
       maxBytes: maxRefsBytes,
     })
   ).toString()
@@ -26,7 +26,7 @@ const askForRefs = async (commonDir: string): Promise<string> =>
 export const excludeTips = async (commonDir: string): Promise<string> =>
   (
     await gitOutput(commonDir, ['for-each-ref', '--format=^%(objectname)', 'refs/heads', 'refs/remotes', 'refs/tags'], {
-      env: { GIT_DIR: commonDir },
+      env: inGitDir(commonDir),
       maxBytes: maxRefsBytes,
     })
   ).toString()

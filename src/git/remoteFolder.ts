@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { git, GitFailed } from './git.ts'
+import { git, GitFailed, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 import type { GitCredential } from './gitCredential.ts'
 import { writeGitFolder } from './gitFolder.ts'
@@ -96,7 +96,7 @@ export const moveTracking = async (
 ): Promise<boolean> =>
   (
     await git(commonDir, ['update-ref', '--no-deref', '-m', message, tracking, commit], {
-      env: { GIT_DIR: commonDir },
+      env: inGitDir(commonDir),
     })
   ).exitCode === 0
 
@@ -110,7 +110,7 @@ export function reasonOfFailure(error: unknown, { timeoutMs }: RemoteReach): str
 export async function sshCommand(commonDir: string): Promise<string> {
   if (process.env.GIT_SSH_COMMAND) return process.env.GIT_SSH_COMMAND
   const { stdout } = await git(commonDir, ['config', '--null', '--show-scope', '--get-all', 'core.sshCommand'], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
   })
   const parts = nulSeparated(stdout)
   const own = parts.filter((_, index) => index % 2 === 1 && ['global', 'system'].includes(parts[index - 1]!))

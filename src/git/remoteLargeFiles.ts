@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '../contract/errors.ts'
 import { isFiltered, readAccountSettings } from './accountSettings.ts'
-import { git, gitOutput } from './git.ts'
+import { git, gitOutput, inGitDir } from './git.ts'
 import { writeGitFolder } from './gitFolder.ts'
 import type { GitRun } from './filters.ts'
 import { largeFilesOf, listLargeFiles, missingIn } from './largeFiles.ts'
@@ -105,7 +105,7 @@ async function transfer(
 /** The address of the repository's large files in its configuration, which no agent can change. */
 async function ownAddress({ commonDir }: Repository, remote: string): Promise<string | undefined> {
   for (const name of ['lfs.url', `remote.${remote}.lfsurl`]) {
-    const { stdout } = await git(commonDir, ['config', '--get', name], { env: { GIT_DIR: commonDir } })
+    const { stdout } = await git(commonDir, ['config', '--get', name], { env: inGitDir(commonDir) })
     const address = stdout.toString().trim()
     if (address !== '') return address
   }
@@ -120,4 +120,4 @@ async function leavesPointers(repository: Repository): Promise<boolean> {
 const runIn =
   ({ commonDir }: Repository): GitRun =>
   (args, options) =>
-    gitOutput(commonDir, args, { ...options, env: { GIT_DIR: commonDir, GIT_NO_REPLACE_OBJECTS: '1' } })
+    gitOutput(commonDir, args, { ...options, env: { ...inGitDir(commonDir), GIT_NO_REPLACE_OBJECTS: '1' } })

@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { git } from './git.ts'
+import { git, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 import type { Repository } from './workingTrees.ts'
 
@@ -23,7 +23,7 @@ export async function findRemote({ commonDir, branch }: Repository, name: string
   const followed =
     branch === undefined
       ? undefined
-      : await git(commonDir, ['config', `branch.${branch}.remote`], { env: { GIT_DIR: commonDir } })
+      : await git(commonDir, ['config', `branch.${branch}.remote`], { env: inGitDir(commonDir) })
   const wanted = [followed?.stdout.toString().trim(), 'origin', remotes.length === 1 ? remotes[0]!.name : undefined]
   for (const name of wanted) {
     const remote = remotes.find(each => each.name === name)
@@ -40,7 +40,7 @@ export async function findRemote({ commonDir, branch }: Repository, name: string
 /** Each entry is "remote.NAME.url LF value NUL"; a name may have dots. */
 async function readRemotes(commonDir: string): Promise<Remote[]> {
   const { stdout } = await git(commonDir, ['config', '--null', '--get-regexp', '^remote\\..*\\.(url|pushurl)$'], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
   })
   const urls = new Map<string, string>()
   for (const entry of nulSeparated(stdout)) {

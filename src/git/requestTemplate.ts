@@ -1,4 +1,4 @@
-import { gitOutput } from './git.ts'
+import { gitOutput, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 
 const maxTemplateBytes = 64 * 1024
@@ -33,7 +33,7 @@ export async function readRequestTemplate(
   commit: string,
   kind: keyof typeof places | undefined,
 ): Promise<string> {
-  const env = { GIT_DIR: commonDir }
+  const env = inGitDir(commonDir)
   const listed = await Promise.all(
     [[], folders].map(within =>
       gitOutput(commonDir, ['ls-tree', '-z', '-l', '--full-tree', commit, '--', ...within], { env }),

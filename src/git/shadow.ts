@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { readUntrusted } from './untrustedFiles.ts'
-import { listWorkingTrees, type WorkingTree } from './workingTrees.ts'
+import { isMain, listWorkingTrees, type WorkingTree } from './workingTrees.ts'
 
 const maxRefBytes = 1024
 const maxPackedRefsBytes = 256 * 1024 * 1024
@@ -48,9 +48,6 @@ export const shadowsOf = (commonDir: string): string => join(commonDir, 'board')
 /** The name of the shadow of the working tree that the repository was created with. Git names no worktree so. */
 export const mainShadow = '.main'
 
-/** Whether a working tree is the one that its repository was created with. */
-export const isMain = ({ gitDir, commonDir }: WorkingTree): boolean => gitDir === commonDir
-
 /** The folder of a working tree's shadow. */
 export const shadowFolder = (tree: WorkingTree): string =>
   join(shadowsOf(tree.commonDir), isMain(tree) ? mainShadow : basename(tree.gitDir))
@@ -67,8 +64,8 @@ export async function shadowOf(worktree: WorkingTree): Promise<Shadow | undefine
 }
 
 /** Lists the shadows of the worktrees that a repository has. */
-export async function listShadows(commonDir: string): Promise<Shadow[]> {
-  const found = await Promise.all((await listWorkingTrees(commonDir)).map(shadowOf))
+export async function listShadows(known: WorkingTree): Promise<Shadow[]> {
+  const found = await Promise.all((await listWorkingTrees(known)).map(shadowOf))
   return found.flatMap(shadow => shadow ?? [])
 }
 

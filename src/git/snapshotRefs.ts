@@ -1,4 +1,4 @@
-import { gitOutput } from './git.ts'
+import { gitOutput, inGitDir } from './git.ts'
 import { findRepository, requireGitRepository } from './repository.ts'
 import type { Repository } from './workingTrees.ts'
 
@@ -18,4 +18,4 @@ export async function dropSnapshots(projectPath: string, cardId: number, snapsho
 }
 
 const updateRef = ({ commonDir }: Repository, args: readonly string[]): Promise<Buffer> =>
-  gitOutput(commonDir, ['update-ref', ...args], { env: { GIT_DIR: commonDir } })
+  gitOutput(commonDir, ['update-ref', ...args], { env: inGitDir(commonDir) })

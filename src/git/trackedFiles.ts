@@ -2,7 +2,7 @@ import { shownName } from '../boardModel/fileNames.ts'
 import { Problem } from '../contract/errors.ts'
 import { findProjectRepository } from './checkoutState.ts'
 import type { ProjectFolder } from './folderRecord.ts'
-import { GitFailed, gitOutput } from './git.ts'
+import { GitFailed, gitOutput, inGitDir } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 import type { Repository } from './workingTrees.ts'
 
@@ -30,7 +30,7 @@ const listCommitted = async ({ commonDir, head }: Repository): Promise<Buffer> =
   head === undefined
     ? Buffer.alloc(0)
     : gitOutput(commonDir, ['ls-tree', '-r', '-z', '--name-only', head], {
-        env: { GIT_DIR: commonDir },
+        env: inGitDir(commonDir),
         maxBytes: maxListBytes,
       })
 

@@ -1,5 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { configurationOf } from './configuration.ts'
 import { git } from './git.ts'
 import { readRefFile } from './refFiles.ts'
 import { readPlain } from './untrustedFiles.ts'
@@ -24,28 +25,45 @@ export interface Repository extends WorkingTree {
   branch: string | undefined
 }
 
+/** Whether a working tree is the one that its repository was created with. */
+export const isMain = ({ gitDir, commonDir }: WorkingTree): boolean => gitDir === commonDir
+
 /**
  * Lists the working trees of a repository by its own records, missing folders included. Opens nothing in the working
  * trees: an agent could have changed it.
+ * @param known one of them, or the bare repository
  */
-export async function listWorkingTrees(commonDir: string): Promise<WorkingTree[]> {
-  const names = await readdir(join(commonDir, 'worktrees')).catch(() => [])
-  const linked = await Promise.all(names.map(name => readRecord(commonDir, name)))
-  return [...mainTree(commonDir), ...linked.flatMap(tree => tree ?? [])]
+export async function listWorkingTrees(known: WorkingTree): Promise<WorkingTree[]> {
+  const names = await readdir(join(known.commonDir, 'worktrees')).catch(() => [])
+  const [main, ...linked] = await Promise.all([
+    findMainTree(known),
+    ...names.map(name => readRecord(known.commonDir, name)),
+  ])
+  return [main, ...linked].flatMap(tree => tree ?? [])
 }
 
 /** Finds the working tree at a path, as `listWorkingTrees` does. */
-export async function findWorkingTree(commonDir: string, path: string): Promise<WorkingTree | undefined> {
+export async function findWorkingTree(known: WorkingTree, path: string): Promise<WorkingTree | undefined> {
   const real = await realPlace(path)
   // Git names the record after the folder, unless the name is taken.
-  const guess = await readRecord(commonDir, basename(real))
+  const guess = await readRecord(known.commonDir, basename(real))
   if (guess?.topLevel === real) return guess
-  return (await listWorkingTrees(commonDir)).find(({ topLevel }) => topLevel === real)
+  return (await listWorkingTrees(known)).find(({ topLevel }) => topLevel === real)
 }
 
-/** The working tree that a repository was created with. A bare repository, or a submodule's, has none here. */
-const mainTree = (commonDir: string): WorkingTree[] =>
-  basename(commonDir) === '.git' ? [{ topLevel: dirname(commonDir), gitDir: commonDir, commonDir }] : []
+/**
+ * Finds the working tree that a repository was created with. A bare repository has none. A Git folder that is elsewhere
+ * (`--separate-git-dir`) does not record it: Git lists the Git folder instead.
+ */
+async function findMainTree(known: WorkingTree): Promise<WorkingTree | undefined> {
+  const { commonDir } = known
+  if (isMain(known)) return known.isBare ? undefined : { topLevel: known.topLevel, gitDir: commonDir, commonDir }
+  const configuration = await configurationOf({ ...known, gitDir: commonDir })
+  const valueOf = (wanted: string) => configuration.findLast(({ name }) => name === wanted)?.value
+  if (valueOf('core.bare') === 'true') return undefined
+  const worktree = valueOf('core.worktree') ?? (basename(commonDir) === '.git' ? '..' : '.')
+  return { topLevel: await realPlace(resolve(commonDir, worktree)), gitDir: commonDir, commonDir }
+}
 
 async function readRecord(commonDir: string, name: string): Promise<WorkingTree | undefined> {
   const gitDir = join(commonDir, 'worktrees', name)

@@ -8,7 +8,7 @@ import { kindOf } from '../git/kindOf.ts'
 import { removeFiles } from './removeFiles.ts'
 import { findProjectRepository, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf, resolveCommits } from '../git/commits.ts'
-import { git, GitFailed, gitOutput } from '../git/git.ts'
+import { git, GitFailed, gitOutput, inGitDir } from '../git/git.ts'
 import { hasRef, keepsFiles } from '../git/refFiles.ts'
 import { isFiltered } from '../git/accountSettings.ts'
 import { takeIndex } from '../git/indexLock.ts'
@@ -82,7 +82,7 @@ async function freeBranch(
   const named = ['for-each-ref', '--format=%(refname)', 'refs/heads/board', `refs/heads/board-${cardId}-*`]
   const maxBytes = 64 * 1024 * 1024
   const listed = [
-    ...(inFiles ? [] : [gitOutput(commonDir, named, { maxBytes, env: { GIT_DIR: commonDir } })]),
+    ...(inFiles ? [] : [gitOutput(commonDir, named, { maxBytes, env: inGitDir(commonDir) })]),
     ...others.map(path => gitOutput(path, named, { maxBytes })),
   ]
   const taken = new Set((await Promise.all(listed)).flatMap(output => output.toString().split('\n')))
@@ -139,16 +139,17 @@ async function makeOnce(
 }
 
 /** Whether the worktree exists. Repairs its link after the project or the worktree was moved. */
-async function stands(worktrees: Worktrees, { commonDir }: Repository, path: string): Promise<boolean> {
+async function stands(worktrees: Worktrees, repository: Repository, path: string): Promise<boolean> {
   if ((await kindOf(path)) !== 'folder') return false
-  const found = await findWorkingTree(commonDir, path)
+  const found = await findWorkingTree(repository, path)
   if (found) return worktrees.run('repairPointer', { worktree: found })
-  await git(commonDir, ['worktree', 'repair', path], { env: { GIT_DIR: commonDir } })
-  return (await findWorkingTree(commonDir, path)) !== undefined
+  const { commonDir } = repository
+  await git(commonDir, ['worktree', 'repair', path], { env: inGitDir(commonDir) })
+  return (await findWorkingTree(repository, path)) !== undefined
 }
 
-const requireWorktree = async ({ commonDir }: Repository, path: string): Promise<WorkingTree> =>
-  (await findWorkingTree(commonDir, path)) ?? fail('The new folder is not a worktree of the repository.')
+const requireWorktree = async (repository: Repository, path: string): Promise<WorkingTree> =>
+  (await findWorkingTree(repository, path)) ?? fail('The new folder is not a worktree of the repository.')
 
 async function moveAside(path: string): Promise<void> {
   const kind = await kindOf(path)
@@ -175,7 +176,7 @@ async function checkOut(
   const args = hasBranch ? [plan.path, plan.branch] : ['--no-track', '-b', plan.branch, plan.path, baseCommit]
   const options = ['--quiet', '--no-checkout', '--lock']
   const { exitCode, stderr } = await git(commonDir, ['worktree', 'add', ...options, ...args], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
     timeoutMs: checkoutTimeoutMs,
   })
   if (exitCode === 0) {
@@ -230,9 +231,10 @@ export async function dropWorktree(
 }
 
 /** Deletes a branch without commits of its own that no command of Git uses. @returns whether it is gone */
-async function dropBranch({ commonDir }: Repository, branch: string): Promise<boolean> {
+async function dropBranch(repository: Repository, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
-  const env = { GIT_DIR: commonDir }
+  const { commonDir } = repository
+  const env = inGitDir(commonDir)
   const tip = await commitOf(commonDir, ref)
   if (tip === undefined) return true
   const holders = (
@@ -246,7 +248,7 @@ async function dropBranch({ commonDir }: Repository, branch: string): Promise<bo
     .split('\n')
     .slice(0, -1)
   if (!holders.some(holder => holder !== ref)) return false
-  const isFree = await requireNotInUse(commonDir, branch).then(
+  const isFree = await requireNotInUse(repository, branch).then(
     () => true,
     () => false,
   )
@@ -254,12 +256,13 @@ async function dropBranch({ commonDir }: Repository, branch: string): Promise<bo
 }
 
 /** Removes a missing folder from the repository's list of worktrees, and the Git folder that its agents had. */
-async function forget(worktrees: Worktrees, { commonDir }: Repository, path: string): Promise<void> {
-  const listed = await findWorkingTree(commonDir, path)
+async function forget(worktrees: Worktrees, repository: Repository, path: string): Promise<void> {
+  const { commonDir } = repository
+  const listed = await findWorkingTree(repository, path)
   if ((await kindOf(path)) !== 'nothing') return
   await dropShadows(worktrees, commonDir, await realPlace(path))
   const args = ['worktree', 'remove', '--force', '--force']
-  if (listed) await git(commonDir, [...args, listed.topLevel], { env: { GIT_DIR: commonDir } })
+  if (listed) await git(commonDir, [...args, listed.topLevel], { env: inGitDir(commonDir) })
 }
 
 function toProblem(error: unknown): unknown {

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { kindOf } from '../git/kindOf.ts'
-import { isMain } from '../git/shadow.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
-import { findWorkingTree, realPlace, type WorkingTree } from '../git/workingTrees.ts'
+import { findWorkingTree, isMain, realPlace, type WorkingTree } from '../git/workingTrees.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
 
 /**
@@ -13,16 +12,14 @@ import type { WorktreePlace } from './worktreeMounts.ts'
  */
 export async function findPlace(project: ProjectFolder, path: string): Promise<WorktreePlace> {
   const repository = await findProjectRepository(project)
-  const found = repository && (await findUsable(repository.commonDir, path))
+  const found = repository && (await findUsable(repository, path))
   return found ?? { topLevel: await realPlace(path) }
 }
 
 /** Finds a worktree whose folder contains `.git`. In an emptied folder, all files would appear as deleted. */
-export async function findUsable(commonDir: string, path: string): Promise<WorkingTree | undefined> {
-  const found = await findWorkingTree(commonDir, path)
+export async function findUsable(known: WorkingTree, path: string): Promise<WorkingTree | undefined> {
+  const found = await findWorkingTree(known, path)
   if (!found) return undefined
   const kind = await kindOf(join(found.topLevel, '.git'))
-  // The main worktree of a submodule has a file, too.
-  const isThere = kind === 'file' || (kind === 'folder' && isMain(found))
-  return isThere ? found : undefined
+  return kind === 'file' || (kind !== 'nothing' && isMain(found)) ? found : undefined
 }

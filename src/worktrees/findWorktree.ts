@@ -1,20 +1,18 @@
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
-import { git, GitFailed } from '../git/git.ts'
+import { GitFailed } from '../git/git.ts'
 import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { findPlace, findUsable } from './findPlace.ts'
 import { syncBranch } from './syncBranch.ts'
 import { isWorkingTree } from './worktreeMounts.ts'
 import type { Worktrees } from './worktrees.ts'
 
-const maxListBytes = 64 * 1024 * 1024
-
 /**
  * Returns the worktree of a repository at a path, by the repository's own list. Returns undefined if the folder is missing, or was replaced by
  * one without a `.git` file.
  */
 export async function worktreeOf(repository: WorkingTree, path: string): Promise<Repository | undefined> {
-  const found = await findUsable(repository.commonDir, path)
+  const found = await findUsable(repository, path)
   return found && readHead(found)
 }
 
@@ -27,23 +25,6 @@ export async function syncedWorktree(
   const found = path === null ? undefined : await worktreeOf(repository, path)
   if (!found || (await syncBranch(worktrees, found)).state === 'none') return found
   return readHead(found)
-}
-
-/** The worktrees in a repository's list, missing ones included, with their branches. */
-export async function listWorktrees(commonDir: string): Promise<Array<{ path: string; branch: string | null }>> {
-  const { stdout } = await git(commonDir, ['worktree', 'list', '--porcelain', '-z'], {
-    env: { GIT_DIR: commonDir },
-    maxBytes: maxListBytes,
-  })
-  return stdout
-    .toString()
-    .split('\0\0')
-    .filter(entry => entry.startsWith('worktree '))
-    .map(entry => {
-      const lines = entry.split('\0')
-      const branch = lines.find(line => line.startsWith('branch refs/heads/'))?.slice('branch refs/heads/'.length)
-      return { path: lines[0]!.slice('worktree '.length), branch: branch ?? null }
-    })
 }
 
 /**

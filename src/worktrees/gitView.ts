@@ -12,7 +12,6 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
   accountFolder,
-  isMain,
   mainShadow,
   newRefsFile,
   placeShadow,
@@ -29,7 +28,7 @@ import {
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
-import type { Repository, WorkingTree } from '../git/workingTrees.ts'
+import { isMain, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import type { Mount } from '../sandbox/mount.ts'
 import { worktreeOf } from './findWorktree.ts'
 import { openGitGuard } from './gitGuard.ts'

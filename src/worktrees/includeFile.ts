@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { gitOutput, GitFailed } from '../git/git.ts'
+import { GitFailed, gitOutput, inGitDir } from '../git/git.ts'
 
 /** Patterns in the syntax of gitignore. Of those that match a file, the last one decides. */
 export interface CopyRules {
@@ -26,7 +26,7 @@ export const includeProblem = (reason: string) =>
  * @throws Problem CONFLICT if it is a link or a folder, or too large; GitFailed
  */
 export async function readIncludeFile(commonDir: string, commit: string): Promise<string | null> {
-  const env = { GIT_DIR: commonDir, GIT_NO_REPLACE_OBJECTS: '1' }
+  const env = { ...inGitDir(commonDir), GIT_NO_REPLACE_OBJECTS: '1' }
   const listed = (await gitOutput(commonDir, ['ls-tree', '-z', commit, '--', includeFile], { env })).toString()
   if (listed === '') return null
   const id = /^100\d+ blob ([0-9a-f]+)\t/.exec(listed)?.[1]

@@ -10,12 +10,12 @@ import { committerOf } from '../git/identity.ts'
 import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
-import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import { findWorkingTree, listWorkingTrees, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
-import { listWorktrees, worktreeOf } from './findWorktree.ts'
+import { worktreeOf } from './findWorktree.ts'
 import { namePaths, pathDetails } from './namePaths.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -64,8 +64,8 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
     repository.branch ??
     refuse('CONFLICT', "The project's folder is on no branch. Say into which branch to merge.")
   const { commonDir } = repository
-  const worktree = request.worktreePath === null ? undefined : await findWorkingTree(commonDir, request.worktreePath)
-  await syncWorktreesOn(worktrees, commonDir, into)
+  const worktree = request.worktreePath === null ? undefined : await findWorkingTree(repository, request.worktreePath)
+  await syncWorktreesOn(worktrees, repository, into)
   if (worktree) await requireSynced(worktrees, worktree)
   const merged = await withRepositoryLock(commonDir, () =>
     mergeOnce(worktrees, request, repository, worktree, into).catch(error => {
@@ -73,7 +73,7 @@ export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Pr
     }),
   )
   // Agents with Git folders of their own see what the merge has moved.
-  await syncWorktreesOn(worktrees, commonDir, into)
+  await syncWorktreesOn(worktrees, repository, into)
   if (worktree) await syncBranch(worktrees, worktree)
   return merged
 }
@@ -199,7 +199,7 @@ export async function advance(
   target: string,
   result: string,
 ): Promise<void> {
-  await requireNotInUse(repository.commonDir, into)
+  await requireNotInUse(repository, into)
   const place = await checkoutOf(repository, into)
   if (!place) return moveBranch(repository, into, target, result)
   await worktrees.run('requireMovable', { worktree: place })
@@ -238,7 +238,7 @@ async function tryToAdvance(
   target: string,
   result: string,
 ): Promise<void> {
-  await requireNotInUse(repository.commonDir, into)
+  await requireNotInUse(repository, into)
   const place = await checkoutOf(repository, into)
   if (!place) return
   await worktrees.run('requireMovable', { worktree: place })
@@ -250,18 +250,22 @@ async function tryToAdvance(
 
 /** The working tree in which a branch is checked out. */
 async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
-  const listed = (await listWorktrees(repository.commonDir)).filter(each => each.branch === branch)
-  const kinds = await Promise.all(listed.map(({ path }) => kindOf(path)))
+  const trees = await Promise.all((await listWorkingTrees(repository)).map(readHead))
+  const listed = trees.filter(each => each.branch === branch)
+  const kinds = await Promise.all(listed.map(({ topLevel }) => kindOf(topLevel)))
   const [found, other] = listed.filter((_, index) => kinds[index] !== 'nothing')
   if (!found) return undefined
   if (other)
     refuse(
       'CONFLICT',
-      `${branch} is checked out in ${found.path} and in ${other.path}. Switch one of them to another branch first.`,
+      `${branch} is checked out in ${found.topLevel} and in ${other.topLevel}. Switch one of them to another branch first.`,
     )
   return (
-    (await worktreeOf(repository, found.path)) ??
-    refuse('CONFLICT', `${found.path}, where ${branch} is checked out, is not a worktree of the repository any more.`)
+    (await worktreeOf(repository, found.topLevel)) ??
+    refuse(
+      'CONFLICT',
+      `${found.topLevel}, where ${branch} is checked out, is not a worktree of the repository any more.`,
+    )
   )
 }
 

@@ -1,6 +1,6 @@
 import { mkdtemp, open, readFile, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GitFailed, gitOutput, type GitOptions } from '../git/git.ts'
+import { GitFailed, type GitOptions, gitOutput, inGitDir } from '../git/git.ts'
 import { writeGitFolder } from '../git/gitFolder.ts'
 import { excludeTips } from '../git/listRefs.ts'
 import { transferPrefix } from '../git/shadow.ts'
@@ -93,6 +93,6 @@ async function isSmall(pack: string): Promise<boolean> {
 const unpack = async (commonDir: string, pack: string) =>
   gitOutput(commonDir, ['-c', 'core.fsync=loose-object', 'unpack-objects', '-q'], {
     input: await readFile(pack),
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
     timeoutMs,
   })

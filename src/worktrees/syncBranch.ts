@@ -6,7 +6,6 @@ import { kindOf } from '../git/kindOf.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import {
   outsideRef,
-  isMain,
   listShadows,
   refOf,
   shadowOf,
@@ -15,7 +14,7 @@ import {
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
-import type { WorkingTree } from '../git/workingTrees.ts'
+import { isMain, type WorkingTree } from '../git/workingTrees.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -50,9 +49,8 @@ export async function syncBranch(worktrees: Worktrees, worktree: WorkingTree): P
 }
 
 /** Does the same for the worktrees of a repository in which a branch is what comes out. */
-export async function syncWorktreesOn(worktrees: Worktrees, commonDir: string, branch: string): Promise<void> {
-  for (const shadow of await listShadows(commonDir))
-    if (shadow.state.branch === branch) await syncBranch(worktrees, shadow)
+export async function syncWorktreesOn(worktrees: Worktrees, known: WorkingTree, branch: string): Promise<void> {
+  for (const shadow of await listShadows(known)) if (shadow.state.branch === branch) await syncBranch(worktrees, shadow)
 }
 
 async function hasMoved(worktrees: Worktrees, shadow: Shadow): Promise<boolean> {
@@ -134,7 +132,7 @@ async function takeOver(
       )
     }
   }
-  if (state.branch !== null) await requireNotInUse(commonDir, state.branch)
+  if (state.branch !== null) await requireNotInUse(shadow, state.branch)
   await gitOutput(
     commonDir,
     [

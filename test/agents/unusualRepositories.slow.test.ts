@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
@@ -186,5 +196,94 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       expect(card).toMatchObject({ status: 'failed', said: expect.stringContaining('repository is bare') })
       expect(existsSync(join(project.path, 'written'))).toBe(false)
     })
+  })
+
+  describe.each<[layout: string, prepare: (path: string) => string]>([
+    [
+      'a Git folder elsewhere (--separate-git-dir)',
+      path => {
+        git(path, 'init', '-q', '--separate-git-dir', `${path}.gitdir`)
+        return path
+      },
+    ],
+    [
+      'a submodule as the project',
+      path => {
+        const around = `${path}-around`
+        execFileSync('git', ['init', '-q', '-b', 'main', around])
+        git(around, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', path, 'inner')
+        git(around, 'commit', '-qm', 'Add a submodule')
+        return join(around, 'inner')
+      },
+    ],
+    [
+      'a link as .git',
+      path => {
+        renameSync(join(path, '.git'), `${path}.gitdir`)
+        symlinkSync(`${path}.gitdir`, join(path, '.git'))
+        return path
+      },
+    ],
+    [
+      'a link as .git to a folder .git elsewhere',
+      path => {
+        mkdirSync(`${path}-elsewhere`)
+        renameSync(join(path, '.git'), `${path}-elsewhere/.git`)
+        symlinkSync(`${path}-elsewhere/.git`, join(path, '.git'))
+        return path
+      },
+    ],
+  ])('%s', (_, prepare) => {
+    test('merges cards, and the files of the folder follow', async () => {
+      const project = await cards.project(prepare)
+      for (const name of ['one', 'two']) {
+        const card = await cards.run(
+          project,
+          `echo ${name} > ${name}; git add .; git commit -qm Work; echo more >> ${name}`,
+        )
+        expect(card.status).toBe('completed')
+        expect(await cards.diff(project, card)).toContain('+more')
+        expect(await cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
+        expect(readFileSync(join(project.path, name), 'utf8')).toBe(`${name}\nmore\n`)
+        expect(git(project.path, 'status', '--short')).toBe('')
+      }
+    })
+
+    test('keeps local changes of the folder', async () => {
+      const project = await cards.project(prepare)
+      const card = await cards.run(project, 'echo work > README')
+      writeFileSync(join(project.path, 'README'), 'mine\n')
+      await expect(cards.merge(project, card)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+      expect(readFileSync(join(project.path, 'README'), 'utf8')).toBe('mine\n')
+    })
+
+    test('does not move a branch that the folder rebases', async () => {
+      const project = await cards.project(prepare)
+      const card = await cards.run(project, 'echo work > work')
+      git(project.path, '-c', 'sequence.editor=echo break >', 'rebase', '-q', '-i', 'HEAD')
+      const place = { projectId: project.projectId, cardId: card.id }
+      await expect(board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('rebase of main is in progress'),
+      })
+      git(project.path, 'rebase', '--abort')
+      await cards.merge(project, card)
+    })
+  })
+
+  test('a worktree of a repository with its Git folder elsewhere names the folder that it cannot update', async () => {
+    const project = await cards.project(path => {
+      git(path, 'init', '-q', '--separate-git-dir', `${path}.gitdir`)
+      git(path, 'worktree', 'add', '-q', '-b', 'other', `${path}-linked`)
+      return `${path}-linked`
+    })
+    const card = await cards.run(project, 'echo work > work')
+    const place = { projectId: project.projectId, cardId: card.id }
+    await expect(board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('.gitdir'),
+    })
+    await cards.merge(project, card)
+    expect(readFileSync(join(project.path, 'work'), 'utf8')).toBe('work\n')
   })
 })

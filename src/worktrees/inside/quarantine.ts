@@ -9,10 +9,9 @@ import { nulSeparated } from '../../git/fileNames.ts'
 import { gitOutput, type GitOptions } from '../../git/git.ts'
 import { copyIndexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { findRepository, RepositoryRefused } from '../../git/repository.ts'
-import type { Repository } from '../../git/workingTrees.ts'
+import { isMain, type Repository } from '../../git/workingTrees.ts'
 import { readCopiedPaths } from '../copiedPaths.ts'
 import { takeShadowIndex } from './shadowIndex.ts'
-import { isMain } from '../../git/shadow.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { isMain } from '../../git/workingTrees.ts'
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,20 +9,11 @@ import { ignoringPaths, readCopiedPaths } from '../copiedPaths.ts'
 import { configurationText } from '../../git/configuration.ts'
 import { kindOf } from '../../git/kindOf.ts'
 import type { GitRun } from '../../git/filters.ts'
-import { gitOutput } from '../../git/git.ts'
+import { gitOutput, inGitDir } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
 import { largeFilesOf } from '../../git/largeFiles.ts'
 import { excludeTips } from '../../git/listRefs.ts'
-import {
-  accountFolder,
-  isMain,
-  outsideRef,
-  refOf,
-  storeName,
-  storeParts,
-  tipInside,
-  type Shadow,
-} from '../../git/shadow.ts'
+import { accountFolder, outsideRef, refOf, storeName, storeParts, tipInside, type Shadow } from '../../git/shadow.ts'
 import {
   copyPlain,
   inFolder,
@@ -197,7 +189,7 @@ export async function dropTaken({ common, commonDir }: Shadow): Promise<void> {
     loose.push(...(await readdir(join(common, 'objects', name)).catch(() => [])).map(file => name + file))
   if (loose.length <= maxLooseObjects) return
   const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
     input: loose.map(id => `${id}\n`).join(''),
     maxBytes: maxListBytes,
   })

@@ -1,5 +1,5 @@
 import { lstat, readFile, readdir, unlink } from 'node:fs/promises'
-import { gitOutput } from '../../git/git.ts'
+import { gitOutput, inGitDir } from '../../git/git.ts'
 import { newRefsFile, refOf, shownRefsFile, type Shadow } from '../../git/shadow.ts'
 import { inFolder, keepUntrusted, readPlain, readUntrusted, writeUntrusted } from '../../git/untrustedFiles.ts'
 
@@ -75,7 +75,7 @@ export async function hasOwnCommits(shadow: Shadow): Promise<boolean> {
   })
   if (ids.size === 0) return false
   const answers = await gitOutput(commonDir, ['cat-file', '--batch-check'], {
-    env: { GIT_DIR: commonDir },
+    env: inGitDir(commonDir),
     input: [...ids].map(id => `${id}\n`).join(''),
     maxBytes: maxRefsBytes,
   })
