@@ -104,7 +104,7 @@ function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Fai
   const detail = lastAgentAction?.detail
   if (status === 'waiting' && statusReason === 'silent')
     return new Failure('failure', `card ${id} is silent${detail ? `: ${detail}` : ''}`, {
-      hint: `end its turn with: board agents cancel ${id}`,
+      hint: `end its turn with: board cards cancel ${id}`,
       see: `board agents messages ${id}`,
     })
   if (status === 'waiting')

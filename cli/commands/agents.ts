@@ -108,7 +108,7 @@ export function register(agents: Command): void {
   registerProfiles(agents)
   grouped(agents, {
     'See agents': 'list providers view sessions history messages commands',
-    'Steer them': 'send approve retry relaunch relay',
+    'Steer them': 'send answer approve retry relaunch relay',
     'Set them up': 'profiles',
   })
 }
@@ -190,5 +190,5 @@ function sayWhatSilenceMeans({ out }: Context, { statusReason, silentSince }: Se
   const since = `It has said nothing since ${new Date(silentSince!).toLocaleTimeString('sv')}`
   if (statusReason !== 'silent') return out.done(`${since}: it may be waiting for its model.`)
   out.done(`${since}, and its processes do nothing. It may go on by itself.`)
-  out.done(`What it did: board agents messages ${id}. To end its turn: board agents cancel ${id}`)
+  out.done(`To see its work: board agents messages ${id}. To end its turn: board cards cancel ${id}`)
 }

@@ -138,7 +138,19 @@ export async function suggestCommands(command: Command, word: string, given: rea
   const names = command.commands.flatMap(each => [each.name(), ...each.aliases()])
   const near = nearest(word, names).map(name => command.commands.find(each => isCalled(each, name))!)
   const meant = command.parent ? [...verbsLike(command, word), ...near] : await nounsFor(command, word, given, near)
-  return [...new Set(meant)].slice(0, maxSuggestions).map(lineOf)
+  const lines = [...new Set(meant)].slice(0, maxSuggestions).map(lineOf)
+  return lines.length > 0 ? lines : linesElsewhere(command, word)
+}
+
+/** Commands that people search in another noun. */
+const ofOtherNouns: Record<string, Record<string, string>> = {
+  agents: { cancel: 'board cards cancel', run: 'board cards run' },
+}
+
+function linesElsewhere(noun: Command, word: string): string[] {
+  const known = ofOtherNouns[noun.name()] ?? {}
+  const meant = [word, ...verbs.filter(each => each.includes(word)).flat()]
+  return meant.flatMap(each => known[each] ?? []).slice(0, 1)
 }
 
 /** At the top: a noun that others call so, a verb without its noun (`board list`) or before it (`board list projects`), a misspelt noun. */

@@ -160,7 +160,7 @@ describe('what there is', () => {
       stdout: `${id}\twaiting\tsilent\tWork\n`,
       stderr: expect.stringMatching(
         new RegExp(
-          `^board: card ${id} is silent: It has said nothing since .*\\nend its turn with: board agents cancel ${id}\\n`,
+          `^board: card ${id} is silent: It has said nothing since .*\\nend its turn with: board cards cancel ${id}\\n`,
           'm',
         ),
       ),
@@ -168,7 +168,7 @@ describe('what there is', () => {
     const { stderr } = await its.board(['agents', 'view', id])
     expect(stderr).toMatch(
       new RegExp(
-        `^It has said nothing since [\\d:]+, and its processes do nothing\\. It may go on by itself\\.\nWhat it did: .*${id}\\. To end its turn: board agents cancel ${id}\n$`,
+        `^It has said nothing since [\\d:]+, and its processes do nothing\\. It may go on by itself\\.\nTo see its work: .*${id}\\. To end its turn: board cards cancel ${id}\n$`,
       ),
     )
     expect(await its.json(['projects', 'edit', '--on-silence', 'end'])).toMatchObject({ onSilence: 'end' })

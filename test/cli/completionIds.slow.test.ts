@@ -20,9 +20,10 @@ interface Taker {
 
 /** What people make up, or what nothing on the server lists. */
 const free = [
-  'agent[:profile',
   'action',
+  'agent[:profile',
   'amount',
+  'answer',
   'arguments',
   'branch',
   'claim',
@@ -34,6 +35,7 @@ const free = [
   'expression',
   'fields',
   'group',
+  'groups',
   'header',
   'host',
   'id',
@@ -44,10 +46,11 @@ const free = [
   'message',
   'name',
   'name: value',
+  'name:type',
   'name=folder',
   'name=variable',
-  'name:type',
   'number',
+  'option',
   'path',
   'pattern',
   'port',
@@ -57,16 +60,16 @@ const free = [
   'seq',
   'size',
   'source',
+  'steps',
   'text',
   'time',
   'title',
   'url',
-  'zone',
   'value',
   'what',
   'when',
   'words',
-  'groups',
+  'zone',
 ]
 /** What a key names is meant in `keys rotate`, and is made up elsewhere. */
 const listedHere = /^keys /

@@ -162,6 +162,10 @@ describe('a mistake', () => {
       ['cards', 'add', 'x', '--prompt-file', 'nowhere.md'],
       ['board: --prompt-file nowhere.md cannot be read: there is no such file'],
     ],
+    [
+      ['agents', 'cancel', '12'],
+      ["board: unknown command 'cancel'", 'did you mean: board cards cancel', 'see: board agents --help'],
+    ],
     [['crads'], ["board: unknown command 'crads'", 'did you mean: board cards', 'see: board --help']],
     [
       ['cards', 'lst'],
