@@ -1,22 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openGitView } from '../../src/worktrees/gitView.ts'
-import { commit, git, openProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, useProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
 let file: string
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   card = await project.card()
   worktree = (await card.start()).cwd
   file = join(project.path, '.git/objects/info/alternates')

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { compareWork, merge } from '../../src/domain/changes.ts'
 import { noDiff, type WorkDiff } from '../../src/worktrees/comparison.ts'
+import { afterAll, beforeAll } from 'vitest'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { ensureWorktree, requireNothingLost, type Workplace } from '../../src/domain/worktrees.ts'
@@ -66,13 +67,24 @@ export interface TestCard {
   remove(force?: boolean): Promise<void>
 }
 
+type Projects = Awaited<ReturnType<typeof openProjects>>
+
+/** Opens projects for the tests of a file, and closes them afterwards. They are there when the tests begin. */
+export function useProjects(): Projects {
+  const projects = {} as Projects
+  beforeAll(async () => void Object.assign(projects, await openProjects()))
+  afterAll(() => projects.close())
+  return projects
+}
+
 /** Opens a store with the account's home in its folder, so that no Git configuration of this machine counts. */
 export async function openProjects(): Promise<{
   db: Database
   worktrees: Worktrees
   folder: string
   home: string
-  project(name: string, init?: string[]): Promise<TestProject>
+  /** @param name by default one that no other project has */
+  project(name?: string, init?: string[]): Promise<TestProject>
   close(): Promise<void>
 }> {
   const store = await openStore()
@@ -97,7 +109,8 @@ export async function openProjects(): Promise<{
     commit(path, 'README', 'Read me.\n')
     return path
   }
-  const project = async (name: string, init: string[] = ['-b', 'main']): Promise<TestProject> => {
+  let count = 0
+  const project = async (name = `project-${++count}`, init: string[] = ['-b', 'main']): Promise<TestProject> => {
     const path = join(folder, name)
     cpSync(repository(init), path, { recursive: true })
     const { id, columnId, boardId } = await db.transaction(async tx => {

@@ -11,18 +11,14 @@ import {
   truncateSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { commit, git, openProjects, write, type TestProject } from './cards.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { commit, git, useProjects, write, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
 })
 
 test('ignored files that the project lists are copied in, and nothing else', async () => {

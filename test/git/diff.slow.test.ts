@@ -12,26 +12,22 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { slowdown } from '../support/waiting/eventually.ts'
-import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, useProjects, write, type TestCard, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 
 const start = async () => {
   card = await project.card()
   worktree = (await card.start()).cwd
 }
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   commit(project.path, 'src/one', Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join(''))
   commit(project.path, 'old', 'old\n')
   await start()

@@ -1,23 +1,19 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
 import { processesWith } from '../support/processes/processFiles.ts'
-import { commit, git, openProjects, write, type TestProject } from './cards.ts'
+import { commit, git, useProjects, write, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 /** A bare repository that the project was pushed to, and a clone of somebody else's. */
 let remote: string
 let other: string
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   remote = join(projects.folder, `remote-${count}.git`)
   other = join(projects.folder, `other-${count}`)
   git(projects.folder, 'init', '-q', '--bare', '-b', 'main', remote)

@@ -9,22 +9,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { processMark } from '../../src/config/kernel.ts'
 import { merge } from '../../src/domain/changes.ts'
-import { commit, git, openProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   commit(project.path, 'src/one', 'one\n')
   card = await project.card()
   worktree = (await card.start()).cwd

@@ -1,21 +1,16 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { commit, git, openProjects, write, type TestCard, type TestProject } from './cards.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { commit, git, useProjects, write, type TestCard, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
 let path: string
 let other: string
-let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   path = project.path
   other = `${path}-other`
   for (const name of ['one', 'two', 'three']) commit(path, name, `${name}\n`)

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { commit, git, openProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { commit, git, useProjects, unrecorded, type TestCard, type TestProject } from './cards.ts'
 import { hasWalls, openSession, type Session } from './walls.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
@@ -15,10 +15,6 @@ let session: Session
 /** A folder that the server could write, and the agent cannot reach but by the server. */
 let victim: string
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
   project = await projects.project(`hostile-${++count}`)
   git(project.path, 'branch', 'other')

@@ -1,24 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { withoutWriting } from '../../src/agents/sessions/wallsBeside.ts'
 import { openGitView } from '../../src/worktrees/gitView.ts'
-import { commit, git, openProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
+import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 import { fingerprint, hasWalls, openSession, type Session } from './walls.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let card: TestCard
 let worktree: string
 let branch: string
 let session: Session
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 const start = async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   git(project.path, 'tag', 'first')
   git(project.path, 'branch', 'other')
   card = await project.card()
@@ -301,7 +297,7 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 describe.runIf(hasWalls)("Git in a project's own folder", () => {
   const own = () => ({ project: unrecorded(project.path), worktreePath: null, branch: null })
   beforeEach(async () => {
-    project = await projects.project(`project-${++count}`)
+    project = await projects.project()
     session = await openSession(projects.worktrees, own())
   })
 

@@ -1,17 +1,12 @@
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { git, openProjects, write, type TestProject } from './cards.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { git, useProjects, write, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
-let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
   rmSync(join(projects.home, '.gitconfig'), { force: true })
 })
 

@@ -11,22 +11,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { slugOf } from '../../src/worktrees/cardWorktrees.ts'
 import { removeDeleted } from '../../src/domain/deletedWorktrees.ts'
 import { listPurgeable, purgeCards } from '../../src/store/cardLeftovers.ts'
 import { listDeletedWithWorktree } from '../../src/store/cards.ts'
-import { commit, git, openProjects, write, type TestProject } from './cards.ts'
+import { commit, git, useProjects, write, type TestProject } from './cards.ts'
 
-let projects: Awaited<ReturnType<typeof openProjects>>
+const projects = useProjects()
 let project: TestProject
 let count = 0
-beforeAll(async () => {
-  projects = await openProjects()
-})
-afterAll(() => projects.close())
 beforeEach(async () => {
-  project = await projects.project(`project-${++count}`)
+  project = await projects.project()
 })
 
 const conflict = (message: RegExp) => ({ code: 'CONFLICT', message: expect.stringMatching(message) })
