@@ -51,7 +51,6 @@ export function floorWorks(database: LibsqlDatabase.Database): (job: Job, sample
       if (via === 'sign-in') return answer(response, sample, JSON.stringify({ data: rows.map(cardItem) }))
       const items = rows.map(row => ({
         ...externalCard(row),
-        blockedBy: undefined,
         locks: undefined,
         sessions: undefined,
       }))

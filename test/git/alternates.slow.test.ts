@@ -12,6 +12,7 @@ let worktree: string
 let file: string
 let count = 0
 beforeEach(async () => {
+  count++
   project = await projects.project()
   card = await project.card()
   worktree = (await card.start()).cwd

@@ -18,6 +18,7 @@ const projects = useProjects()
 let project: TestProject
 let count = 0
 beforeEach(async () => {
+  count++
   project = await projects.project()
 })
 

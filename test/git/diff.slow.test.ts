@@ -27,6 +27,7 @@ const start = async () => {
   worktree = (await card.start()).cwd
 }
 beforeEach(async () => {
+  count++
   project = await projects.project()
   commit(project.path, 'src/one', Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join(''))
   commit(project.path, 'old', 'old\n')

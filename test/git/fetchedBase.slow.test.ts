@@ -13,7 +13,7 @@ let remote: string
 let other: string
 let count = 0
 beforeEach(async () => {
-  project = await projects.project()
+  project = await projects.project(`project-${++count}`)
   remote = join(projects.folder, `remote-${count}.git`)
   other = join(projects.folder, `other-${count}`)
   git(projects.folder, 'init', '-q', '--bare', '-b', 'main', remote)

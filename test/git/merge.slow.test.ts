@@ -20,6 +20,7 @@ let card: TestCard
 let worktree: string
 let count = 0
 beforeEach(async () => {
+  count++
   project = await projects.project()
   commit(project.path, 'src/one', 'one\n')
   card = await project.card()

@@ -14,6 +14,7 @@ let branch: string
 let session: Session
 let count = 0
 const start = async () => {
+  count++
   project = await projects.project()
   git(project.path, 'tag', 'first')
   git(project.path, 'branch', 'other')

@@ -22,6 +22,7 @@ const projects = useProjects()
 let project: TestProject
 let count = 0
 beforeEach(async () => {
+  count++
   project = await projects.project()
 })
 
