@@ -108,7 +108,7 @@ export async function createApp(
     membership,
     ...work,
     backups,
-    merges: createMergeChecks(db),
+    merges: createMergeChecks(db, identity.holders),
     host,
     attachmentFiles,
     transfersDir,

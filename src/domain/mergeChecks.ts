@@ -7,7 +7,7 @@ import type { Repository } from '../git/workingTrees.ts'
 import { Problem } from '../contract/errors.ts'
 import type { RepositoryMerge } from '../store/cardFields.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Reader } from '../store/database.ts'
 import {
   listMergedCards,
   listMergeProjects,
@@ -34,11 +34,13 @@ export interface MergeChecks {
   ofCard(card: Pick<CardRow, 'id' | 'projectId' | 'mergedAt'>): Promise<void>
 }
 
-export function createMergeChecks(db: Database): MergeChecks {
+/** @param cached a reader that reads again after a commit only: each list of cards asks for the branches */
+export function createMergeChecks(db: Database, cached: Reader): MergeChecks {
   /** One check at a time per project: requests that come during one share the next. */
   const checks = new Map<number, () => Promise<void>>()
   return {
     ofProject: async projectId => {
+      if ((await listMergeTargets(cached, projectId)).length === 0) return
       const check = checks.get(projectId) ?? coalesce(() => checkTargets(db, projectId))
       checks.set(projectId, check)
       await inTime(check())
