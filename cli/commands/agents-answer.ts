@@ -28,6 +28,10 @@ export function registerAnswer(agents: Command): void {
     .action(async (id: string, words: string | undefined, { request, option, decline, ...texts }: AnswerOptions) => {
       const ways = [words ?? texts.file, option, decline].filter(way => way !== undefined)
       if (ways.length > 1) throw usage('give one of the answer, --option and --decline')
+      if (ways.length === 0)
+        throw usage('what is the answer?', {
+          hint: 'give it as an argument, by -F file or -F - (stdin), as --option, or leave it to the agent with --decline',
+        })
       const text = option === undefined && !decline ? await messageOf(words, texts) : undefined
       const context = await openContext(answer)
       await inItsProject(context, id, async place => {

@@ -146,6 +146,6 @@ const factors = { '': 1, k: 1e3, m: 1e6 } as const
 function amountOf(text: string): number {
   const match = /^\$?(\d{1,12}(?:\.\d{1,9})?)([km]?)$/i.exec(text.trim())
   const amount = match ? Number(match[1]) * factors[match[2]!.toLowerCase() as keyof typeof factors] : 0
-  if (!(amount > 0)) throw new InvalidArgumentError('it must be an amount above 0, such as 20, 0.5, $20, 500k or 2M.')
+  if (!(amount > 0)) throw new InvalidArgumentError('must be an amount above 0, such as 20, 0.5, $20, 500k or 2M.')
   return amount
 }

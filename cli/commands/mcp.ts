@@ -67,6 +67,6 @@ async function* lines(input: NodeJS.ReadStream): AsyncGenerator<string> {
 function groupsIn(text: string): string {
   const other = text.split(',').find(name => !(toolGroups as readonly string[]).includes(name))
   if (other !== undefined)
-    throw new InvalidArgumentError(`it must be some of ${toolGroups.join(', ')}, with commas between them.`)
+    throw new InvalidArgumentError(`must be one or several of ${toolGroups.join(', ')}, with commas between them.`)
   return text
 }

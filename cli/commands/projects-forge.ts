@@ -141,6 +141,6 @@ const outcomeOf = ({ url, problem }: Forge): string =>
   url !== null ? ` It is at ${url}.` : problem !== null ? ` ${problem}` : ''
 
 function roundsOf(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('it must be a number up to 100.')
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) throw new InvalidArgumentError('must be a number up to 100.')
   return Number(text)
 }

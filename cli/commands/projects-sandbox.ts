@@ -150,12 +150,12 @@ const fromHome = (path: string): string =>
 
 function megabytesOf(text: string): number {
   const [, digits, unit] = /^(\d{1,7})\s*([mgt])i?b?$/i.exec(text) ?? []
-  if (digits === undefined) throw new InvalidArgumentError('it must be a size such as 512M or 4G, or none.')
+  if (digits === undefined) throw new InvalidArgumentError('must be a size such as 512M or 4G, or none.')
   return Number(digits) * { m: 1, g: 1024, t: 1024 ** 2 }[unit!.toLowerCase() as 'm' | 'g' | 't']
 }
 
 function countOf(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('it must be a number, or none.')
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('must be a number, or none.')
   return Number(text)
 }
 

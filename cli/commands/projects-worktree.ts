@@ -154,7 +154,7 @@ const changeOf = ({ copy, maxTime, ports, ...texts }: Options): Change => ({
 const given = (text: string): string | null => (text === inherited ? null : text === 'none' ? '' : text)
 
 function portsOf(text: string): number {
-  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('it must be a number from 0 to 10, or board.json.')
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('must be a number from 0 to 10, or board.json.')
   return Number(text)
 }
 

@@ -95,7 +95,7 @@ export function statuses(text: string, before: readonly CardStatus[] | undefined
     .map(each => each.trim())
     .filter(Boolean)
   if (wanted.length === 0 || wanted.some(each => !known.includes(each)))
-    throw new InvalidArgumentError(`must be of ${known.join(', ')}.`)
+    throw new InvalidArgumentError(`must be one or several of ${known.join(', ')}.`)
   return [...(before ?? []), ...(wanted as CardStatus[])]
 }
 

@@ -94,7 +94,7 @@ function needed({ options }: Command, flags: string, see: string): Failure {
 function invalid(start: string, given: string, rule: string, see: string): Failure {
   const choices = /^Allowed choices are (.*)$/.exec(rule)?.[1]
   const meant = choices === undefined ? [] : nearest(given, choices.split(', '))
-  return usage(`${start}: ${choices === undefined ? rule : `it is one of ${choices}`}`, {
+  return usage(`${start}: ${choices === undefined ? rule : `must be one of ${choices}`}`, {
     hint: meant.length > 0 ? `did you mean: ${meant.join(', ')}` : undefined,
     see,
   })

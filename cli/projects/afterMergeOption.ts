@@ -7,7 +7,7 @@ const steps = ['done', 'worktree'] as const
 export function afterMergeIn(text: string): AfterMerge {
   const given = text === 'none' ? [] : text.split(',').map(step => step.trim())
   if (given.some(step => !steps.some(each => each === step)))
-    throw new InvalidArgumentError('it must be done, worktree, done,worktree or none.')
+    throw new InvalidArgumentError('must be done, worktree, done,worktree or none.')
   return { moveToDone: given.includes('done'), removeWorktree: given.includes('worktree') }
 }
 

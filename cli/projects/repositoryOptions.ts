@@ -29,7 +29,7 @@ export const addRepositoryOption = (command: Command, flag = '--add-repository')
 function readRepository(text: string, before: Repository[] = []): Repository[] {
   const [, name, path] = /^([^=]+)=(.+)$/.exec(text) ?? []
   if (name === undefined || path === undefined)
-    throw new InvalidArgumentError('it is NAME=FOLDER, for example lib=/srv/lib.')
+    throw new InvalidArgumentError('must be NAME=FOLDER, for example lib=/srv/lib.')
   return [...before, { name, path: absolute(path) }]
 }
 

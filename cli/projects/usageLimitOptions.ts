@@ -15,7 +15,7 @@ export type OnLimit = (typeof choices)[number]
 
 export function onLimitOf(text: string): OnLimit {
   const found = choices.find(choice => choice === text)
-  if (!found) throw new InvalidArgumentError('it must be stop, wait or next.')
+  if (!found) throw new InvalidArgumentError('must be stop, wait or next.')
   return found
 }
 

@@ -201,30 +201,30 @@ function forget(variable: string, isSwitch: boolean): void {
 
 function portOf(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError('it must be a number from 0 to 65535.')
+    throw new InvalidArgumentError('must be a number from 0 to 65535.')
   return Number(text)
 }
 
 function numberOf(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('it must be a number from 1 to 9999.')
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('must be a number from 1 to 9999.')
   return Number(text)
 }
 
 function templateOf(text: string): string {
   if (!text.trim().split(/\s+/).includes('{command}'))
-    throw new InvalidArgumentError('it must have {command} as a word of its own.')
+    throw new InvalidArgumentError('must have {command} as a word of its own.')
   return text
 }
 
 function addressOf(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new InvalidArgumentError('it must be an http or https address.')
+    throw new InvalidArgumentError('must be an http or https address.')
   return text
 }
 
 function bytesOf(text: string): number {
   const match = /^(\d{1,12})\s*([kmg]?)i?b?$/i.exec(text)
-  if (!match) throw new InvalidArgumentError('it must be a size such as 50M.')
+  if (!match) throw new InvalidArgumentError('must be a size such as 50M.')
   return (
     Number(match[1]) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[match[2]!.toLowerCase() as '' | 'k' | 'm' | 'g']
   )
@@ -233,11 +233,11 @@ function bytesOf(text: string): number {
 /** What an option that names a libSQL server takes. */
 export function databaseOf(text: string): string {
   if (!URL.canParse(text) || !/^(wss?|https?|libsql):$/.test(new URL(text).protocol))
-    throw new InvalidArgumentError('it must be an address of a libSQL server, such as ws://db.example.com:8080.')
+    throw new InvalidArgumentError('must be an address of a libSQL server, such as ws://db.example.com:8080.')
   const { username, password, searchParams } = new URL(text)
   if (username || password || searchParams.has('authToken'))
     throw new InvalidArgumentError(
-      'it must hold no password or token: others can see it. Put the token in BOARD_DATABASE_TOKEN.',
+      'must not contain a password or token, because other accounts can see it. Put the token in BOARD_DATABASE_TOKEN.',
     )
   return text
 }
@@ -245,7 +245,7 @@ export function databaseOf(text: string): string {
 /** What an option that names a machine takes. */
 export function machineOf(text: string): string {
   if (!/^[\w.-]{1,100}$/.test(text))
-    throw new InvalidArgumentError('it must be 1 to 100 letters, digits, dots, hyphens or underscores.')
+    throw new InvalidArgumentError('must be 1 to 100 letters, digits, dots, hyphens or underscores.')
   return text
 }
 

@@ -81,7 +81,12 @@ export async function requireIdleWork(worktrees: Worktrees, card: CardRow, proje
   if (hasActiveAgent(card))
     throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is at work on the card. Wait for its end, or cancel it.')
   if (card.gitBranch === null && card.worktreePath === null)
-    refuse('CONFLICT', 'The card has no branch yet. It gets one when its agent starts.')
+    refuse(
+      'CONFLICT',
+      card.mergedInto === null
+        ? 'The card has no branch yet. It gets one when its agent starts.'
+        : `The card's work is merged into ${card.mergedInto}, and its branch is removed.`,
+    )
   const place = await syncedWorktree(worktrees, checkout.repository, card.worktreePath)
   if (place === undefined && card.worktreePath !== null && (await kindOf(card.worktreePath)) !== 'nothing')
     refuse('CONFLICT', "The card's worktree is not one of the project's repository any more.")

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
-import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 
 const git = (path: string, ...args: string[]) =>
   execFileSync('git', ['-C', path, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
 
-describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
+describe.each(sandboxes)('with --sandbox %s', sandbox => {
   const isSandboxed = sandbox === 'require'
   let board: AgentBoard
   let home: string

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { gitIn } from '../support/git/gitIn.ts'
 
 let board: AgentBoard
 let remote: string
@@ -30,10 +31,6 @@ beforeEach(() => {
   execFileSync('git', ['clone', '-q', remote, other])
 })
 
-const gitIn = (path: string, ...args: string[]) =>
-  execFileSync('git', ['-C', path, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
-    encoding: 'utf8',
-  }).trim()
 const git = (...args: string[]) => gitIn(board.path, ...args)
 /** A commit of somebody else's, pushed. */
 function theirs(branch: string, name: string, text = `${name}\n`): string {

@@ -2,12 +2,11 @@ import { execFile, execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { createCommandCards, type CommandCard, type CommandProject } from '../support/agents/commandCards.ts'
+import { describe, expect, test } from 'vitest'
+import { useCommandCards, type CommandCard, type CommandProject } from '../support/agents/commandCards.ts'
 import { startLargeFileServer } from '../support/git/largeFileServer.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
-import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 
 const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' })
 const hasLfs = (() => {
@@ -20,18 +19,12 @@ const hasLfs = (() => {
   }
 })()
 
-describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
-  let board: AgentBoard
-  let cards: ReturnType<typeof createCommandCards>
+describe.each(sandboxes)('with --sandbox %s', sandbox => {
+  const on = useCommandCards(sandbox)
   let path: string
-  beforeAll(async () => {
-    board = await startAgentBoard({}, { sandbox })
-    cards = createCommandCards(board)
-  })
-  afterAll(() => board.close())
 
   const newProject = (prepare: (path: string) => void) =>
-    cards.project(folder => {
+    on.cards.project(folder => {
       path = folder
       prepare(folder)
       git(folder, 'add', '.')
@@ -47,10 +40,10 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('a change of another file is all that the diff shows and the merge brings', async () => {
       const place = await newProject(withLfs)
-      const card = await cards.run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
+      const card = await on.cards.run(place, 'wc -l large.bin; git status --short; echo b >> a.txt')
       expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
-      expect(await cards.diff(place, card)).not.toContain('large.bin')
-      await cards.merge(place, card)
+      expect(await on.cards.diff(place, card)).not.toContain('large.bin')
+      await on.cards.merge(place, card)
       expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('a\nb\n')
       expect(git(path, 'status', '--short')).toBe('')
     })
@@ -61,8 +54,8 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       ['neither', 'echo new > new.bin'],
     ])('a large file of a card (%s) is in the repository after the merge', async (_, command) => {
       const place = await newProject(withLfs)
-      const card = await cards.run(place, command)
-      await cards.merge(place, card)
+      const card = await on.cards.run(place, command)
+      await on.cards.merge(place, card)
       expect(readFileSync(join(path, 'new.bin'), 'utf8')).toBe('new\n')
       expect(git(path, 'show', 'HEAD:new.bin')).toContain('oid sha256:')
       expect(git(path, 'lfs', 'fsck')).toContain('OK')
@@ -71,11 +64,11 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test.skipIf(sandbox === 'off')('a forged large file does not come out', async () => {
       const place = await newProject(withLfs)
-      const card = await cards.run(
+      const card = await on.cards.run(
         place,
         'echo new > new.bin; git add new.bin; git commit -qm New; for F in $(find "$(git rev-parse --git-common-dir)/lfs/objects" -type f); do chmod u+w $F; echo bad > $F; done',
       )
-      await expect(cards.merge(place, card)).rejects.toMatchObject({
+      await expect(on.cards.merge(place, card)).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining('does not match its name'),
       })
@@ -98,7 +91,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     const pushAll = () => promisify(execFile)('git', ['-C', path, 'lfs', 'push', '--all', 'origin'])
     const withoutStore = () => rmSync(join(path, '.git/lfs/objects'), { recursive: true })
     const push = ({ projectId }: CommandProject, { id }: CommandCard) =>
-      board.client.branches.push({ projectId, cardId: id })
+      on.board.client.branches.push({ projectId, cardId: id })
     const id = (file: string) => /sha256:(\w+)/.exec(git(path, 'show', file))![1]!
 
     test.each(['bare', 'other'] as const)(
@@ -107,7 +100,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         const place = await withRemote(kind)
         await pushAll()
         withoutStore()
-        const card = await cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        const card = await on.cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
         expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
         const { branch } = await push(place, card)
         const name = id(`${branch}:new.bin`)
@@ -123,7 +116,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         const place = await withRemote('bare', folder => git(folder, 'config', 'lfs.url', server.url))
         await pushAll()
         withoutStore()
-        const card = await cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
+        const card = await on.cards.run(place, 'wc -l large.bin; echo new > new.bin; git add .; git commit -qm New')
         expect(card).toMatchObject({ status: 'completed', said: expect.stringContaining('500 large.bin') })
         const { branch } = await push(place, card)
         expect(server.files.get(id(`${branch}:new.bin`))?.toString()).toBe('new\n')
@@ -135,7 +128,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     test('that lacks the files stops the start, with the reason', async () => {
       const place = await withRemote('bare')
       withoutStore()
-      const card = await cards.run(place, 'true')
+      const card = await on.cards.run(place, 'true')
       expect(card).toMatchObject({ status: 'failed' })
       expect(card.said).toContain('A large file of Git LFS is missing and could not be fetched')
     })
@@ -149,7 +142,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
         await pushAll()
         expect(server.files.size).toBe(1)
         withoutStore()
-        expect(await cards.run(place, 'true')).toMatchObject({ status: 'failed' })
+        expect(await on.cards.run(place, 'true')).toMatchObject({ status: 'failed' })
       } finally {
         await server.close()
       }
@@ -171,13 +164,13 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     test('does not run for a card, and a change of another file is merged', async () => {
       const place = await newProject(withFilter)
       forget()
-      const card = await cards.run(
+      const card = await on.cards.run(
         place,
         'cat secret; echo b >> a.txt; touch secret; git add .; git commit -qm Work; git show --stat',
       )
       expect(card.said).toContain('uryyb')
-      expect(await cards.diff(place, card)).not.toContain('secret')
-      await cards.merge(place, card)
+      expect(await on.cards.diff(place, card)).not.toContain('secret')
+      await on.cards.merge(place, card)
       expect(readFileSync(join(path, 'secret'), 'utf8')).toBe('hello\n')
       expect(ran()).toBe(false)
       expect(git(path, 'status', '--short')).toBe('')
@@ -190,8 +183,8 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     ])('leaves a change of its file (%s) to a person', async (_, command) => {
       const place = await newProject(withFilter)
       forget()
-      const card = await cards.run(place, command)
-      await expect(cards.merge(place, card)).rejects.toMatchObject({
+      const card = await on.cards.run(place, command)
+      await expect(on.cards.merge(place, card)).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringMatching(/A person has to merge this card: it changes .*secret/),
       })
@@ -203,7 +196,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       const place = await newProject(withFilter)
       forget()
       appendFileSync(join(path, 'secret'), 'more\n')
-      const card = await cards.run(place, 'git add secret && touch added', { useWorktree: false })
+      const card = await on.cards.run(place, 'git add secret && touch added', { useWorktree: false })
       expect(card.said).toContain('secret')
       expect(existsSync(join(path, 'added'))).toBe(false)
       expect(git(path, 'log', '--format=%s', '-1')).toBe('Filtered\n')

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
-import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { sandboxes } from '../support/sandbox/bubblewrap.ts'
+import { gitIn } from '../support/git/gitIn.ts'
 
 const shell = (script: string) => ({ protocol: 'command' as const, command: ['sh', '-c', script] })
 const agents = {
@@ -14,23 +14,13 @@ const agents = {
 }
 const unmerged = { mergedAt: null, mergedCommit: null, mergedInto: null }
 
-const sandboxes = [
-  ['without a sandbox', 'off'],
-  ['in the sandbox', 'require'],
-] as const
-
-describe.each(sandboxes.slice(0, hasBubblewrap ? 2 : 1))('a merged card %s', (_, sandbox) => {
+describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
   let board: AgentBoard
   beforeAll(async () => {
     board = await startAgentBoard(agents, { sandbox })
   })
   afterAll(() => board.close())
 
-  const gitIn = (path: string, ...args: string[]) =>
-    execFileSync('git', ['-C', path, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }).trim()
   const git = (...args: string[]) => gitIn(board.path, ...args)
   const place = ({ id }: { id: string }) => ({ projectId: board.projectId, cardId: id })
   const worked = async (agent: keyof typeof agents = 'commits', input = {}): Promise<Card> =>
@@ -202,6 +192,10 @@ describe.each(sandboxes.slice(0, hasBubblewrap ? 2 : 1))('a merged card %s', (_,
     })
     expect(await read(asked)).toMatchObject({ columnId: board.columns.done, mergedInto: 'main', gitBranch: null })
     expect(existsSync(worktree(asked))).toBe(false)
+    await expect(merge(asked)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: "The card's work is merged into main, and its branch is removed.",
+    })
     const project = { id: board.projectId }
     await board.client.projects.update({ ...project, afterMerge: { moveToDone: true } })
     expect((await board.client.projects.get(project)).afterMerge).toEqual({ moveToDone: true, removeWorktree: false })

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -15,6 +14,7 @@ import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { exported, imported } from '../transfers/files.ts'
 import { makeRepository, startAgentBoard, type AgentBoard, type Card } from '../support/agents/agentBoard.ts'
+import { gitIn } from '../support/git/gitIn.ts'
 
 let board: AgentBoard
 const shell = (script: string) => ({ protocol: 'command' as const, command: ['sh', '-c', script] })
@@ -35,11 +35,6 @@ beforeAll(async () => {
 })
 afterAll(() => board.close())
 
-const gitIn = (path: string, ...args: string[]) =>
-  execFileSync('git', ['-C', path, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  }).trim()
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => ({ code: 'done', message: '' }),

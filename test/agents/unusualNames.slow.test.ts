@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { diffFiles } from '../../src/boardModel/diffFiles.ts'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { createCommandCards } from '../support/agents/commandCards.ts'
-import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { useCommandCards } from '../support/agents/commandCards.ts'
+import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 
 const git = (path: string, args: readonly string[], input?: Buffer) =>
   execFileSync('git', ['-C', path, ...args], { input, encoding: 'latin1' })
@@ -21,19 +20,13 @@ const names: ReadonlyArray<[what: string, printf: string, shown: string, bytes: 
   ['in UTF-8 with a quote', 'ü"', 'ü"', '\xc3\xbc"'],
 ]
 
-describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
-  let board: AgentBoard
-  let cards: ReturnType<typeof createCommandCards>
-  beforeAll(async () => {
-    board = await startAgentBoard({}, { sandbox })
-    cards = createCommandCards(board)
-  })
-  afterAll(() => board.close())
+describe.each(sandboxes)('with --sandbox %s', sandbox => {
+  const on = useCommandCards(sandbox)
 
   describe.each(names)('a name %s', (_, printf, shown, bytes) => {
     const file = `F=$(printf '${printf}.'); F="\${F%.}"; mkdir -p "$(dirname "$F")"`
     const newProject = () =>
-      cards.project(path => {
+      on.cards.project(path => {
         execFileSync('sh', ['-c', `${file}; echo one > "$F"`], { cwd: path })
         git(path, ['add', '.'])
         git(path, ['commit', '-qm', 'Name'])
@@ -41,14 +34,14 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('is in the diff, which applies, and in the merge', async () => {
       const project = await newProject()
-      const card = await cards.run(project, `${file}; echo two >> "$F"; echo b >> a.txt`)
-      const diff = await cards.diff(project, card)
+      const card = await on.cards.run(project, `${file}; echo two >> "$F"; echo b >> a.txt`)
+      const diff = await on.cards.diff(project, card)
       expect(diffFiles(diff).map(({ path }) => path)).toEqual(expect.arrayContaining([shown, 'a.txt']))
       git(project.path, ['apply', '--check', '-'], Buffer.from(diff))
       const place = { projectId: project.projectId, cardId: card.id }
-      const { content } = await board.client.reviews.changedFile({ ...place, path: shown })
+      const { content } = await on.board.client.reviews.changedFile({ ...place, path: shown })
       expect(Buffer.from(content, 'base64').toString()).toBe('one\ntwo\n')
-      await cards.merge(project, card)
+      await on.cards.merge(project, card)
       expect(
         git(project.path, ['-c', 'core.quotePath=false', 'show', '-z', '--format=', '--name-only', 'HEAD^2']),
       ).toContain(bytes)
@@ -57,9 +50,9 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('is in the message of a conflict', async () => {
       const project = await newProject()
-      const card = await cards.run(project, `${file}; echo two >> "$F"`)
+      const card = await on.cards.run(project, `${file}; echo two >> "$F"`)
       execFileSync('sh', ['-c', `${file}; echo other >> "$F"; git commit -qam Other`], { cwd: project.path })
-      await expect(cards.merge(project, card)).rejects.toMatchObject({
+      await expect(on.cards.merge(project, card)).rejects.toMatchObject({
         code: 'MERGE_CONFLICT',
         message: expect.stringContaining(shown),
       })
@@ -67,11 +60,11 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('is in the patch of a card that is deleted by force', async () => {
       const project = await newProject()
-      const card = await cards.run(project, `${file}; echo two >> "$F"; git rm -q a.txt`)
+      const card = await on.cards.run(project, `${file}; echo two >> "$F"; git rm -q a.txt`)
       const place = { projectId: project.projectId, cardId: card.id }
-      await expect(board.client.cards.delete(place)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
-      await board.client.cards.delete({ ...place, force: true })
-      const patches = join(board.path, '../data/patches')
+      await expect(on.board.client.cards.delete(place)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+      await on.board.client.cards.delete({ ...place, force: true })
+      const patches = join(on.board.path, '../data/patches')
       const [patch] = readdirSync(patches).filter(name => name.startsWith(`card-${card.id}-`))
       git(project.path, ['apply', '--index', '-'], readFileSync(join(patches, patch!)))
       expect(git(project.path, ['diff', '--cached', '-z', '--name-only'])).toContain(bytes)
@@ -79,10 +72,12 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
   })
 
   test('a repository in a folder whose name is not UTF-8 keeps the card', async () => {
-    const project = await cards.project(path => writeFileSync(join(path, 'b.txt'), 'b\n'))
-    const card = await cards.run(project, `F=$(printf 'n\\374'); git init -q "$F"; touch "$F/file"`)
-    await expect(board.client.cards.delete({ projectId: project.projectId, cardId: card.id })).rejects.toMatchObject({
-      code: 'WORKTREE_DIRTY',
-    })
+    const project = await on.cards.project(path => writeFileSync(join(path, 'b.txt'), 'b\n'))
+    const card = await on.cards.run(project, `F=$(printf 'n\\374'); git init -q "$F"; touch "$F/file"`)
+    await expect(on.board.client.cards.delete({ projectId: project.projectId, cardId: card.id })).rejects.toMatchObject(
+      {
+        code: 'WORKTREE_DIRTY',
+      },
+    )
   })
 })

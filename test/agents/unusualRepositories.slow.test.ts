@@ -11,11 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { createCommandCards } from '../support/agents/commandCards.ts'
+import { describe, expect, test } from 'vitest'
+import { useCommandCards } from '../support/agents/commandCards.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
-import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { sandboxes } from '../support/sandbox/bubblewrap.ts'
 
 const git = (path: string, ...args: string[]) => execFileSync('git', ['-C', path, ...args], { encoding: 'utf8' }).trim()
 const isRoot = process.getuid?.() === 0
@@ -55,28 +54,22 @@ const unreadable: ReadonlyArray<[what: string, words: RegExp, prepare: (path: st
   ],
 ]
 
-describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
-  let board: AgentBoard
-  let cards: ReturnType<typeof createCommandCards>
-  beforeAll(async () => {
-    board = await startAgentBoard({}, { sandbox })
-    cards = createCommandCards(board)
-  })
-  afterAll(() => board.close())
+describe.each(sandboxes)('with --sandbox %s', sandbox => {
+  const on = useCommandCards(sandbox)
 
   describe('a repository that Git refuses', () => {
     const refuses = async (prepare: (path: string) => string | void, words: RegExp) => {
-      const project = await cards.project(prepare)
-      const card = await cards.run(project, 'touch written')
+      const project = await on.cards.project(prepare)
+      const card = await on.cards.run(project, 'touch written')
       expect(card).toMatchObject({ status: 'failed', said: expect.stringContaining('Git cannot use the repository') })
       expect(card.said).toMatch(words)
       expect(existsSync(join(project.path, 'written'))).toBe(false)
       const place = { projectId: project.projectId, cardId: card.id }
-      expect((await board.client.cards.get(place)).statusReason).toBe('launch_failed')
-      const inFolder = await cards.run(project, 'touch written', { useWorktree: false })
+      expect((await on.board.client.cards.get(place)).statusReason).toBe('launch_failed')
+      const inFolder = await on.cards.run(project, 'touch written', { useWorktree: false })
       expect(inFolder.status).toBe('failed')
-      await expect(board.client.agents.diff(place)).rejects.toMatchObject({ code: 'CONFLICT' })
-      await board.client.projects.delete({ id: project.projectId })
+      await expect(on.board.client.agents.diff(place)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await on.board.client.projects.delete({ id: project.projectId })
     }
 
     test.each(unreadable)('%s stays unchanged, and the card states the reason', (_, words, prepare) =>
@@ -100,23 +93,23 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     )
 
     test('works again after it was repaired', async () => {
-      const project = await cards.project(path => writeFileSync(join(path, '.git/HEAD'), ''))
-      expect((await cards.run(project, 'true')).status).toBe('failed')
+      const project = await on.cards.project(path => writeFileSync(join(path, '.git/HEAD'), ''))
+      expect((await on.cards.run(project, 'true')).status).toBe('failed')
       writeFileSync(join(project.path, '.git/HEAD'), 'ref: refs/heads/main\n')
-      const card = await cards.run(project, 'touch written')
+      const card = await on.cards.run(project, 'touch written')
       expect(card.status).toBe('completed')
-      expect(await cards.diff(project, card)).toContain('written')
+      expect(await on.cards.diff(project, card)).toContain('written')
       expect(existsSync(join(project.path, 'written'))).toBe(false)
     })
   })
 
   test('an empty folder .git does not count', async () => {
-    const project = await cards.project(path => {
+    const project = await on.cards.project(path => {
       const folder = `${path}-plain`
       mkdirSync(join(folder, '.git'), { recursive: true })
       return folder
     })
-    const card = await cards.run(project, 'touch written')
+    const card = await on.cards.run(project, 'touch written')
     expect(card.status).toBe('completed')
     expect(existsSync(join(project.path, 'written'))).toBe(true)
   })
@@ -147,7 +140,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
   ])('%s', (_, prepare) => {
     let gitDir: string
     const newProject = (change: (path: string) => void = () => {}) =>
-      cards.project(path => {
+      on.cards.project(path => {
         change(path)
         const made = prepare(path)
         gitDir = made.gitDir
@@ -157,10 +150,10 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
 
     test('gives cards worktrees, and merges go to the branch', async () => {
       const project = await newProject()
-      const card = await cards.run(project, 'echo work > work; git add work; git commit -qm Work; echo more > more')
+      const card = await on.cards.run(project, 'echo work > work; git add work; git commit -qm Work; echo more > more')
       expect(card.status).toBe('completed')
-      expect(await cards.diff(project, card)).toContain('+more')
-      expect(await cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
+      expect(await on.cards.diff(project, card)).toContain('+more')
+      expect(await on.cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
       expect(inGitDir('show', 'main:work')).toBe('work')
       expect(inGitDir('show', 'main:more')).toBe('more')
       for (const name of ['work', 'more', 'a.txt']) expect(existsSync(join(project.path, name))).toBe(false)
@@ -170,29 +163,29 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       const project = await newProject()
       const checkout = join(project.path, 'checkout')
       inGitDir('worktree', 'add', '-q', checkout, 'main')
-      const card = await cards.run(project, 'echo work > work')
-      await cards.merge(project, card)
+      const card = await on.cards.run(project, 'echo work > work')
+      await on.cards.merge(project, card)
       expect(readFileSync(join(checkout, 'work'), 'utf8')).toBe('work\n')
       expect(git(checkout, 'status', '--short')).toBe('')
     })
 
-    test('reads board.json of its branch, and lists the files of its branch', async () => {
+    test('reads on.board.json of its branch, and lists the files of its branch', async () => {
       const project = await newProject(path => {
         writeFileSync(join(path, 'board.json'), '{"setup":"true"}')
         git(path, 'add', '.')
         git(path, 'commit', '-qm', 'Board')
       })
       const { projectId } = project
-      const { boardFile } = await board.client.projects.getWorktree({ id: projectId })
+      const { boardFile } = await on.board.client.projects.getWorktree({ id: projectId })
       expect(boardFile).toMatchObject({ settings: { setup: 'true' } })
-      await board.client.projects.agreeToBoardFile({ id: projectId, version: boardFile!.version! })
-      expect((await board.client.projects.getWorktree({ id: projectId })).effective.setup).toBe('true')
-      expect(await board.client.projects.files({ projectId })).toContain('board.json')
+      await on.board.client.projects.agreeToBoardFile({ id: projectId, version: boardFile!.version! })
+      expect((await on.board.client.projects.getWorktree({ id: projectId })).effective.setup).toBe('true')
+      expect(await on.board.client.projects.files({ projectId })).toContain('board.json')
     })
 
     test('has no files for a card without a worktree', async () => {
       const project = await newProject()
-      const card = await cards.run(project, 'touch written', { useWorktree: false })
+      const card = await on.cards.run(project, 'touch written', { useWorktree: false })
       expect(card).toMatchObject({ status: 'failed', said: expect.stringContaining('repository is bare') })
       expect(existsSync(join(project.path, 'written'))).toBe(false)
     })
@@ -235,55 +228,55 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     ],
   ])('%s', (_, prepare) => {
     test('merges cards, and the files of the folder follow', async () => {
-      const project = await cards.project(prepare)
+      const project = await on.cards.project(prepare)
       for (const name of ['one', 'two']) {
-        const card = await cards.run(
+        const card = await on.cards.run(
           project,
           `echo ${name} > ${name}; git add .; git commit -qm Work; echo more >> ${name}`,
         )
         expect(card.status).toBe('completed')
-        expect(await cards.diff(project, card)).toContain('+more')
-        expect(await cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
+        expect(await on.cards.diff(project, card)).toContain('+more')
+        expect(await on.cards.merge(project, card)).toMatchObject({ merged: true, into: 'main' })
         expect(readFileSync(join(project.path, name), 'utf8')).toBe(`${name}\nmore\n`)
         expect(git(project.path, 'status', '--short')).toBe('')
       }
     })
 
     test('keeps local changes of the folder', async () => {
-      const project = await cards.project(prepare)
-      const card = await cards.run(project, 'echo work > README')
+      const project = await on.cards.project(prepare)
+      const card = await on.cards.run(project, 'echo work > README')
       writeFileSync(join(project.path, 'README'), 'mine\n')
-      await expect(cards.merge(project, card)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
+      await expect(on.cards.merge(project, card)).rejects.toMatchObject({ code: 'WORKTREE_DIRTY' })
       expect(readFileSync(join(project.path, 'README'), 'utf8')).toBe('mine\n')
     })
 
     test('does not move a branch that the folder rebases', async () => {
-      const project = await cards.project(prepare)
-      const card = await cards.run(project, 'echo work > work')
+      const project = await on.cards.project(prepare)
+      const card = await on.cards.run(project, 'echo work > work')
       git(project.path, '-c', 'sequence.editor=echo break >', 'rebase', '-q', '-i', 'HEAD')
       const place = { projectId: project.projectId, cardId: card.id }
-      await expect(board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
+      await expect(on.board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining('rebase of main is in progress'),
       })
       git(project.path, 'rebase', '--abort')
-      await cards.merge(project, card)
+      await on.cards.merge(project, card)
     })
   })
 
   test('a worktree of a repository with its Git folder elsewhere names the folder that it cannot update', async () => {
-    const project = await cards.project(path => {
+    const project = await on.cards.project(path => {
       git(path, 'init', '-q', '--separate-git-dir', `${path}.gitdir`)
       git(path, 'worktree', 'add', '-q', '-b', 'other', `${path}-linked`)
       return `${path}-linked`
     })
-    const card = await cards.run(project, 'echo work > work')
+    const card = await on.cards.run(project, 'echo work > work')
     const place = { projectId: project.projectId, cardId: card.id }
-    await expect(board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
+    await expect(on.board.client.agents.merge({ ...place, into: 'main' })).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('.gitdir'),
     })
-    await cards.merge(project, card)
+    await on.cards.merge(project, card)
     expect(readFileSync(join(project.path, 'work'), 'utf8')).toBe('work\n')
   })
 })

@@ -144,8 +144,14 @@ test('agents answer exits with 2 for another option and without an answer, and w
   await cli.ok(['agents', 'answer', id, 'Europe.', '--request', region])
   expect(await cli.board(['agents', 'answer', id, '--option', 'MySQL'])).toMatchObject({ code: 2 })
   expect(await cli.board(['agents', 'answer', id, 'SQLite', '--decline'])).toMatchObject({ code: 2 })
-  expect(await cli.board(['agents', 'answer', id])).toMatchObject({ code: 2 })
+  expect(await cli.board(['agents', 'answer', id])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('what is the answer?') as string,
+  })
   await cli.ok(['agents', 'answer', id, '--option', 'SQLite'])
   await lastWords(id)
-  expect(await cli.board(['agents', 'answer', id, 'SQLite'])).toMatchObject({ code: 5 })
+  expect(await cli.board(['agents', 'answer', id, 'SQLite'])).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("the card's agent asks nothing") as string,
+  })
 })

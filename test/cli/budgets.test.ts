@@ -79,7 +79,7 @@ test('what is wrong is said: the scope, the amount, a name, a budget that is not
   ])
   expect(await says(['budgets', 'set', 'project', '--limit', 'much'])).toEqual([
     2,
-    expect.stringContaining('it must be an amount above 0'),
+    expect.stringContaining('must be an amount above 0'),
   ])
   expect(await says(['budgets', 'set', 'project', '--limit', '1.5', '--unit', 'runs'])).toEqual([
     2,

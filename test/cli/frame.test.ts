@@ -145,7 +145,7 @@ describe('a mistake', () => {
     [
       ['cards', 'list', '--status', 'compleeted'],
       [
-        "board: option '-s, --status <status>' argument 'compleeted' is invalid: it is one of idle, queued, running, waiting, completed, failed, cancelled, interrupted",
+        "board: option '-s, --status <status>' argument 'compleeted' is invalid: must be one of idle, queued, running, waiting, completed, failed, cancelled, interrupted",
         'did you mean: completed',
         'see: board cards list --help',
       ],

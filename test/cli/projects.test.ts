@@ -184,7 +184,7 @@ test('what becomes of a card at a usage limit is edited and shown as it is writt
   expect(await stored()).toEqual({ onLimit: 'wait', next: [] })
   expect(await edit('--on-limit', 'never')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('it must be stop, wait or next') as string,
+    stderr: expect.stringContaining('must be stop, wait or next') as string,
   })
   expect((await edit('--next', 'codex::nobody')).code).toBe(3)
   await cli.ok(['projects', 'delete', 'limits', '--yes'])

@@ -15,6 +15,7 @@ import {
   type SshServer,
 } from '../support/servers/gitServers.ts'
 import { reportSkipped } from '../support/run/reportSkipped.ts'
+import { gitIn } from '../support/git/gitIn.ts'
 
 const shell = (script: string) => ({ protocol: 'command' as const, command: ['sh', '-c', script] })
 const agents = { writes: shell('echo mine > mine'), tells: shell('env > mine') }
@@ -45,11 +46,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const gitIn = (path: string, ...args: string[]) =>
-  execFileSync('git', ['-C', path, '-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  }).trim()
 const git = (...args: string[]) => gitIn(board.path, ...args)
 /** A bare repository with the project's branch, which notes what runs while it takes a push, and a clone of somebody else's. */
 beforeEach(() => {

@@ -46,7 +46,7 @@ export function findQuestion<T extends Asked>(open: readonly T[], id: string | u
   const found = id === undefined ? open[0] : open.find(each => each.id === id)
   if (found) return found
   throw open.length === 0
-    ? new Problem('NOTHING_TO_APPROVE')
+    ? new Problem('NOTHING_TO_APPROVE', "The card's agent asks nothing.")
     : new Problem('NOTHING_TO_APPROVE', `That question is not open any more. Open: ${named(open)}.`)
 }
 

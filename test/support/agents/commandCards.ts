@@ -1,4 +1,5 @@
-import { makeRepository, type AgentBoard, type Card } from './agentBoard.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { makeRepository, startAgentBoard, type AgentBoard, type Card } from './agentBoard.ts'
 
 export interface CommandProject {
   projectId: string
@@ -10,6 +11,8 @@ export interface CommandCard {
   /** The transcript, as JSON. */
   said: string
 }
+
+export type CommandCards = ReturnType<typeof createCommandCards>
 
 /** Creates projects with repositories of their own, and cards that run a shell command in them. */
 export function createCommandCards({ client, folder }: AgentBoard) {
@@ -50,4 +53,15 @@ export function createCommandCards({ client, folder }: AgentBoard) {
     diff: async (project: CommandProject, card: CommandCard): Promise<string> =>
       (await client.agents.diff(place(project, card))).diff,
   }
+}
+
+/** A board for the tests of this block, and cards that run a shell command on it. */
+export function useCommandCards(sandbox: 'require' | 'off'): { board: AgentBoard; cards: CommandCards } {
+  const used = {} as { board: AgentBoard; cards: CommandCards }
+  beforeAll(async () => {
+    used.board = await startAgentBoard({}, { sandbox })
+    used.cards = createCommandCards(used.board)
+  })
+  afterAll(() => used.board.close())
+  return used
 }

@@ -4,6 +4,9 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 /** Whether bubblewrap works on this machine. */
 export const hasBubblewrap: boolean = tryBubblewrap()
 
+/** Values of `--sandbox` under which everything about worktrees must hold, as far as this machine has them. */
+export const sandboxes = hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
+
 function tryBubblewrap(): boolean {
   const args = ['--unshare-user', '--disable-userns', '--unshare-pid', '--ro-bind', '/', '/', '--proc', '/proc', 'true']
   const { error, status, stderr } = spawnSync('bwrap', args, { encoding: 'utf8' })
