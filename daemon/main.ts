@@ -16,6 +16,10 @@ import { boundedStderr } from './process/boundedStderr.ts'
 import { startServer, type RunningServer } from './process/startServer.ts'
 
 const loadAfterMs = 1000
+/** Longer than what is in progress may take (`drainMs`), and within the 15 s that a signal may take. */
+const maxStopMs = 14_000
+/** What a start that failed has left open, although it closed what it opened, keeps the process no longer. */
+const maxFailureMs = 2000
 /** The build puts it beside the server's program. */
 const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))
 
@@ -115,23 +119,31 @@ function noteCrash(server: RunningServer): void {
   })
 }
 
-/** Starts a server that drains on a signal: one that comes while it starts stops it as soon as it is up. */
+/**
+ * Starts a server that drains on a signal: one that comes while it starts stops it as soon as it is up. The process ends in
+ * time whatever is still open in it: after a signal, and after a start that failed.
+ */
 async function startUntilSignal(start: () => Promise<RunningServer>): Promise<RunningServer> {
   let asked = false
   const onSignal = (signal: NodeJS.Signals) => {
     if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
     asked = true
+    setTimeout(() => {
+      process.stderr.write(`The server did not stop within ${maxStopMs / 1000} s, and is ended.\n`)
+      process.exit(1)
+    }, maxStopMs)
     void starting.then(
       server =>
         server.stop().then(
           () => process.exit(0),
           () => process.exit(1),
         ),
-      () => undefined, // Whoever has started it tells why it could not.
+      () => undefined, // The caller reports why it could not start.
     )
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onSignal)
   const starting = start()
+  starting.catch(() => setTimeout(() => process.exit(), maxFailureMs).unref())
   return starting
 }
 

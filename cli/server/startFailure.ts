@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { folderReason, isWithin } from '../../src/config/folders.ts'
 import { dataFolder } from '../../src/config/paths.ts'
 import { Failure, usage } from '../failures/failure.ts'
@@ -44,13 +44,18 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
       cause: error,
     })
   const dataDir = resolve(flags.dataDir ?? dataFolder())
+  if (error.code === 'DISK_FULL' || error.code === 'ENOSPC')
+    return new Failure('failure', `the disk of the data folder ${dataDir} is full`, {
+      hint: 'make room and start again, or give another folder with --data-dir or BOARD_DATA_DIR',
+      cause: error,
+    })
   const reason = error.syscall === 'listen' ? undefined : folderReason(error.code)
   if (reason !== undefined && (error.path === undefined || isAbout(dataDir, error.path)))
     return new Failure(
       /^(EACCES|EPERM|EROFS)$/.test(error.code!) ? 'denied' : 'failure',
-      `the data folder ${dataDir} cannot be used: ${reason}`,
+      `the data folder ${dataDir} cannot be used: ${partOf(dataDir, error)}${reason}`,
       {
-        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or mend this one',
+        hint: 'give another folder with --data-dir or BOARD_DATA_DIR, or repair this one',
         cause: error,
       },
     )
@@ -67,6 +72,11 @@ export function explainStart(error: NodeJS.ErrnoException, flags: StartOptions):
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new Failure('usage', `${host} is no address of this machine`, { hint: 'give another --host', cause: error })
   return error
+}
+
+/** The file or folder in the data folder that the reason is about: `board.db: `. */
+function partOf(dataDir: string, { path, dest = path }: NodeJS.ErrnoException & { dest?: string }): string {
+  return dest !== undefined && dest !== dataDir && isWithin(dataDir, dest) ? `${relative(dataDir, dest)}: ` : ''
 }
 
 /** Whether a path is the folder, within it, or above it. */

@@ -21,8 +21,14 @@ export function boundedStderr(log: Log, file: string): Log {
 
 /** A file that somebody else lets the server print to is theirs to keep small. */
 function isStderr(file: string): boolean {
-  const [own, named] = [fstatSync(stderr), statSync(file, { throwIfNoEntry: false })]
-  return own.isFile() && own.dev === named?.dev && own.ino === named.ino
+  const own = fstatSync(stderr)
+  if (!own.isFile()) return false
+  try {
+    const named = statSync(file)
+    return own.dev === named.dev && own.ino === named.ino
+  } catch {
+    return false
+  }
 }
 
 function truncate(): void {

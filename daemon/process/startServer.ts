@@ -3,9 +3,7 @@ import { rmSync, writeFileSync, renameSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import type { App } from '../../src/app.ts'
-import { makePrivateFolder } from '../../src/config/folders.ts'
 import { causeOf } from '../../src/config/log.ts'
 import { processMark } from '../../src/config/kernel.ts'
 import { runtimeFile, type Runtime } from '../../src/config/paths.ts'
@@ -18,7 +16,7 @@ import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
 import { findAddingRepository } from '../../src/git/addingRepository.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
-import { takeLock } from '../../src/store/lock.ts'
+import { holdDataFolder } from '../../src/store/lock.ts'
 import { acceptFirst } from '../connections/acceptFirst.ts'
 import { createConnectionTimeouts, type ConnectionTimeouts } from '../connections/slowClients.ts'
 import { followCertificate, namedUrl, readCertificate, type Certificate } from './certificate.ts'
@@ -58,10 +56,7 @@ export async function startServer(
   terminal: Log,
   onReplaced?: (app: App) => void,
 ): Promise<RunningServer> {
-  makePrivateFolder(given.dataDir)
-  const unlock = takeLock(join(given.dataDir, 'board.lock'))
-  if (!unlock)
-    throw new Problem('SERVER_ALREADY_RUNNING', `Another server holds ${given.dataDir}${holder(given.dataDir)}.`)
+  const unlock = holdDataFolder(given.dataDir, () => `Another server holds ${given.dataDir}${holder(given.dataDir)}.`)
   let serving: BoardHost | undefined
   const logs = openLogs(given, terminal)
   try {
@@ -96,20 +91,20 @@ async function listenTo(
     markFromSandbox(socket)
     server.emit('connection', socket)
   }
-  serving.start({ url, acceptForBoard: acceptFromSandbox })
   let stopping: Promise<void> | undefined
-  const runtime: Runtime = {
+  const runtime = runtimeOf(config, {
     url: here,
     certificate: certificate?.pem,
-    pid: process.pid,
-    mark: processMark(process.pid),
     token: serving.app.identity.localToken,
-    version,
-    startedAt: new Date().toISOString(),
-    args: servedWith(process.argv.slice(2)),
-    worktreeRoot: config.worktreeRoot,
+  })
+  try {
+    leaveRuntime(config, runtime)
+  } catch (error) {
+    await closePort(server, connections)
+    throw error
   }
-  leaveRuntime(config, runtime)
+  // From here on, nothing keeps the server from starting.
+  serving.start({ url, acceptForBoard: acceptFromSandbox })
   if (config.tls)
     followCertificate(server as HttpsServer, config.tls, log, ({ pem }) => {
       if (!stopping) leaveRuntime(config, { ...runtime, certificate: pem })
@@ -119,9 +114,7 @@ async function listenTo(
   const stop = async () => {
     log('info', 'The server stops.')
     rmSync(runtimeFile(config.dataDir), { force: true })
-    const closed = new Promise(resolve => server.close(resolve))
-    connections.closeHandshakes()
-    await Promise.all([serving.stopBackground(), drain(server, closed)])
+    await Promise.all([serving.stopBackground(), closePort(server, connections)])
     await serving.close()
     log('info', 'The server has stopped.')
     await logs.close()
@@ -178,8 +171,10 @@ async function openPort(
   return { server, connections }
 }
 
-/** Closes idle connections as they become idle, and what is left after the time. */
-async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void> {
+/** Accepts no connection any more. Closes idle ones as they become idle, and what is left after the time. */
+async function closePort(server: HttpServer, connections: ConnectionTimeouts): Promise<void> {
+  const closed = new Promise(resolve => server.close(resolve))
+  connections.closeHandshakes()
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const force = setTimeout(() => server.closeAllConnections(), drainMs)
   server.closeIdleConnections()
@@ -187,6 +182,16 @@ async function drain(server: HttpServer, closed: Promise<unknown>): Promise<void
   clearInterval(idle)
   clearTimeout(force)
 }
+
+const runtimeOf = ({ worktreeRoot }: ServerConfig, own: Pick<Runtime, 'url' | 'certificate' | 'token'>): Runtime => ({
+  ...own,
+  pid: process.pid,
+  mark: processMark(process.pid),
+  version,
+  startedAt: new Date().toISOString(),
+  args: servedWith(process.argv.slice(2)),
+  worktreeRoot,
+})
 
 /** What stands behind `serve` on the command line. */
 const servedWith = (argv: readonly string[]): string[] =>

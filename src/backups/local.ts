@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { basename, join } from 'node:path'
-import { makePrivateFolder } from '../config/folders.ts'
 import { serverDefaults, type ServerConfig } from '../config/server.ts'
 import type { OnProgress, VerifiedBackup } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
@@ -9,7 +8,7 @@ import { createAttachmentFiles } from '../domain/attachmentFiles.ts'
 import { sealingKeyOf } from '../identity/seal.ts'
 import type { NewAuditRow } from '../store/audit.ts'
 import { copyDatabase } from '../store/copies.ts'
-import { takeLock } from '../store/lock.ts'
+import { holdDataFolder } from '../store/lock.ts'
 import { verifyArchive } from './archiver.ts'
 import { openBackups } from './backups.ts'
 import { lookAtDatabase, markDatabase } from './damage.ts'
@@ -79,10 +78,7 @@ export async function restoreFile(
   onProgress?: OnProgress,
 ): Promise<{ filename: string; keptAs: string | null }> {
   const config: ServerConfig = { ...serverDefaults, dataDir, secretKey: process.env.BOARD_SECRET_KEY || undefined }
-  makePrivateFolder(dataDir)
-  const unlock = takeLock(join(dataDir, 'board.lock'))
-  if (!unlock)
-    throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Restore through it, or stop it first.`)
+  const unlock = holdDataFolder(dataDir, () => `A server holds ${dataDir}. Restore through it, or stop it first.`)
   try {
     await finishState(dataDir)
     await removeRubbish(dataDir)

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makePrivateFolder, syncFolder } from '../config/folders.ts'
+import { syncFolder } from '../config/folders.ts'
 import type { DatabaseMove, MovedDatabase } from '../config/serverProgram.ts'
 import { Problem } from '../contract/errors.ts'
 import { copyBoard, countRows, requireFinished, type CopyOptions } from '../store/copying.ts'
@@ -9,7 +9,7 @@ import { isFileReleased } from '../store/connection.ts'
 import { listDaemons, otherMachines } from '../store/daemons.ts'
 import type { Database, Reader } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
-import { takeLock } from '../store/lock.ts'
+import { holdDataFolder } from '../store/lock.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
 import { verifyArchive } from './archiver.ts'
 import { lookAtDatabase, markDatabase } from './damage.ts'
@@ -168,9 +168,7 @@ async function requireOneMachine(db: Reader, machine: string): Promise<void> {
 }
 
 async function holding<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
-  makePrivateFolder(dataDir)
-  const unlock = takeLock(join(dataDir, 'board.lock'))
-  if (!unlock) throw new Problem('SERVER_ALREADY_RUNNING', `A server holds ${dataDir}. Stop it first.`)
+  const unlock = holdDataFolder(dataDir, () => `A server holds ${dataDir}. Stop it first.`)
   try {
     return await work()
   } finally {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 
@@ -17,17 +17,19 @@ export function makePrivateFolder(path: string): void {
   chmodSync(path, 0o700)
 }
 
-/** Why a folder cannot be made or used, in words, by the code of the file system's refusal; undefined where it is none. */
+/** Why a folder or a file in it cannot be made or used, by the code of the file system's refusal; undefined for another code. */
 export const folderReason = (code: string | undefined): string | undefined =>
   code === undefined ? undefined : folderReasons[code]
 
 const folderReasons: Record<string, string> = {
   ENOENT: 'no folder can be made there',
-  EACCES: 'this account may not write there',
-  EPERM: 'this account may not write there, or does not own it',
+  EACCES: 'this account cannot write there',
+  EPERM: 'this account cannot write there, or does not own it',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is a file',
+  EISDIR: 'it is no file',
+  EBUSY: 'it is a mount point, or in use',
   ENOSPC: 'the disk is full',
   ELOOP: 'its links lead round in a circle',
   ENAMETOOLONG: 'its name is too long',
@@ -44,7 +46,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 function makeMissing(path: string): void {
-  if (existsSync(path)) return
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   makeMissing(dirname(path))
   mkdirSync(path, { mode: 0o700 })
 }

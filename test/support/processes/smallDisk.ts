@@ -8,6 +8,12 @@ import { reportSkipped } from '../run/reportSkipped.ts'
 export const mountDisk = (folder: string, size: string): void =>
   void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], { stdio: 'pipe' })
 
+/** Makes a file or folder read-only, also for root. `unmountDisk` ends it. */
+export function mountReadOnly(path: string): void {
+  execFileSync('mount', ['--bind', path, path])
+  execFileSync('mount', ['-o', 'remount,ro,bind', path])
+}
+
 export const resizeDisk = (folder: string, size: string): void =>
   void execFileSync('mount', ['-o', `remount,size=${size}`, folder])
 
