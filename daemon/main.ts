@@ -18,7 +18,7 @@ import { startServer, type RunningServer } from './process/startServer.ts'
 const loadAfterMs = 1000
 /** Longer than what is in progress may take (`drainMs`), and within the 15 s that a signal may take. */
 const maxStopMs = 14_000
-/** What a start that failed has left open, although it closed what it opened, keeps the process no longer. */
+/** After a failed start, the process ends at the latest then, whatever handles are still open. */
 const maxFailureMs = 2000
 /** The build puts it beside the server's program. */
 const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))
@@ -120,8 +120,8 @@ function noteCrash(server: RunningServer): void {
 }
 
 /**
- * Starts a server that drains on a signal: one that comes while it starts stops it as soon as it is up. The process ends in
- * time whatever is still open in it: after a signal, and after a start that failed.
+ * Starts a server that drains on a signal. A signal during the start stops the server once it runs. After a signal or a
+ * failed start, the process ends in time even if handles are still open.
  */
 async function startUntilSignal(start: () => Promise<RunningServer>): Promise<RunningServer> {
   let asked = false

@@ -171,7 +171,7 @@ async function openPort(
   return { server, connections }
 }
 
-/** Accepts no connection any more. Closes idle ones as they become idle, and what is left after the time. */
+/** Accepts no more connections. Closes each connection when it becomes idle, and the others after `drainMs`. */
 async function closePort(server: HttpServer, connections: ConnectionTimeouts): Promise<void> {
   const closed = new Promise(resolve => server.close(resolve))
   connections.closeHandshakes()

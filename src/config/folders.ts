@@ -17,7 +17,7 @@ export function makePrivateFolder(path: string): void {
   chmodSync(path, 0o700)
 }
 
-/** Why a folder or a file in it cannot be made or used, by the code of the file system's refusal; undefined for another code. */
+/** Why a folder, or a file in it, cannot be created or used: in words, by the code of the file system's error. Undefined for other codes. */
 export const folderReason = (code: string | undefined): string | undefined =>
   code === undefined ? undefined : folderReasons[code]
 
@@ -28,7 +28,7 @@ const folderReasons: Record<string, string> = {
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is a file',
-  EISDIR: 'it is no file',
+  EISDIR: 'it is not a file',
   EBUSY: 'it is a mount point, or in use',
   ENOSPC: 'the disk is full',
   ELOOP: 'its links lead round in a circle',

@@ -27,12 +27,12 @@ function requireUsableFiles(dataDir: string): void {
     if (!/^board\.(db|lock)(-\w+)?$/.test(name)) continue
     const path = join(dataDir, name)
     const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat?.isFile() === false) throw Object.assign(new Error(`${path} is no file`), { code: 'EISDIR', path })
+    if (stat?.isFile() === false) throw Object.assign(new Error(`${path} is not a file`), { code: 'EISDIR', path })
     if (stat) accessSync(path, constants.R_OK | constants.W_OK)
   }
 }
 
-/** An exclusive transaction on a file of its own. Returns undefined if another process has it. */
+/** Starts an exclusive transaction on a separate file. Returns undefined if another process has it. */
 function takeLock(path: string): (() => void) | undefined {
   const database = new LibsqlDatabase(path)
   try {

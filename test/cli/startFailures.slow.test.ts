@@ -37,15 +37,15 @@ const fileInPlaceOf = (path: string) => {
   rmSync(path, { recursive: true, force: true })
   writeFileSync(path, 'No folder.\n')
 }
-/** Root can write whatever its mode is. */
+/** The mode of a file does not stop root. */
 const deny = (path: string) => (isRoot ? mountReadOnly(path) : chmodSync(path, 0o444))
 const allow = (path: string) => (isRoot ? unmountDisk(path) : chmodSync(path, 0o600))
 
 const faults: ReadonlyArray<[name: string, fault: (path: string) => void, reason: string]> = [
-  ['board.db', folderInPlaceOf, 'it is no file'],
-  ['board.db-wal', folderInPlaceOf, 'it is no file'],
-  ['board.lock', folderInPlaceOf, 'it is no file'],
-  ['daemon.json', folderInPlaceOf, 'it is no file'],
+  ['board.db', folderInPlaceOf, 'it is not a file'],
+  ['board.db-wal', folderInPlaceOf, 'it is not a file'],
+  ['board.lock', folderInPlaceOf, 'it is not a file'],
+  ['daemon.json', folderInPlaceOf, 'it is not a file'],
   ['attachments', fileInPlaceOf, 'it is a file'],
 ]
 
