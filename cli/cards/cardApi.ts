@@ -43,6 +43,7 @@ export interface NewCard extends Partial<AgentChoice> {
   parentId?: string
   base?: string
   baseCardId?: string
+  autoMode?: boolean
   assigneeIds?: string[]
   priority?: Priority
   dueAt?: string | null

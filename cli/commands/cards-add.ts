@@ -15,7 +15,8 @@ import { cardOfMarkdown, cardsOfLines, type CardText } from '../cards/newCards.t
 import { warnOfFolder } from '../cards/startWarnings.ts'
 import { checkFiles, upload, type AttachOptions } from '../cards/upload.ts'
 import { readText } from '../input/prompt.ts'
-import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
+import { withFittingPrompt } from '../cards/longPrompt.ts'
+import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
 import { boardsOf, columnsOf, resolveColumn } from '../context/resolve.ts'
 
 interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions, PlanOptions {
@@ -23,6 +24,7 @@ interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions, PlanOp
   column?: string
   label?: string[]
   worktree: boolean
+  auto?: boolean
   run?: boolean
   force?: boolean
   unlessExists?: boolean
@@ -82,6 +84,7 @@ export function registerVerbs(cards: Command): void {
         'idempotencyKey',
       ]),
     )
+    .option('--auto', 'let it start when it is ready, and pass its pipeline by itself')
     .option('--unless-exists', 'add nothing when the column has a card of this title; print that one')
     .option('--idempotency-key <key>', 'trying again with the same key adds no second card')
     .addOption(
@@ -105,8 +108,17 @@ export function registerVerbs(cards: Command): void {
 }
 
 async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
+  await withFittingPrompt(options, ({ prompt, file }) =>
+    addWith(context, title, prompt, {
+      ...options,
+      attach: [...(options.attach ?? []), ...(file === undefined ? [] : [file])],
+    }),
+  )
+}
+
+async function addWith(context: Context, title: string | undefined, prompt: string | undefined, options: AddOptions) {
   const text = options.template === undefined ? {} : cardOfMarkdown(await readText(options.template, '--template'))
-  const card = { ...text, title: title ?? text.title, prompt: (await promptOf(options)) ?? text.prompt }
+  const card = { ...text, title: title ?? text.title, prompt: prompt ?? text.prompt }
   if (!card.title?.trim())
     throw usage('a card needs a title', {
       hint: 'for example: board cards add "Fix the login"',
@@ -207,6 +219,7 @@ async function add(
       })),
       command: options.terminal,
       ...planOf(planned(text, options)),
+      autoMode: options.auto,
       assigneeIds: await resolvePeople(context, projectId, options.assignee ?? text.assignees),
       blockedBy: options.blockedBy,
       parentId: options.parent,

@@ -14,7 +14,9 @@ import { cardOfText, cardText } from '../cards/cardFile.ts'
 import { edit } from '../input/editor.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
-import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
+import { withFittingPrompt, type FittingPrompt } from '../cards/longPrompt.ts'
+import { upload } from '../cards/upload.ts'
+import { addPromptOptions, type PromptOptions } from '../input/promptOption.ts'
 
 interface EditOptions extends PromptOptions, ChoiceOptions, PlanOptions {
   title?: string
@@ -24,6 +26,7 @@ interface EditOptions extends PromptOptions, ChoiceOptions, PlanOptions {
   removeAssignee?: string[]
   watch?: boolean
   worktree?: boolean
+  auto?: boolean
   parent?: string
   base?: string
   baseCard?: string
@@ -42,6 +45,7 @@ interface Change extends Partial<AgentChoice> {
   startAt?: string | null
   watching?: boolean
   useWorktree?: boolean
+  autoMode?: boolean
 }
 /** What is added to the lists that a card has, and taken away from them. */
 interface ListChange {
@@ -77,6 +81,8 @@ export function registerVerbs(cards: Command): void {
     .option('--no-watch', 'tell you nothing of what happens on them')
     .option('--worktree', 'let their agents work in worktrees')
     .option('--no-worktree', "let their agents work in the project's own folder")
+    .option('--auto', 'let them start when they are ready, and pass their pipelines by themselves')
+    .option('--no-auto', 'let a person start and approve each step')
     .addOption(
       new Option('-e, --editor', 'change title and prompt in your editor').conflicts([
         'title',
@@ -113,19 +119,29 @@ export function registerVerbs(cards: Command): void {
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {
   const { title, promptFile, parent, base, baseCard, addAssignee, removeAssignee } = options
-  const { watch: watching, worktree: useWorktree } = options
+  const { watch: watching, worktree: useWorktree, auto: autoMode } = options
   const { addLabel = [], removeLabel = [] } = options
-  const others = [watching, useWorktree, addAssignee, removeAssignee]
+  const others = [watching, useWorktree, autoMode, addAssignee, removeAssignee]
   const changes = [title, options.prompt, promptFile, parent, base, baseCard, ...others]
   if (options.editor) return editInEditor(context, ids)
   const isListed = addLabel.length + removeLabel.length > 0
   if (!isListed && changes.every(each => each === undefined) && !isChosen(options) && !isPlanned(options))
     throw usage('what should change?', {
-      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, ${choiceFlags} or --editor`,
+      hint: `give --title, --prompt, --prompt-file, --add-label, --remove-label, --parent, --base, --base-card, --priority, --due, --estimate, --start-at, --add-assignee, --remove-assignee, --watch, --worktree, --no-worktree, --auto, --no-auto, ${choiceFlags} or --editor`,
       see: 'board cards edit --help',
     })
   if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
-  const prompt = await promptOf(options)
+  await withFittingPrompt(options, prompt => editEach(context, ids, options, prompt))
+}
+
+async function editEach(
+  context: Context,
+  ids: string[],
+  options: EditOptions,
+  { prompt, file }: FittingPrompt,
+): Promise<void> {
+  const { title, parent, base, baseCard, addAssignee, removeAssignee, addLabel = [], removeLabel = [] } = options
+  const { watch: watching, worktree: useWorktree, auto: autoMode } = options
   const choice = await chosen(context, options)
   const fields = {
     title,
@@ -135,6 +151,7 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
     baseCardId: wordAsNull('none', baseCard),
     watching,
     useWorktree,
+    autoMode,
     ...planOf(options),
     ...choice,
   }
@@ -147,6 +164,7 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
         const removed = await leaving(context, place, removeAssignee ?? [], peopleOf)
         const added = await peopleOf(place.projectId, addAssignee)
         await change(context, place, fields, { addLabel, removeLabel, addAssignee: added, ...removed })
+        if (file !== undefined) await upload(context, place, [file])
       }),
     { verb: 'edited', label: 'Editing' },
   )
@@ -163,15 +181,21 @@ function peopleFinder(context: Context): (projectId: string, wanted?: readonly s
   }
 }
 
-async function change({ client }: Context, place: CardPlace, fields: Change, lists: ListChange): Promise<void> {
+async function change(
+  { client }: Context,
+  place: CardPlace,
+  { autoMode, ...fields }: Change,
+  lists: ListChange,
+): Promise<void> {
   const { addLabel, removeLabel, addAssignee, removeAssignee, removeName } = lists
   const { watching, ...others } = fields
   const isListed = Object.values(lists).some(each => each.length > 0)
-  // Whoever may only see a card may watch it.
-  if (watching !== undefined && !isListed && Object.values(others).every(each => each === undefined))
-    await client.cards.setWatching({ ...place, watching })
-  else if (!isListed) await client.cards.update({ ...place, ...fields })
-  else
+  const isEdited = isListed || Object.values(others).some(each => each !== undefined)
+  if (autoMode !== undefined) await client.cards.setAutoMode({ ...place, enabled: autoMode })
+  // Users who can only see a card can watch it.
+  if (!isEdited && watching !== undefined) await client.cards.setWatching({ ...place, watching })
+  else if (!isListed && isEdited) await client.cards.update({ ...place, ...fields })
+  else if (isListed)
     await changeFromPresent(client, place, card => ({
       ...fields,
       ...(addLabel.length + removeLabel.length > 0 && { labels: withAndWithout(card.labels, addLabel, removeLabel) }),

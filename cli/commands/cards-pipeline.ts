@@ -1,4 +1,5 @@
-import { Argument, type Command } from 'commander'
+import { type Command } from 'commander'
+import { bulk } from '../input/bulk.ts'
 import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
@@ -47,18 +48,24 @@ export function registerVerbs(cards: Command): void {
   )
 
   const auto = cards
-    .command('auto <card>')
+    .command('auto <cards...>')
+    .usage('<cards...> <on|off> [options]')
     .summary('Switch auto mode on or off')
-    .description('Switch auto mode on or off: with it a card passes its pipeline by itself.')
-    .addArgument(new Argument('<on|off>', 'on or off').choices(['on', 'off']))
-    .action(async (id: string, wanted: string) => {
+    .description(
+      'Switch auto mode on or off. In auto mode a card starts when nothing blocks it any more, and passes its pipeline by itself. The same as board cards edit --auto. - reads IDs from stdin.',
+    )
+    .action(async (words: string[]) => {
+      const [ids, wanted] = [words.slice(0, -1), words.at(-1)]
+      if (ids.length === 0 || (wanted !== 'on' && wanted !== 'off'))
+        throw usage('the last word is on or off', { hint: 'for example: board cards auto 12 13 on' })
       const context = await openContext(auto)
-      const card = await inItsProject(context, id, place =>
-        context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' }),
-      )
-      await context.out.did(card, `Auto mode of card ${id} is ${wanted}.`)
+      const set = (place: CardPlace) => context.client.cards.setAutoMode({ ...place, enabled: wanted === 'on' })
+      await bulk(context, ids, id => inItsProject(context, id, set), {
+        verb: `auto mode ${wanted}`,
+        label: 'Switching',
+      })
     })
-  example(auto, 'board cards auto 12 on')
+  example(auto, 'board cards auto 12 on', 'board cards list -c backlog -q | board cards auto - on')
 }
 
 async function setSteps(context: Context, place: CardPlace, input: unknown) {

@@ -36,6 +36,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-f, --follow', 'the same for one card, with its messages as they come')
     .option('--force', 'also a card that waits for others, and into a full column')
+    .option('-y, --yes', 'accepted, as for board cards move: run never asks')
     .addOption(reconnectOption())
     .action(async (ids: string[], options: RunOptions) => started(await openContext(run), ids, options))
   example(

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import { openContext } from '../context/context.ts'
+import { resolveProject } from '../context/resolve.ts'
 import { originOf } from '../context/discovery.ts'
-import { Failure, usage } from '../failures/failure.ts'
+import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
 import { createOutput } from '../output/createOutput.ts'
@@ -80,11 +82,23 @@ async function set(command: Command, name: string): Promise<void> {
     throw usage('nothing to set', { hint: 'give --url or --project', see: 'board profile set --help' })
   if (url !== undefined && !originOf(url)?.startsWith('http'))
     throw usage(`--url is not an http or https address: ${url}`, { hint: 'it looks like https://board.example.com' })
+  if (project !== undefined) await checkProject(command, name, project)
   const isFirst = readSettings().current === undefined
   await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)
   createOutput(globalsOf(command)).out.done(
     isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`,
   )
+}
+
+/** @throws Failure (not found) if the server of the profile does not have the project; one that cannot be asked is reported */
+async function checkProject(command: Command, profile: string, project: string): Promise<void> {
+  const isKnown = Object.hasOwn(readSettings().profiles ?? {}, profile)
+  try {
+    await resolveProject(await openContext(command, isKnown ? { profile } : {}), project)
+  } catch (error) {
+    if (!/^(unreachable|denied)$/.test(exitOf(error))) throw error
+    createOutput(globalsOf(command)).out.warn(`the project was not checked: ${(error as Error).message}`)
+  }
 }
 
 async function remove(command: Command, name: string, { yes }: { yes?: boolean }): Promise<void> {

@@ -7,7 +7,6 @@ import { openContext, openUserContext, type Context } from '../context/context.t
 import { example, grouped } from '../help/help.ts'
 import { reordered } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
-import { changeProfile } from '../context/profiles.ts'
 import { confirmByName } from '../input/prompt.ts'
 import { saveDownload } from '../output/saveDownload.ts'
 import { chosenCredential, resolveOrganization, resolveProject, type Named } from '../context/resolve.ts'
@@ -18,6 +17,7 @@ import { registerIssues } from './projects-issues.ts'
 import { registerMember } from './projects-member.ts'
 import { registerForge } from './projects-forge.ts'
 import { registerSandbox } from './projects-sandbox.ts'
+import { registerUse } from './projects-use.ts'
 import { registerWorktree } from './projects-worktree.ts'
 
 type Stats = Output<Contract['projects']['stats']>
@@ -105,19 +105,7 @@ function registerOrder(projects: Command): void {
     })
   example(reorder, 'board projects reorder web api')
 
-  const use = projects
-    .command('use <project>')
-    .summary('Make a project the current one')
-    .description('Make a project the current one of the profile in use.')
-    .action(async (wanted: string) => {
-      const context = await openContext(use)
-      const { id, name } = await resolveProject(context, wanted)
-      if (!context.external) await context.client.projects.opened({ id })
-      const profile = context.discovery.profile?.value ?? 'default'
-      await changeProfile(profile, { project: id }, true)
-      await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
-    })
-  example(use, 'board projects use web')
+  registerUse(projects)
 
   const accept = projects
     .command('accept <project>')

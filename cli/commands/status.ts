@@ -29,7 +29,8 @@ interface Status {
   /** Those that share the board with others; null for one that is alone, and for whoever may not know. */
   daemons: Daemon[] | null
   user: { email: string; displayName: string; role: string } | null
-  project: { id: string; name: string } | null
+  /** `from` is the flag, variable or profile that names it, or the working folder. */
+  project: { id: string; name: string; from: string } | null
   agents: Agents | null
   total: number | null
   byStatus: Record<string, number | undefined> | null
@@ -55,7 +56,11 @@ const fields: Column<Status>[] = [
     name: 'user',
     value: ({ user }) => (user ? `${user.displayName}${user.email && ` <${user.email}>`}, ${user.role}` : null),
   },
-  { name: 'project', style: 'title', value: ({ project }) => project && `${project.name} (${project.id})` },
+  {
+    name: 'project',
+    style: 'title',
+    value: ({ project }) => project && `${project.name} (${project.id}), from ${project.from}`,
+  },
   { name: 'agents', value: ({ agents }) => agents && (countsOf(agents).slice(2) || 'none at work') },
   {
     name: 'total',
@@ -135,9 +140,10 @@ async function daemonsOf({ client }: Context, user: Status['user']): Promise<Dae
 }
 
 /** The current project, or none where nobody chose one: the server's part of the answer is worth having without it. */
-async function projectOf(context: Context): Promise<{ id: string; name: string } | null> {
+async function projectOf(context: Context): Promise<Status['project']> {
   try {
-    return await context.project()
+    const { id, name } = await context.project()
+    return { id, name, from: context.discovery.project?.from ?? 'the working folder' }
   } catch (error) {
     if (error instanceof Failure && error.exit === 'usage' && !context.discovery.project) return null
     throw error

@@ -37,10 +37,11 @@ export interface Context {
 
 /**
  * Finds the server and makes everything that a command needs. No request but the check of a local daemon is made.
+ * @param more global options besides those of the command line
  * @throws Failure (unreachable) when there is no server.
  */
-export async function openContext(command: Command): Promise<Context> {
-  const globals = globalsOf(command)
+export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
+  const globals = { ...globalsOf(command), ...more }
   const { out, mayAsk, settings } = createOutput(globals, undefined, nameOf(command))
   const discovery = discover(globals, process.env, settings)
   if (!discovery.url) throw noServer()
@@ -70,10 +71,20 @@ export async function openContext(command: Command): Promise<Context> {
     discovery,
     mayAsk,
     programs: programsOf(command),
-    project: () => (project ??= candidates().then(those => chooseProject(context, those))),
+    project: () => (project ??= candidates().then(async those => noted(context, await chooseProject(context, those)))),
     projects: async () => (await candidates()).projects,
   }
   return context
+}
+
+/** Reports that the profile's project is used in the folder of another one. */
+function noted({ out, discovery }: Context, project: CurrentProject): CurrentProject {
+  const [here] = project.insteadOf ?? []
+  if (here)
+    out.warn(
+      `using project ${project.id} "${project.name}" (${discovery.project!.from}) in the folder of ${here.id} "${here.name}"; to undo: board projects use --clear`,
+    )
+  return project
 }
 
 /**

@@ -4,9 +4,11 @@ import { usage, type Failure } from '../failures/failure.ts'
 import { ask } from '../input/prompt.ts'
 import { pickNamed, resolveProject, type LookupContext, type Named } from './resolve.ts'
 
-/** A project, and those of other owners whose folders hold the working folder too: `besides`. */
 export interface CurrentProject extends Named {
+  /** Projects of other owners whose folders contain the working folder too. */
   besides?: readonly Named[]
+  /** The projects of the working folder, if the profile names another one. */
+  insteadOf?: readonly Named[]
 }
 
 /** What may be the current project, closest first, and what else holds the working folder. */
@@ -22,10 +24,25 @@ export interface Candidates {
  */
 export async function findProjects(context: LookupContext): Promise<Candidates> {
   const wanted = context.discovery.project
-  if (wanted) return { projects: [await resolveProject(context, wanted.value)], notAccepted: [] }
-  if (context.external) throw noProject('an API key works in the project that you name: -P ID')
+  if (context.external && !wanted) throw noProject('an API key works in the project that you name: -P ID')
+  if (context.external || (wanted && !isOfProfile(wanted)))
+    return { projects: [await resolveProject(context, wanted!.value)], notAccepted: [] }
+  const all = await context.client.projects.list()
+  const ofFolder = projectsOfFolder(all)
+  if (!wanted) return ofFolder
+  const { id, name } = pickNamed('project', all, wanted.value, 'board projects list')
+  const insteadOf = ofFolder.projects.some(project => project.id === id) ? [] : ofFolder.projects
+  return { projects: [{ id, name, insteadOf }], notAccepted: [] }
+}
+
+/** Whether a profile names the project: `board projects use` wrote it, perhaps long ago. */
+const isOfProfile = ({ from }: { from: string }): boolean => from.startsWith('profile ')
+
+type Project = Awaited<ReturnType<LookupContext['client']['projects']['list']>>[number]
+
+function projectsOfFolder(all: readonly Project[]): Candidates {
   const here = workingFolder()
-  const around = (await context.client.projects.list())
+  const around = all
     .filter(({ path }) => here === path || here.startsWith(path.endsWith(sep) ? path : path + sep))
     .sort((a, b) => b.path.length - a.path.length)
   // A server from before there was consent does not tell.

@@ -1,6 +1,6 @@
 import type { Client } from '../../src/client/index.ts'
 import type { Discovery } from './discovery.ts'
-import { Failure, usage } from '../failures/failure.ts'
+import { exitOf, Failure, usage } from '../failures/failure.ts'
 import { orElsewhere } from './otherProjects.ts'
 import { nearest } from '../output/text.ts'
 
@@ -50,16 +50,20 @@ export function pickNamed<T extends Named>(kind: string, items: readonly T[], wa
   })
 }
 
-/** A project by name or id. An API key sees no list of projects, so it names one by its id. */
+/**
+ * A project by name or ID.
+ * @throws Failure (usage) for a name that an API key without the permission projects.read cannot look up
+ */
 export async function resolveProject(context: LookupContext, wanted: string): Promise<Named> {
-  if (context.external) {
-    if (isId(wanted)) return { id: wanted, name: `project ${wanted}` }
-    throw usage(`an API key names its project by its id, not "${wanted}"`, {
+  if (context.external && isId(wanted)) return { id: wanted, name: `project ${wanted}` }
+  const projects = await context.client.projects.list().catch((error: unknown) => {
+    if (!context.external || exitOf(error) !== 'denied') throw error
+    throw usage(`an API key without the permission projects.read names its project by ID, not "${wanted}"`, {
       hint: 'for example: -P 1',
       see: 'board help environment',
     })
-  }
-  const { id, name } = pickNamed('project', await context.client.projects.list(), wanted, 'board projects list')
+  })
+  const { id, name } = pickNamed('project', projects, wanted, 'board projects list')
   return { id, name }
 }
 

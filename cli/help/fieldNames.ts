@@ -27,7 +27,7 @@ const commandsByRoute: Record<string, string> = {
   'backups.restore': 'backups restore',
   'boards.list': 'boards list, boards create, boards rename, boards reorder',
   'budgets.list': 'budgets list, budgets set',
-  'cards.get': 'cards view, cards add, cards block, cards auto, presession accept',
+  'cards.get': 'cards view, cards add, cards block, presession accept',
   'cards.list': 'cards list',
   'comments.create': 'cards comment',
   'columns.list': 'columns list, columns create, columns edit, columns reorder',
@@ -104,7 +104,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   ...sameFields('id result error', [
     'agents retry, agents relay, agents relaunch, agents approve, agents answer, webhooks redeliver, monitors delete',
     'cards read, cards edit, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
-    'cards complete, cards archive, cards unarchive, cards delete',
+    'cards auto, cards complete, cards archive, cards unarchive, cards delete',
   ]),
   ...sameFields('path size', ['cards download, projects export, export, backups download']),
 }

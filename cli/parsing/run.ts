@@ -10,7 +10,9 @@ export async function run(program: Command, argv: string[]): Promise<void> {
     if (argv.length === 0) return program.outputHelp()
     const named = await followNames(program, settleJson(argv))
     await program.parseAsync(named.words, { from: 'user' }).catch(async (error: unknown) => {
-      throw error instanceof CommanderError && error.exitCode !== 0 ? await explain(named, error) : error
+      if (!(error instanceof CommanderError) || error.exitCode === 0) throw error
+      if (error.code === 'commander.help') return named.command.outputHelp()
+      throw await explain(named, error)
     })
   } catch (error) {
     if (error instanceof CommanderError) return
@@ -47,8 +49,6 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   const message = unknown === undefined ? said : `unknown option '${unknown}'`
   const [, start, value, rule] = /^(.*'(.*)' is invalid(?: for argument '[^']*')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(start, value!, rule!, see)
-  if (error.code === 'commander.help')
-    return usage(`which command? ${at.commands.map(command => command.name()).join(', ')}`, { see })
   const [, kind, word = ''] = /^unknown (command|option) '(.*)'$/.exec(message) ?? []
   if (kind === undefined) return usage(message, { see })
   const takesServe = at.registeredArguments.some(argument => argument.name() === 'arguments')

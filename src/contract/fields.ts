@@ -109,10 +109,11 @@ const named = (max: number) =>
   )
 export const ImportedName = named(200)
 export const ImportedTitle = named(500)
-/** At most 64 KiB of UTF-8. */
+/** In UTF-8. */
+export const maxPromptBytes = 65_536
 export const Prompt = v.pipe(
-  text(0, 65_536),
-  v.check(value => byteLength(value) <= 65_536, 'must have at most 65536 bytes'),
+  text(0, maxPromptBytes),
+  v.check(value => byteLength(value) <= maxPromptBytes, `must have at most ${maxPromptBytes} bytes`),
 )
 export const Labels = v.pipe(v.array(text(1, 100)), v.maxLength(50, 'must have at most 50 labels'))
 /** The zero-based place in a column. A place past the end means the end. */

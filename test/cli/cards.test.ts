@@ -228,6 +228,10 @@ describe('changing', () => {
     expect(await cli.ok(['cards', 'pipeline', id, '--json'])).toBe(steps)
   })
 
+  test('run takes -y, as move does', async () => {
+    expect(await cli.board(['cards', 'run', '999999', '-y'])).toMatchObject({ code: 3 })
+  })
+
   test('complete, read and auto do what they say', async () => {
     const id = await newCard('Done soon')
     await cli.ok(['cards', 'auto', id, 'on'])

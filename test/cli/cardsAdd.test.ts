@@ -121,3 +121,41 @@ test('with files a card whose agent cannot start stays with them and waits, and 
   expect(await card(id)).toMatchObject({ columnName: 'Backlog', deferred: true, status: 'idle' })
   expect(await server.client.attachments.list({ projectId, cardId: id })).toHaveLength(1)
 })
+
+test.each([
+  ['of a file', 'log.txt'],
+  ['of stdin', '-'],
+])('a prompt %s that is too long for a card is attached', async (_, source) => {
+  const file = join(cli.home, 'log.txt')
+  const text = `${'x'.repeat(70_000)}\n`
+  writeFileSync(file, text)
+  const [path, name] = source === '-' ? ['-', 'prompt.txt'] : [file, 'log.txt']
+  const input = source === '-' ? text : ''
+  const attached = async (id: string) => {
+    const all = await server.client.attachments.list({ projectId, cardId: id })
+    return all.map(({ filename }) => filename)
+  }
+  const id = (await cli.ok(['cards', 'add', 'Find the fault', '--prompt-file', path, '-q'], { input })).trim()
+  expect((await card(id)).prompt).toBe(`The task is in the attached file ${name}.`)
+  expect(await attached(id)).toEqual([name])
+  const other = (await cli.ok(['cards', 'add', 'Another', '-q'])).trim()
+  await cli.ok(['cards', 'edit', other, '--prompt-file', path], { input })
+  expect((await card(other)).prompt).toBe(`The task is in the attached file ${name}.`)
+  expect(await attached(other)).toEqual([name])
+  expect((await cli.board(['cards', 'add', 'Long', '--prompt', text])).code).toBe(2)
+})
+
+test('auto mode is an option of add and edit, and auto takes several cards', async () => {
+  const modes = (ids: string[]) => Promise.all(ids.map(async id => (await card(id)).autoMode))
+  const first = (await cli.ok(['cards', 'add', 'By itself', '--auto', '-q'])).trim()
+  const second = (await cli.ok(['cards', 'add', 'By hand', '-q'])).trim()
+  expect(await modes([first, second])).toEqual([true, false])
+  await cli.ok(['cards', 'edit', first, second, '--no-auto'])
+  expect(await modes([first, second])).toEqual([false, false])
+  await cli.ok(['cards', 'edit', first, '--auto', '--title', 'By itself again'])
+  expect(await card(first)).toMatchObject({ autoMode: true, title: 'By itself again' })
+  await cli.ok(['cards', 'auto', '-', 'on'], { input: `${first}\tBy itself\n${second}\n` })
+  expect(await modes([first, second])).toEqual([true, true])
+  for (const words of [[first], [first, 'maybe'], ['on']])
+    expect(await cli.board(['cards', 'auto', ...words])).toMatchObject({ code: 2 })
+})

@@ -29,6 +29,12 @@ describe('in a pipe', () => {
     expect(lines.every(line => line.split('\t').length === lines[0]!.split('\t').length)).toBe(true)
   })
 
+  test('a group without a command prints its help', async () => {
+    const { code, stdout, stderr } = await cli.board(['cards'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe(await cli.ok(['cards', '--help']))
+  })
+
   test('FORCE_COLOR colours it, and FORCE_COLOR=0 does not', async () => {
     const coloured = await cli.ok(['projects', 'list'], { env: { FORCE_COLOR: '1', BOARD_FORCE_TTY: '1' } })
     expect(coloured).toContain('\u001b[')

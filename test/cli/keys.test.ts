@@ -141,7 +141,16 @@ test('what a key cannot do ends with 4 and says what is needed', async () => {
     ),
   ).toEqual(['cards.move', 'cards.update', 'cards.move', 'signed-in user', 'signed-in user', 'signed-in user'])
   const named = await key.board(['cards', 'list', '-P', 'web'])
-  expect({ code: named.code, said: named.stderr.includes('by its id') }).toEqual({ code: 2, said: true })
+  expect({ code: named.code, said: named.stderr.includes('by ID') }).toEqual({ code: 2, said: true })
+})
+
+test('a key that can read the project names it', async () => {
+  const key = await holder('cards.read', 'projects.read')
+  expect(await key.board(['cards', 'list', '-P', 'web', '-q'])).toMatchObject({ code: 0 })
+  expect(await key.board(['cards', 'list', '-P', 'wbe'])).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('did you mean: web') as string,
+  })
 })
 
 test('the list shows a connected app with its last use and its end on a narrow terminal, and does without the permissions', async () => {

@@ -36,6 +36,53 @@ test('a project is made of the working folder, found from inside it, and becomes
   expect(await cli.ok(['projects', 'view', '-q'])).toBe(`${id}\n`)
 })
 
+test("a profile's project is reported in the folder of another one, until use --clear", async () => {
+  const [mine, other] = [server.folder('mine'), server.folder('other')]
+  const env = { XDG_CONFIG_HOME: join(cli.home, 'uses') }
+  const at = (cwd: string) => ({ cwd, env })
+  const [here, elsewhere] = [
+    (await cli.ok(['projects', 'create', 'mine', '-q'], at(mine))).trim(),
+    (await cli.ok(['projects', 'create', 'other', '-q'], at(other))).trim(),
+  ]
+  await cli.ok(['projects', 'use', 'other'], at(mine))
+  const warning = `warning: using project ${elsewhere} "other" (profile default) in the folder of ${here} "mine"; to undo: board projects use --clear\n`
+  const view = ['projects', 'view', '--json', 'id']
+  expect(await cli.board(view, at(mine))).toMatchObject({ stdout: `{"id":"${elsewhere}"}\n`, stderr: warning })
+  expect((await cli.board(view, at(other))).stderr).toBe('')
+  expect((await cli.board([...view, '-P', 'other'], at(mine))).stderr).toBe('')
+  const projectIn = async (cwd: string) =>
+    (JSON.parse(await cli.ok(['status', '--json', 'project'], at(cwd))) as { project: unknown }).project
+  expect(await projectIn(mine)).toEqual({ id: elsewhere, name: 'other', from: 'profile default' })
+  await cli.ok(['projects', 'use', '--clear'], at(mine))
+  expect(await projectIn(mine)).toEqual({ id: here, name: 'mine', from: 'the working folder' })
+  expect(await cli.board(['projects', 'use', '--clear'], at(mine))).toMatchObject({
+    code: 0,
+    stderr: 'No profile names a project.\n',
+  })
+  expect((await cli.board(['projects', 'use'], at(mine))).code).toBe(2)
+  expect((await cli.board(['projects', 'use', 'mine', '--clear'], at(mine))).code).toBe(2)
+  for (const id of [here, elsewhere]) await cli.ok(['projects', 'delete', id, '--yes'])
+})
+
+test('profile set checks the project where it can, and reports where it cannot', async () => {
+  const path = server.folder('checked')
+  const env = { XDG_CONFIG_HOME: join(cli.home, 'checks') }
+  await cli.ok(['projects', 'create', 'checked', '--path', path])
+  const set = (project: string, url: string) =>
+    cli.board(['profile', 'set', 'p', '--url', url, '--project', project], { env })
+  expect(await set('nowhere', server.url)).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('board: there is no project "nowhere"\n') as string,
+  })
+  expect(await cli.ok(['profile', 'list', '-q'], { env })).toBe('')
+  expect(await set('checked', server.url)).toMatchObject({ code: 0 })
+  expect(await set('nowhere', 'http://127.0.0.1:1')).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^warning: the project was not checked: .*\n/) as string,
+  })
+  await cli.ok(['projects', 'delete', 'checked', '--yes'])
+})
+
 test('a new project makes its folder where the one above it is there, and says so', async () => {
   const path = join(server.folder('above'), 'new')
   const made = await cli.board(['projects', 'create', 'new', '--path', path])

@@ -91,11 +91,12 @@ function otherFields({ name, stdout }: Result): { name: string; printed: string[
   return missing.length + extra.length > 0 ? [{ name, printed: missing, known: extra }] : []
 }
 
-/** What asks only where more than one agent would start, or a second project would come of it. */
+/** They ask never (cards run), or only if more than one agent would start or a second project would be created. */
 const askingSometimes = new Set([
   'cards comment',
   'cards move',
   'cards pr close',
+  'cards run',
   'cards approve',
   'import',
   'projects worktree',

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { openContext } from '../context/context.ts'
+import { discover } from '../context/discovery.ts'
+import { changeProfile, readSettings } from '../context/profiles.ts'
+import { resolveProject } from '../context/resolve.ts'
+import { usage } from '../failures/failure.ts'
+import { example } from '../help/help.ts'
+import { createOutput } from '../output/createOutput.ts'
+import { globalsOf } from '../parsing/globals.ts'
+
+export function registerUse(projects: Command): void {
+  const use = projects
+    .command('use [project]')
+    .summary('Make a project the current one')
+    .description(
+      'Make a project the current one of the profile in use. It then counts in every folder, and commands report it in the folder of another project.',
+    )
+    .option('--clear', 'use the project of the working folder again')
+    .action(async (wanted: string | undefined, { clear }: { clear?: boolean }) => {
+      if (wanted !== undefined && clear) throw usage('give a project or --clear, not both')
+      if (clear) return clearProject(use)
+      if (wanted === undefined)
+        throw usage('which project?', { hint: 'give its name or ID, or --clear', see: 'board projects list' })
+      const context = await openContext(use)
+      const { id, name } = await resolveProject(context, wanted)
+      if (!context.external) await context.client.projects.opened({ id })
+      const profile = context.discovery.profile?.value ?? 'default'
+      await changeProfile(profile, { project: id }, true)
+      await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
+    })
+  example(use, 'board projects use web', 'board projects use --clear')
+}
+
+/** Works without a server, because the project is in the conf file only. */
+async function clearProject(command: Command): Promise<void> {
+  const globals = globalsOf(command)
+  const { out } = createOutput(globals)
+  const profile = discover(globals).profile?.value
+  const project = profile === undefined ? undefined : readSettings().profiles?.[profile]?.project
+  if (profile === undefined || project === undefined) return out.done('No profile names a project.')
+  await changeProfile(profile, { project: undefined })
+  out.done(`Profile ${profile} names no project any more: the working folder chooses it.`)
+}
