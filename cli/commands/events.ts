@@ -9,6 +9,7 @@ import { example } from '../help/help.ts'
 import { createJobs } from '../requests/jobs.ts'
 import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
+import { eventSentence } from '../output/eventSentence.ts'
 import { isStdoutBroken, stdout } from '../output/streams.ts'
 import { nearest } from '../output/text.ts'
 import { runForEvent } from '../requests/runForEvent.ts'
@@ -19,19 +20,11 @@ interface Options {
   exec?: string
 }
 
-const titleOf = ({ type, data }: LiveMessage): string => {
-  if (type === 'notification') {
-    const { cardId, cardTitle, message } = data as EventData<'notification'>
-    return `${cardId === null ? '' : `${cardId} `}${cardTitle}: ${message}`
-  }
-  const { id, title, name } = (data ?? {}) as { id?: string; title?: string; name?: string }
-  return [id, title ?? name].filter(Boolean).join(' ')
-}
 const columns: Column<LiveMessage>[] = [
   { name: 'seq', style: 'id', value: message => message.seq },
   { name: 'at', style: 'time', value: message => message.at },
   { name: 'type', style: 'title', value: message => message.type },
-  { name: 'about', value: titleOf },
+  { name: 'about', value: eventSentence },
   { name: 'projectId', hidden: true, value: message => message.projectId },
   { name: 'data', hidden: true, value: message => message.data },
 ]

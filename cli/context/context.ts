@@ -37,7 +37,7 @@ export interface Context {
 
 /**
  * Finds the server and makes everything that a command needs. No request but the check of a local daemon is made.
- * @param more global options besides those of the command line
+ * @param more global options in addition to those of the command line
  * @throws Failure (unreachable) when there is no server.
  */
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {

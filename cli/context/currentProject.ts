@@ -35,7 +35,7 @@ export async function findProjects(context: LookupContext): Promise<Candidates> 
   return { projects: [{ id, name, insteadOf }], notAccepted: [] }
 }
 
-/** Whether a profile names the project: `board projects use` wrote it, perhaps long ago. */
+/** Whether a profile names the project: `board projects use` can have set it in another folder. */
 const isOfProfile = ({ from }: { from: string }): boolean => from.startsWith('profile ')
 
 type Project = Awaited<ReturnType<LookupContext['client']['projects']['list']>>[number]

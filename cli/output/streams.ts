@@ -1,4 +1,4 @@
-import type { Readable, Transform } from 'node:stream'
+import { Writable, type Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
 
@@ -13,7 +13,12 @@ export function write(data: string | Uint8Array): void {
 /** Writes a stream to stdout. Errors of stdout end the stream and are handled by `stdout`. */
 export async function writeStream(source: Readable, ...transforms: Transform[]): Promise<void> {
   try {
-    await pipeline([source, ...transforms, stdout()], { end: false })
+    // A pipeline into stdout itself would leave its listeners there.
+    await pipeline([
+      source,
+      ...transforms,
+      new Writable({ write: (chunk: Uint8Array, _, done) => void stdout().write(chunk, done) }),
+    ])
   } catch (error) {
     if (!isStdoutBroken()) throw error
   }

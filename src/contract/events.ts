@@ -71,7 +71,10 @@ const event = <Data extends v.GenericSchema>(
 const columnEvent = <Data extends v.GenericSchema>(data: Data, outline: v.GenericSchema) =>
   event(data, ['boards.read'], { column: 'id', board: 'boardId' }, { permission: 'cards.read', data: outline })
 const cardEvent = <Data extends v.GenericSchema>(data: Data) => event(data, ['cards.read'], { card: 'id' })
-const agentEvent = <Data extends v.GenericSchema>(data: Data) => event(data, ['agents.read'], { session: 'sessionId' })
+const agentEvent = <Entries extends v.ObjectEntries>({ entries }: { entries: Entries }) =>
+  event(v.object({ ...entries, cardId: Id, cardTitle: v.nullable(v.string()) }), ['agents.read'], {
+    session: 'sessionId',
+  })
 
 /**
  * Event type -> the schema of its `data`, and who hears it: a person who may see the project, and a key that holds a permission.

@@ -1,4 +1,5 @@
 import { Problem } from '../contract/errors.ts'
+import { appendAgentEvent } from '../events/agentEvent.ts'
 import { append } from '../events/outbox.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { readMonitor, updateMonitor, type MonitorPermission, type MonitorRow } from '../store/monitors.ts'
@@ -28,10 +29,10 @@ export async function permissionFor(db: Reader, caller: Caller, projectId: numbe
 
 /** Appends the events of the question whether a new monitor of a session can run. */
 export async function announceQuestion(tx: Transaction, row: MonitorRow, sessionId: number): Promise<void> {
-  await append(
+  await appendAgentEvent(
     tx,
     'agent.permission',
-    row.projectId,
+    row,
     permissionEvent({ id: sessionId, cardId: row.cardId }, monitorRequest(row)),
   )
   await announceCard(tx, 'card.updated', { id: row.cardId, projectId: row.projectId })

@@ -1,7 +1,7 @@
 import type { CredentialProvider } from '../contract/credentials.ts'
 import { Problem } from '../contract/errors.ts'
 import type { CardStatus } from '../contract/fields.ts'
-import { append } from '../events/outbox.ts'
+import { appendAgentEvent } from '../events/agentEvent.ts'
 import { readCard, type CardChange, type CardRow } from '../store/cards.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
@@ -295,7 +295,7 @@ export async function endCard(
 /** Appends the event of a session's new status and copies the status to the card, unless it is a pre-session or not the latest. */
 export async function announce(tx: Transaction, id: number, card: CardChange, did: Action): Promise<SessionRow> {
   const session = (await readSession(tx, id))!
-  await append(tx, 'agent.status', session.projectId, agentSession(session))
+  await appendAgentEvent(tx, 'agent.status', session, agentSession(session))
   if (session.purpose === 'pre' || (await readLatestSession(tx, session.cardId))?.id !== id) return session
   const { status, statusReason, startedAt, endedAt } = session
   await changeCardIfThere(

@@ -369,7 +369,7 @@ describe('events', () => {
         mine()
           .filter(({ data }) => data.id === message.id)
           .at(-1)!.data,
-      ).toEqual(message)
+      ).toEqual({ ...message, cardId: String(session.cardId), cardTitle: 'A card' })
     expect(
       mine()
         .map(({ type }) => type)
@@ -383,7 +383,11 @@ describe('events', () => {
     const { session } = await open()
     const live = await follow(board.url, board.token, card.projectId)
     const view = await board.server.app.db.transaction(tx => addMessage(tx, session, 'user', 'Go on'))
-    expect((await live.message('agent.message', ({ data }) => data.id === view.id)).data).toEqual(view)
+    expect((await live.message('agent.message', ({ data }) => data.id === view.id)).data).toEqual({
+      ...view,
+      cardId: String(session.cardId),
+      cardTitle: 'A card',
+    })
     expect(await messages(session)).toEqual([view])
     live.close()
   })

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { writeStream } from '../../cli/output/streams.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
@@ -66,4 +68,12 @@ describe('a reader that ends early', () => {
     if (ran.code === undefined) ran.kill()
     expect(ran).toMatchObject({ code: 0, stderr: '' })
   })
+})
+
+test('streams written one after the other leave no listeners on stdout', async () => {
+  const listeners = () => process.stdout.eventNames().map(name => process.stdout.listenerCount(name))
+  await writeStream(Readable.from([]))
+  const before = listeners()
+  for (let count = 0; count < 12; count++) await writeStream(Readable.from([]))
+  expect(listeners()).toEqual(before)
 })

@@ -380,6 +380,8 @@ test('a key makes webhooks only of what it may read, turns none to itself, and r
     append(tx, 'agent.message', Number(projectId), {
       id: '1',
       sessionId: place.sessionId,
+      cardId: place.cardId,
+      cardTitle: 'Audience',
       role: 'agent',
       content: 'said in confidence',
       tool: null,

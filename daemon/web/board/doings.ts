@@ -9,7 +9,7 @@ export interface Doing {
   agent: string | null
   text: string
 }
-type Session = EventData<'agent.status'>
+type Session = Omit<EventData<'agent.status'>, 'cardTitle'>
 type Message = EventData<'agent.message'>
 
 const atWork: ReadonlySet<string> = new Set(['queued', 'running', 'waiting'])
@@ -19,8 +19,6 @@ const readAtMost = 40
 export class Doings {
   readonly state = new Store<ReadonlyMap<string, Doing>>(new Map())
   readonly #projectId: string
-  /** Session id -> card id. */
-  readonly #cards = new Map<string, string>()
 
   constructor(projectId: string) {
     this.#projectId = projectId
@@ -63,8 +61,7 @@ export class Doings {
   }
 
   #onSession(map: Map<string, Doing>, session: Session): void {
-    const { sessionId, cardId, agent, status, waitingFor, retrying } = session
-    if (sessionId !== null) this.#cards.set(sessionId, cardId)
+    const { cardId, agent, status, waitingFor, retrying } = session
     if (!atWork.has(status)) return void map.delete(cardId)
     const known = map.get(cardId)
     const text = waitingFor
@@ -74,11 +71,11 @@ export class Doings {
   }
 
   #onMessage(map: Map<string, Doing>, message: Message): void {
-    const cardId = this.#cards.get(message.sessionId)
-    const known = cardId === undefined ? undefined : map.get(cardId)
+    const { cardId } = message
+    const known = map.get(cardId)
     if (!known || known.text.startsWith('asks: ')) return
     const text = textOf(message)
-    if (text !== undefined && text !== known.text) map.set(cardId!, { ...known, text })
+    if (text !== undefined && text !== known.text) map.set(cardId, { ...known, text })
   }
 }
 

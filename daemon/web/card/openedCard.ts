@@ -147,9 +147,7 @@ export class OpenedCardStore {
     this.#view()
   }
 
-  /** Messages name their session alone: the model knows which sessions are the card's. */
   #isMine({ type, data }: LiveMessage): boolean {
-    if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') return true
     const { id, cardId } = data as { id?: string; cardId?: string }
     return cardId === this.cardId || (type.startsWith('card.') && id === this.cardId)
   }

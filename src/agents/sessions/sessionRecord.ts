@@ -8,7 +8,7 @@ import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
 import { waitsWithoutRun } from '../../domain/sessionStates.ts'
 import { awaitAnswer, noteModelWait } from '../../domain/sessionWaits.ts'
-import { append } from '../../events/outbox.ts'
+import { appendAgentEvent } from '../../events/agentEvent.ts'
 import type { Transaction } from '../../store/database.ts'
 import { readOnSilence } from '../../store/projects.ts'
 import { writeWithRetry } from '../../store/retry.ts'
@@ -266,7 +266,7 @@ export class SessionRecord {
 
   async #announceQuestions(tx: Transaction, row: SessionRow, open: readonly PermissionRequest[]): Promise<void> {
     for (const request of open.filter(({ id }) => !this.#announced.has(id))) {
-      await append(tx, 'agent.permission', row.projectId, permission(row, request))
+      await appendAgentEvent(tx, 'agent.permission', row, permission(row, request))
       tx.afterCommit(() => this.#announced.add(request.id))
     }
   }

@@ -1,6 +1,6 @@
 import { createSerialQueue } from '../../async/serialQueue.ts'
 import { charge, hasBegun } from '../../domain/budgetPauses.ts'
-import { append } from '../../events/outbox.ts'
+import { appendAgentEvent } from '../../events/agentEvent.ts'
 import { addUsage as addCredentialUsage } from '../../store/credentials.ts'
 import type { Transaction } from '../../store/database.ts'
 import { readProject } from '../../store/projects.ts'
@@ -296,7 +296,7 @@ export class UsageMeter {
         outputTokens: tokens?.outputTokens ?? 0,
         costUsd: cost?.usd ?? 0,
       })
-    await append(tx, 'agent.usage', session.projectId, agentSession((await readSession(tx, session.id))!))
+    await appendAgentEvent(tx, 'agent.usage', session, agentSession((await readSession(tx, session.id))!))
   }
 }
 

@@ -1,4 +1,4 @@
-import { append } from '../../events/outbox.ts'
+import { appendAgentEvent } from '../../events/agentEvent.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { writeWithRetry } from '../../store/retry.ts'
 import {
@@ -85,17 +85,13 @@ async function writeMessages(
   return ids
 }
 
-async function announce(
-  tx: Transaction,
-  { projectId }: TranscriptSession,
-  ids: readonly number[],
-): Promise<MessageView[]> {
+async function announce(tx: Transaction, session: TranscriptSession, ids: readonly number[]): Promise<MessageView[]> {
   const views = (await readMessages(tx, [...new Set(ids)])).map(message)
   for (const view of views)
-    await append(
+    await appendAgentEvent(
       tx,
       view.role === 'tool' ? 'agent.tool' : view.role === 'plan' ? 'agent.plan' : 'agent.message',
-      projectId,
+      session,
       view,
     )
   return views
@@ -103,7 +99,7 @@ async function announce(
 
 async function writeUsage(
   tx: Transaction,
-  { id, projectId }: TranscriptSession,
+  { id }: TranscriptSession,
   { contextUsed, contextSize }: NonNullable<PendingBatch['usage']>,
 ): Promise<void> {
   if (contextUsed === null && contextSize === null) return
@@ -112,7 +108,7 @@ async function writeUsage(
     ...(contextSize !== null && { contextSize }),
   })
   const session = await readSession(tx, id)
-  if (session) await append(tx, 'agent.usage', projectId, agentSession(session))
+  if (session) await appendAgentEvent(tx, 'agent.usage', session, agentSession(session))
 }
 
 const newMessage = ({ id, cardId, isPre }: TranscriptSession, role: TranscriptRole) => ({
