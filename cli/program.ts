@@ -26,7 +26,7 @@ export function createProgram(programs: Programs, words: readonly string[] = [])
         /* the same */
       },
     })
-    .configureHelp({ showGlobalOptions: true, formatHelp })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24, formatHelp })
     .hook('preSubcommand', (_program, command) =>
       load(command, command.name() === words[0] || command.alias() === words[0] ? words[1] : undefined),
     )

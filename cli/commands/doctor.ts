@@ -9,6 +9,7 @@ import { discover } from '../context/discovery.ts'
 import { Failure } from '../failures/failure.ts'
 import { globalsOf } from '../parsing/globals.ts'
 import { example } from '../help/help.ts'
+import { readSettings, type Settings } from '../context/profiles.ts'
 import { createOutput } from '../output/createOutput.ts'
 import type { Column } from '../output/output.ts'
 import { programsOf } from '../programs.ts'
@@ -57,7 +58,8 @@ export function register(command: Command): void {
 
 async function checkMachine(command: Command, fix: boolean | undefined): Promise<void> {
   const globals = globalsOf(command)
-  const { out, settings } = createOutput(globals)
+  const { settings, fault } = confFile()
+  const { out } = createOutput(globals, settings)
   const { findDamage, findAddingRepository } = await programsOf(command).server()
   const { url, token, local, certificate } = discover(globals, process.env, settings)
   const connection: Connection | undefined = url && {
@@ -66,13 +68,14 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
     certificate,
     timeoutMs: (globals.timeout ?? 10) * 1000,
   }
-  const findings = await checkUp({
+  const checks = await checkUp({
     version: manifest.version,
     connection,
     isLocal: local !== undefined,
     findDamage: path => findDamage(path, true),
     findAddingRepository,
   })
+  const findings = [...checks, ...fault]
   const shown = findings.map(finding => (fix && finding.fix ? mended(finding) : { ...finding, fix: undefined }))
   await out.list(
     shown.map(({ fix: _, ...rest }) => rest),
@@ -86,6 +89,19 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
       'failure',
       `${failures.length} of ${shown.length} checks failed: ${failures.map(({ check }) => check).join(', ')}`,
     )
+}
+
+/** The conf file's settings. One that cannot be read is a fault, and does not keep the rest from being checked. */
+function confFile(): { settings: Settings; fault: Finding[] } {
+  try {
+    return { settings: readSettings(), fault: [] }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return {
+      settings: {},
+      fault: [{ check: 'conf file', result: 'failed', detail: error.message, advice: error.hint ?? '' }],
+    }
+  }
 }
 
 const mended = ({ check, fix }: Finding): Finding => ({ check, result: 'ok', detail: fix!() })

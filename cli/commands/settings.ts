@@ -138,11 +138,13 @@ async function set(
   requireUser(context, 'settings')
   const changed = await group.set(context, values)
   if (context.out.json) return print(context, changed)
-  context.out.done(`Changed ${Object.keys(values).join(', ')}.`)
+  for (const [key, value] of Object.entries(values)) context.out.done(`Set ${key} to ${textOf(changed[key] ?? value)}.`)
   if (typeof changed.webhookSecret !== 'string') return
   context.out.done('What is sent there is signed (Standard Webhooks) with this secret, which is not shown again:')
   context.out.line(changed.webhookSecret)
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const print = (context: Context, row: Values): Promise<void> =>
   context.out.record(

@@ -59,13 +59,20 @@ export function readSettings(): Settings {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw new Failure('failure', `the conf file cannot be read: ${fileReason(error)}`, { hint: configFile() })
   }
+  const { settings, fault } = parse(text)
+  if (settings) return settings
+  throw new Failure('failure', `the conf file ${fault}: ${configFile()}`, { hint: 'repair or delete it' })
+}
+
+function parse(text: string): { settings?: Settings; fault?: string } {
   try {
     const settings = JSON.parse(text) as Settings | null
-    if (typeof settings === 'object' && settings !== null) return settings
-  } catch {
-    /* Told below. */
+    return typeof settings === 'object' && settings !== null ? { settings } : { fault: 'is not a JSON object' }
+  } catch (error) {
+    const position = /position (\d+)/.exec((error as Error).message)?.[1]
+    const line = position === undefined ? text.split('\n').length : text.slice(0, Number(position)).split('\n').length
+    return { fault: `is not JSON in line ${line}` }
   }
-  throw new Failure('failure', `the conf file is not JSON: ${configFile()}`, { hint: 'mend or delete it' })
 }
 
 /** Changes the conf file in one step, mode 0600. */

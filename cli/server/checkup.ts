@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, readdirSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { send } from '../../src/client/http.ts'
@@ -70,7 +70,17 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
     dataDir,
     ...['board.db', 'secret.key', 'daemon.json', 'config.json'].map(name => join(dataDir, name)),
   ].filter(path => ((statOf(path)?.mode ?? 0) & 0o077) !== 0)
+  const locked = readOnlyPart(dataDir)
   return [
+    ...(locked === undefined
+      ? []
+      : [
+          failed(
+            'data folder',
+            `${locked} cannot be written`,
+            'give it to this account, or mount its disk for writing: no server can start here',
+          ),
+        ]),
     open.length === 0 || process.platform === 'win32'
       ? ok('permissions', `only you can read ${dataDir}`)
       : failed('permissions', `others can read ${open.join(', ')}`, `chmod go-rwx ${open.join(' ')}`, () => {
@@ -88,6 +98,18 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
         ]
       : []),
   ]
+}
+
+/** The data folder, or its database, if this account cannot write it. */
+function readOnlyPart(dataDir: string): string | undefined {
+  return [dataDir, join(dataDir, 'board.db')].find(path => {
+    try {
+      if (statOf(path)) accessSync(path, constants.W_OK)
+      return false
+    } catch {
+      return true
+    }
+  })
 }
 
 /** Checks that no repository adds the files of the board. */

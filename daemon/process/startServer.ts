@@ -13,6 +13,7 @@ import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { version } from '../../src/config/version.ts'
 import { boardFolders } from '../../src/config/worktreePlaces.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
+import { git, GitMissing } from '../../src/git/git.ts'
 import { findAddingRepository } from '../../src/git/addingRepository.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
@@ -109,7 +110,7 @@ async function listenTo(
     followCertificate(server as HttpsServer, config.tls, log, ({ pem }) => {
       if (!stopping) leaveRuntime(config, { ...runtime, certificate: pem })
     })
-  await warnOfAddingRepositories(config, log)
+  await Promise.all([warnOfAddingRepositories(config, log), warnOfMissingGit(log)])
   log('info', 'The server has started.', { url, version, pid: process.pid, node: process.version })
   const stop = async () => {
     log('info', 'The server stops.')
@@ -215,6 +216,13 @@ async function warnOfAddingRepositories(config: ServerConfig, log: Log): Promise
         repository: adding.topLevel,
       })
   }
+}
+
+async function warnOfMissingGit(log: Log): Promise<void> {
+  await git('/', ['--version']).catch((error: unknown) => {
+    if (!(error instanceof GitMissing)) throw error
+    log('warn', `${error.message} Until then, cards have no worktrees, and agents cannot start in a repository.`)
+  })
 }
 
 function holder(dataDir: string): string {

@@ -122,7 +122,10 @@ test('agents are completed where one is named', async () => {
 })
 
 test('the settings of the context relay are read and changed', async () => {
-  await cli.ok(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])
+  expect(await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=70'])).toMatchObject({
+    code: 0,
+    stderr: 'Set thresholdPercent to 70.\n',
+  })
   expect(await cli.json(['settings', 'get', 'context-relay'])).toMatchObject({ enabled: true, thresholdPercent: 70 })
   expect((await cli.board(['settings', 'set', 'context-relay', '-f', 'thresholdPercent=100'])).code).toBe(2)
 })

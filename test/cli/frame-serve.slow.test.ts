@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -253,4 +253,15 @@ test('on a terminal a server that has projects does not tell how to make the fir
   expect(second.stderr).not.toContain('projects create')
   second.interrupt()
   await eventually('its end', () => second.code !== undefined, 15_000)
+})
+
+test('without Git it starts, and reports what that costs', async () => {
+  const bin = join(cli.home, 'no-git')
+  mkdirSync(bin)
+  symlinkSync(process.execPath, join(bin, 'node'))
+  const { child, talk } = await serve(['--port', '0', '--data-dir', join(cli.home, 'without-git')], { PATH: bin })
+  expect(talk()).toContain('Git was not found on the server.')
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
 })

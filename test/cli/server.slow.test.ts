@@ -8,9 +8,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { commandLine } from '../support/commands/commandLine.ts'
+import { mayMount, mountReadOnly, unmountDisk } from '../support/processes/smallDisk.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { suspendProcess } from '../support/processes/suspendProcess.ts'
 
@@ -141,6 +142,29 @@ test('the doctor finds open permissions and a damaged database, mends the one an
   ])
   writeFileSync(path, whole)
 })
+
+test('the doctor finds a conf file that is not JSON, and a data folder that cannot be written', async () => {
+  const env = { XDG_CONFIG_HOME: join(cli.home, 'broken-conf') }
+  const conf = join(env.XDG_CONFIG_HOME, 'board', 'config.json')
+  mkdirSync(dirname(conf), { recursive: true })
+  writeFileSync(conf, '{\n  "current": "a",\n  broken\n}\n')
+  expect(await cli.board(['doctor'], { env })).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(
+      `failed\tconf file\tthe conf file is not JSON in line 3: ${conf}\trepair or delete it\n`,
+    ) as string,
+  })
+  const isRoot = process.getuid?.() === 0
+  if (isRoot && !mayMount) return
+  const deny = () => (isRoot ? mountReadOnly(dataDir) : chmodSync(dataDir, 0o500))
+  const allow = () => (isRoot ? unmountDisk(dataDir) : chmodSync(dataDir, 0o700))
+  deny()
+  const { code, stdout } = await cli.board(['doctor']).finally(allow)
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringContaining(`failed\tdata folder\t${dataDir} cannot be written\t`) as string,
+  ])
+}, 60_000)
 
 test("a service is printed for both platforms, and installed and removed by the platform's own program", async () => {
   expect(
