@@ -14,7 +14,16 @@ const ownTypes = 'src/client/public.types.d.ts'
 
 /** @returns the metafiles of what was built, and the path of the types */
 export async function buildClientPackage(folder, options) {
-  const client = { ...options, entryPoints, format: 'esm', splitting: true, chunkNames: 'parts/[name]-[hash]' }
+  // Node prints the line of an uncaught error, and people read it.
+  const readable = { minify: false }
+  const client = {
+    ...options,
+    ...readable,
+    entryPoints,
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'parts/[name]-[hash]',
+  }
   const rows = { name: 'contract-rows', setup: replaceContract(await rowsOfContract(), await statusesOfErrors()) }
   const [node, browser] = await Promise.all([
     build({

@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Permission } from '../../src/contract/route.ts'
 import { run } from '../support/commands/commandLine.ts'
 import { listPacked, unpackBoard } from '../support/commands/packedBoard.ts'
 import { startWebProject, type WebProject } from '../support/servers/webProject.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const [, ...blocks] = readFileSync(join(root, 'docs/client.md'), 'utf8').split('```ts\n')
+const guide = readFileSync(join(root, 'docs/client.md'), 'utf8')
+const [, ...blocks] = guide.split('```ts\n')
 const examples = blocks.map(block => block.split('```')[0]!)
 const answers = [
   'Write the release notes is in Done\n',
@@ -38,13 +40,29 @@ const compile = () => run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], {
 
 test('the examples of its documentation are checked in a strict TypeScript project, and do what they say', async () => {
   expect(await compile()).toMatchObject({ code: 0, stdout: '' })
-  const env = { BOARD_URL: project.server.url, BOARD_TOKEN: project.server.token }
+  const permissions = [...guide.matchAll(/--permission (\S+)/g)].map(([, permission]) => permission as Permission)
+  const { projectId } = project
+  const { key } = await project.server.client.keys.create({ name: 'robot', scope: 'project', projectId, permissions })
+  const env = { BOARD_URL: project.server.url, BOARD_TOKEN: key }
   for (const at of examples.keys()) {
     const { code, stdout, stderr } = await run(process.execPath, [join(folder, `out/example${at}.js`)], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(answers[at]!)
   }
   expect(examples).toHaveLength(answers.length)
+})
+
+test('an uncaught error shows a line of code that people can read', async () => {
+  writeFileSync(
+    join(folder, 'uncaught.mjs'),
+    "import { connect } from 'board/client'\nawait connect({ url: 'http://127.0.0.1:1', token: 'x' }).projects.list()\n",
+  )
+  const { code, stderr } = await run(process.execPath, [join(folder, 'uncaught.mjs')], { env: {} })
+  expect({ code, problem: /^Unreachable: .*$/m.exec(stderr)?.[0] }).toEqual({
+    code: 1,
+    problem: 'Unreachable: No answer from http://127.0.0.1:1 (ECONNREFUSED).',
+  })
+  expect(Math.max(...stderr.split('\n').map(line => line.length))).toBeLessThan(300)
 })
 
 test('its types refuse a call, a field and a value that the server would refuse', async () => {
