@@ -11,7 +11,7 @@ import { watchOutage } from '../requests/outage.ts'
 import { exitOf } from '../failures/failure.ts'
 import { createBell } from '../output/bell.ts'
 import { createPrinter, type MessagePrinter } from './messagePrinter.ts'
-import { hiddenBySettings, readMessages, type Message, type MessageFilter } from './messages.ts'
+import { hiddenBySettings, readMessages, type MessageFilter } from './messages.ts'
 import { stdout } from '../output/streams.ts'
 
 type Session = Output<Contract['agents']['sessions']>[number]
@@ -60,15 +60,15 @@ export async function followMessages(
   })
   live.subscribe(place.projectId)
   stdout().on('error', () => live.close())
-  let isReachable = true
+  let isFinished = true
   const untilOver = until?.catch((error: unknown) => {
-    isReachable = exitOf(error) !== 'unreachable'
+    isFinished = !/^(unreachable|interrupted)$/.test(exitOf(error))
   })
   try {
     await Promise.race([live.done, jobs.failed, ...(untilOver ? [untilOver] : [])])
-    if (until && isReachable) jobs.add(() => talk.finish())
+    if (until && isFinished) jobs.add(() => talk.finish())
     await Promise.race([jobs.end(), jobs.failed])
-    if (until && isReachable) await bell.settle([{ id: place.cardId, status }])
+    if (until && isFinished) await bell.settle([{ id: place.cardId, status }])
   } finally {
     outage?.stop()
     live.close()
@@ -120,7 +120,8 @@ class Talk {
       for (const line of [`The agent waits for you: ${title}`, ...lines]) this.#printer.say(line)
       this.#printer.say(`Answer with: ${answerCommand(asked, this.#place.cardId)}`)
     } else if (type === 'agent.message' || type === 'agent.tool' || type === 'agent.plan') {
-      const message = data as Message
+      // The card is known; the messages are printed as the route returns them.
+      const { cardId: _id, cardTitle: _title, ...message } = data as EventData<'agent.message'>
       if (await this.#isOurs(message.sessionId)) await this.#printer.show(message)
     }
   }

@@ -69,7 +69,7 @@ export async function untilDone(context: Context, places: readonly CardPlace[], 
 
 /**
  * Prints a card's messages after the one of id `since` as they come, until its agent has ended or waits for a person.
- * @throws Failure (failure) when it did not complete
+ * @throws Failure (failure) when it did not complete, (interrupted) after Ctrl-C: the agent continues
  */
 export async function followUntilDone(
   context: Context,
@@ -83,13 +83,22 @@ export async function followUntilDone(
   waiting.catch(() => {
     /* It is awaited below, when what was told is printed. */
   })
+  const interrupt = () => stop.abort(interruptionOf(place))
+  process.once('SIGINT', interrupt)
   try {
     await followMessages(context, place, { since }, Infinity, waiting)
     requireCompleted(await waiting)
   } finally {
+    process.off('SIGINT', interrupt)
     stop.abort()
   }
 }
+
+const interruptionOf = ({ cardId }: CardPlace): Failure =>
+  new Failure('interrupted', `card ${cardId} is not followed any more, and its agent continues`, {
+    hint: `to end it: board cards cancel ${cardId}`,
+    see: `board agents messages ${cardId} --follow`,
+  })
 
 /** The one rule for commands that wait for work. @throws Failure (failure) unless every card completed */
 export function requireCompleted(outcomes: readonly Outcome[]): void {

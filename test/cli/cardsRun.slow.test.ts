@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 
 let board: AgentBoard
 let cli: CommandLine
@@ -51,6 +52,21 @@ describe('run', () => {
     await cli.ok(['cards', 'run', busy])
     expect((await cli.board(['cards', 'run', busy])).code).toBe(5)
     await cli.ok(['cards', 'cancel', busy])
+  })
+
+  test('--follow reports after Ctrl-C that the agent continues', async () => {
+    const id = await newCard('endless')
+    const going = cli.start(['cards', 'run', id, '--follow'])
+    await board.untilStatus(id, 'running')
+    await eventually('a word of the agent', () => going.stdout !== '', 20_000)
+    going.interrupt()
+    await eventually('the end', () => going.code !== undefined, 20_000)
+    expect(going.code).toBe(130)
+    expect(going.stderr).toContain(
+      `board: card ${id} is not followed any more, and its agent continues\nto end it: board cards cancel ${id}\n`,
+    )
+    expect((await board.card(id)).status).toBe('running')
+    await cli.ok(['cards', 'cancel', id])
   })
 
   test('--wait runs several at once and prints what became of each; that not all completed ends with 1', async () => {
