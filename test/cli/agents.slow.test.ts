@@ -311,6 +311,7 @@ describe('messages', () => {
     await board.untilStatus(id, 'running')
     const following = cli.start(['agents', 'messages', id, '-f', '--json'])
     await eventually('the prompt', () => parsed(following.stdout).length > 0, 10_000)
+    await eventually('a word', async () => (await board.messages(id)).some(({ role }) => role === 'agent'), 10_000)
     await cli.ok(['cards', 'cancel', id])
     const text = await eventually(
       'what it said',
