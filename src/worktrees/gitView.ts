@@ -82,19 +82,28 @@ async function openProjectFolder(
 ): Promise<GitView> {
   const isTop = repository?.topLevel === folder
   const guard = isTop ? undefined : openGitGuard(folder)
-  const { mounts, variables, remark, sync } = repository
+  const { mounts, variables, remark, sync, close } = repository
     ? await openView(worktrees, repository, folder, repository.branch ?? null)
-    : { mounts: [{ kind: 'rw', target: folder } as Mount], variables: {}, remark: null, sync: takesNothing }
+    : withoutRepository(folder)
   return {
     mounts: [...mounts, ...(guard ? [guard.mount] : [])],
     variables,
     remark,
     sync,
-    close: async () => guard?.close(),
+    close: async () => {
+      await guard?.close()
+      await close()
+    },
   }
 }
 
-const takesNothing = async (): Promise<BranchSync> => ({ state: 'none' })
+const withoutRepository = (folder: string): GitView => ({
+  mounts: [{ kind: 'rw', target: folder }],
+  variables: {},
+  remark: null,
+  sync: async () => ({ state: 'none' }),
+  close: async () => {},
+})
 
 async function openView(
   worktrees: Worktrees,
@@ -108,8 +117,10 @@ async function openView(
     throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which cannot be used in a sandbox.`)
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
     const known = await shadowOf(worktree)
-    const opened = known ? await refresh(worktrees, known, branch) : await createShadow(worktrees, worktree, branch)
-    return mountsOf(opened, folder)
+    return mountsOf(
+      await (known ? refresh(worktrees, known, branch) : createShadow(worktrees, worktree, branch)),
+      folder,
+    )
   })
   const { signing } = await committerOf(worktree.commonDir)
   return {
@@ -120,7 +131,10 @@ async function openView(
     },
     remark: signing && noSignatures,
     sync: () => syncBranch(worktrees, worktree),
-    close: async () => {},
+    close: async () => {
+      // Git does not remove a worktree that has this folder. It contains the Git folders of submodules, or nothing.
+      if (!isMain(worktree)) await rmdir(modulesOf(worktree)).catch(() => {})
+    },
   }
 }
 
@@ -135,7 +149,7 @@ const withoutSignatures = {
   GIT_CONFIG_VALUE_1: 'false',
 }
 
-async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch: string | null): Promise<OpenedShadow> {
+async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch: string | null): Promise<Shadow> {
   const folder = shadowFolder(worktree)
   const left = await readState(folder)
   if (left) await exportLast(worktrees, placeShadow(worktree, folder, left))
@@ -152,7 +166,7 @@ async function createShadow(worktrees: Worktrees, worktree: WorkingTree, branch:
 const preparedCommon = (shadow: Shadow): string => (isMain(shadow) ? shadow.common : `${shadow.common}.new`)
 
 /** Brings a shadow up to date with the repository. Commits that could not be taken over stay. */
-async function refresh(worktrees: Worktrees, shadow: Shadow, branch: string | null): Promise<OpenedShadow> {
+async function refresh(worktrees: Worktrees, shadow: Shadow, branch: string | null): Promise<Shadow> {
   const { state } = shadow
   const { state: result } = await syncLocked(worktrees, shadow)
   const isSwitched = branch !== state.branch
@@ -168,28 +182,22 @@ async function refresh(worktrees: Worktrees, shadow: Shadow, branch: string | nu
   return update(worktrees, shadow, { isNew: false, tip: shown, head: isMoved ? head : undefined })
 }
 
-/** A shadow that is up to date, and whether its worktree has submodules. */
-interface OpenedShadow {
-  shadow: Shadow
-  hasSubmodules: boolean
-}
-
 async function update(
   worktrees: Worktrees,
   shadow: Shadow,
   change: Omit<ShadowUpdate, 'mountPoints' | 'account'>,
-): Promise<OpenedShadow> {
+): Promise<Shadow> {
   const [mountPoints, account] = await Promise.all([foldersOf(shadow.commonDir), readAccountSettings(shadow)])
   await writeFile(newRefsFile(shadow), await listRefs(shadow.commonDir), { mode: 0o600 })
   const common = change.isNew ? preparedCommon(shadow) : shadow.common
   const input = { worktree: { ...shadow, common }, update: { ...change, mountPoints, account } }
   // No agent has written in a new worktree, and none sees the new Git folder until it is at its place.
-  const { copied, hasSubmodules } = await worktrees[common === shadow.common ? 'run' : 'prepare']('updateShadow', input)
+  const copied = await worktrees[common === shadow.common ? 'run' : 'prepare']('updateShadow', input)
   if (common !== shadow.common) await rename(common, shadow.common)
   await rename(newRefsFile(shadow), shownRefsFile(shadow))
   shadow.state.copied = copied
   await writeState(shadow.folder, shadow.state)
-  return { shadow, hasSubmodules }
+  return shadow
 }
 
 /** The folders of a repository's Git folder that agents read there. */
@@ -207,10 +215,12 @@ async function dropStaleTransfers({ folder }: Shadow): Promise<void> {
       await rm(join(folder, name), { recursive: true, force: true })
 }
 
-async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string): Promise<Mount[]> {
-  const { gitDir, commonDir, common } = shadow
-  const modules = join(gitDir, 'modules')
-  if (hasSubmodules && !isMain(shadow)) await mkdir(modules, { recursive: true })
+/** The folder of a linked worktree in which Git keeps the Git folders of its submodules. */
+const modulesOf = ({ gitDir }: WorkingTree): string => join(gitDir, 'modules')
+
+async function mountsOf(shadow: Shadow, folder: string): Promise<Mount[]> {
+  const { commonDir, common } = shadow
+  if (!isMain(shadow)) await mkdir(modulesOf(shadow), { recursive: true })
   const [stores, readable, storeFolders] = await Promise.all([
     listAlternates(join(commonDir, 'objects')),
     foldersOf(commonDir),
@@ -229,7 +239,7 @@ async function mountsOf({ shadow, hasSubmodules }: OpenedShadow, folder: string)
       target: join(commonDir, storeName, part),
     })),
     ...readOnly.map((target): Mount => ({ kind: 'ro', target })),
-    ...(hasSubmodules && !isMain(shadow) ? [{ kind: 'rw', target: modules } as const] : []),
+    ...(isMain(shadow) ? [] : [{ kind: 'rw', target: modulesOf(shadow) } as const]),
     ...(hasGitInside ? [] : [own]),
     ...(await pointersOf(shadow)).map((target): Mount => ({ kind: 'ro', target })),
   ]

@@ -85,13 +85,20 @@ describe.runIf(hasWalls)('Git behind walls', () => {
 
   test('a submodule can be added, worked in and committed', async () => {
     const library = await projects.project(`library-${count}`)
-    write(worktree, '.gitmodules', '')
-    session = await openSession(projects.worktrees, place())
-    session.run(`git add .gitmodules; git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
+    session.run(`git -c protocol.file.allow=always submodule --quiet add ${library.path} lib`)
     session.run('cd lib; echo x > x; git add x; git commit -qm x; cd ..; git add lib; git commit -qm "Add lib"')
     expect(await session.view.sync()).toEqual({ state: 'moved' })
     expect(git(project.path, 'ls-tree', branch, 'lib')).toMatch(/^160000 commit/)
+    await session.view.close()
     expect(git(worktree, 'status', '--porcelain')).toBe('')
+    session = await openSession(projects.worktrees, place())
+    expect(session.run('git -C lib log -1 --format=%s')).toBe('x')
+  })
+
+  test('a worktree without submodules can be removed with Git after a session', async () => {
+    await session.view.close()
+    git(project.path, 'worktree', 'remove', worktree)
+    expect(existsSync(worktree)).toBe(false)
   })
 
   test('what is staged, and where its HEAD is, keeps nobody outside from packing the repository', async () => {

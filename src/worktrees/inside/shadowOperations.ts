@@ -7,7 +7,6 @@ import { accountTexts, type AccountSettings } from '../../git/accountSettings.ts
 import { listAlternates } from '../../git/alternates.ts'
 import { ignoringPaths, readCopiedPaths } from '../copiedPaths.ts'
 import { configurationText } from '../../git/configuration.ts'
-import { kindOf } from '../../git/kindOf.ts'
 import type { GitRun } from '../../git/filters.ts'
 import { gitOutput, inGitDir } from '../../git/git.ts'
 import { copyIndexFile, copyWorktreePart, indexFiles, writeGitFolder } from '../../git/gitFolder.ts'
@@ -81,20 +80,19 @@ export interface ShadowUpdate {
 
 /**
  * Brings a shadow up to date with the repository: its files, its branches and tags, and the places for mounts.
- * @returns the versions of the copied files, and whether the worktree has submodules
+ * @returns the versions of the copied files
  */
 export async function updateShadow(
   shadow: Shadow,
   { isNew, tip, head, mountPoints, account }: ShadowUpdate,
-): Promise<{ copied: Record<string, string>; hasSubmodules: boolean }> {
+): Promise<Record<string, string>> {
   const { common, admin } = shadow
   if (isNew) await fill(shadow)
   if (head !== undefined) await writeUntrusted(common, `${admin}/HEAD`, head)
-  const hasSubmodules = (await kindOf(join(shadow.topLevel, '.gitmodules'))) === 'file'
   const places = [
     ...mountPoints,
     ...storeParts.map(part => `${storeName}/${part}`),
-    ...(hasSubmodules && !isMain(shadow) ? [`${admin}/modules`] : []),
+    ...(isMain(shadow) ? [] : [`${admin}/modules`]),
   ]
   const [copied] = await Promise.all([
     copyFiles(shadow),
@@ -103,7 +101,7 @@ export async function updateShadow(
     ...(isNew ? [] : [dropStale(shadow)]),
     ...places.map(place => inFolder(common, place, async () => {}, true)),
   ])
-  return { copied, hasSubmodules }
+  return copied
 }
 
 /** The files by which the agent's Git finds the objects of the repository and the settings of the server's account. */
