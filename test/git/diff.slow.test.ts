@@ -190,17 +190,19 @@ test('an attached worktree shows its work since it parted from the project', asy
   expect(await card.diff()).toMatchObject({ diff: expect.stringContaining('b/mine'), stats: { filesChanged: 1 } })
 })
 
-test('a repository inside of the worktree is left alone', async () => {
+test('a repository inside of the worktree counts as a file', async () => {
   mkdirSync(join(worktree, 'inner'))
   git(join(worktree, 'inner'), 'init', '-q')
   commit(join(worktree, 'inner'), 'x', 'x\n')
   write(worktree, 'new', 'new\n')
-  expect((await card.diff()).stats).toEqual({ filesChanged: 1, insertions: 1, deletions: 0 })
+  expect((await card.diff()).stats).toEqual({ filesChanged: 2, insertions: 2, deletions: 0 })
 })
 
-test('a repository with SHA-256 is read like any other', async () => {
+test('a repository with SHA-256 is read like any other, with a repository inside that has SHA-1', async () => {
   project = await projects.project(`sha256-${count}`, ['-b', 'main', '--object-format=sha256'])
   await start()
+  git(worktree, 'init', '-q', '--object-format=sha1', 'inner')
+  commit(join(worktree, 'inner'), 'x', 'x\n')
   write(worktree, 'new', 'new\n')
   expect((await card.diff()).stats).toEqual({ filesChanged: 1, insertions: 1, deletions: 0 })
 })

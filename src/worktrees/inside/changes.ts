@@ -1,8 +1,8 @@
-import { utimes } from 'node:fs/promises'
+import { readdir, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { withFilter } from '../../git/filters.ts'
 import { GitFailed } from '../../git/git.ts'
-import { nulSeparated, realName } from '../../git/fileNames.ts'
+import { filePath, nulSeparated, realName } from '../../git/fileNames.ts'
 import { isAlreadyInBase } from './isAlreadyInBase.ts'
 import { kindOf, type Kind } from '../../git/kindOf.ts'
 import type { Quarantine } from './quarantine.ts'
@@ -126,13 +126,19 @@ async function listChanged(quarantine: Quarantine, withUntracked: boolean): Prom
   return listed.filter(path => !filtered.has(path) || older.has(path))
 }
 
+/** A repository in a folder of a worktree. `recorded`: its commit in the index; undefined if it is not a submodule. */
+export interface NestedRepository {
+  path: string
+  recorded: string | undefined
+}
+
 /**
  * The contents of a worktree. `changed`: paths of changed, deleted, unmerged and untracked files. `nested`: folders of
  * repositories inside, submodules and untracked ones, except behind links; they are not among the changed paths.
  */
 export interface Survey {
   changed: string[]
-  nested: string[]
+  nested: NestedRepository[]
 }
 
 export async function survey(quarantine: Quarantine): Promise<Survey> {
@@ -140,22 +146,34 @@ export async function survey(quarantine: Quarantine): Promise<Survey> {
     await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: maxListBytes }),
   ).map(readEntry)
   const listed = await listChanged(quarantine, true)
-  const repositories = [
-    ...entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
-    ...listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)),
-  ]
+  const repositories = new Map<string, string | undefined>([
+    ...listed.filter(path => path.endsWith('/')).map(path => [path.slice(0, -1), undefined] as const),
+    ...entries.filter(({ mode }) => mode === '160000').map(({ path, id }) => [path, id] as const),
+  ])
   const folders = await Promise.all(
-    [...new Set(repositories)].map(async path => ((await isOwnFolder(quarantine, path)) ? path : undefined)),
+    [...repositories].map(async ([path, recorded]) =>
+      (await isOwnFolder(quarantine, path)) ? [{ path, recorded }] : [],
+    ),
   )
-  const nested = new Set(folders.filter(path => path !== undefined))
+  const inside = new Set(folders.flat().map(({ path }) => path))
   const changed = new Set([...entries.filter(({ stage }) => stage !== '0').map(({ path }) => path), ...listed])
-  return { changed: [...changed].filter(path => !path.endsWith('/') && !nested.has(path)), nested: [...nested] }
+  const filled = await Promise.all(folders.flat().map(async each => ((await isEmpty(quarantine, each)) ? [] : [each])))
+  return { changed: [...changed].filter(path => !path.endsWith('/') && !inside.has(path)), nested: filled.flat() }
 }
 
+/** Whether a submodule has no files yet. */
+const isEmpty = async ({ topLevel }: Quarantine, { path }: NestedRepository): Promise<boolean> =>
+  (await readdir(filePath(join(topLevel, path))).catch(() => undefined))?.length === 0
+
 /** Parses "mode object stage TAB path". An unmerged path has several stages. */
-function readEntry(entry: string): { mode: string; stage: string; path: string } {
+function readEntry(entry: string): { mode: string; id: string; stage: string; path: string } {
   const tab = entry.indexOf('\t')
-  return { mode: entry.slice(0, 6), stage: entry.slice(tab - 1, tab), path: entry.slice(tab + 1) }
+  return {
+    mode: entry.slice(0, 6),
+    id: entry.slice(7, tab - 2),
+    stage: entry.slice(tab - 1, tab),
+    path: entry.slice(tab + 1),
+  }
 }
 
 const isOwnFolder = async ({ topLevel }: Quarantine, path: string) => (await kindWithin(topLevel, path)) === 'folder'

@@ -1,36 +1,17 @@
-import { isUtf8 } from 'node:buffer'
 import { tmpdir } from 'node:os'
-import { shownName } from '../../boardModel/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
-import { compareProblem, type Comparison, type DiffOptions, type WorkDiff } from '../comparison.ts'
-import { nulSeparated } from '../../git/fileNames.ts'
-import { GitFailed } from '../../git/git.ts'
-import { openQuarantine, type Quarantine } from './quarantine.ts'
+import { compareProblem, type Comparison, type DiffOptions } from '../comparison.ts'
 import type { Repository } from '../../git/workingTrees.ts'
-import { isStandIn, packTree, snapshotOf, type SnapshotLimits } from './snapshot.ts'
-
-const maxDiffBytes = 2 * 1024 * 1024
-const maxListBytes = 32 * 1024 * 1024
-const limits: SnapshotLimits = { maxFiles: 5000, maxFileBytes: 2 * 1024 * 1024, maxBytes: 64 * 1024 * 1024 }
-const timeoutMs = 60_000
-/** Larger files are compared as a whole, not by lines. */
-const lineByLine = 'core.bigFileThreshold=4m'
-const plain = [
-  '-r',
-  '--find-renames',
-  '-l400',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-color',
-  '--ignore-submodules=none',
-  '--src-prefix=a/',
-  '--dst-prefix=b/',
-]
+import { diffNested, readSnapshot } from './compareNested.ts'
+import { diffTrees, emptyTree, joinDiffs, maxDiffBytes } from './diffTrees.ts'
+import { openQuarantine, type Quarantine } from './quarantine.ts'
+import { readChanged } from './readChanged.ts'
+import { packTree, shownLimits, snapshotOf } from './snapshot.ts'
 
 /**
- * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Runs no program that a
- * planted configuration names. At most 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the
- * counts cover the same files.
+ * Diffs a worktree's files, staged or not, tracked or not, against a commit (null: its HEAD). Of a repository inside, the diff has the
+ * commit that is checked out, and the files that differ from this commit. Runs no program that a planted configuration names. At most
+ * 2 MiB of text and 5,000 files, beyond that the beginning with `truncated`; the counts cover the same files.
  * @param onPack receives a pack of the snapshot's objects that the HEAD commit lacks, with `stores`
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT when Git fails or takes too long, or `since` is gone
  */
@@ -41,15 +22,21 @@ export const compareFiles = (
   onPack: (bytes: Buffer) => Promise<void>,
 ): Promise<Comparison> =>
   inQuarantine(worktree, async quarantine => {
-    const { tree, isPartial } = await snapshotOf(quarantine, limits)
+    const { tree, nested, isPartial } = await snapshotOf(quarantine, shownLimits)
     const before =
       options.since === undefined
         ? ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
         : await requirePresent(quarantine, options.since)
     const diff = await diffTrees(quarantine, before, tree, options)
+    const inside = await diffNested(quarantine, nested, {
+      ...options,
+      prefix: '',
+      maxBytes: maxDiffBytes - Buffer.byteLength(diff.diff),
+    })
     if (options.stores) await packTree(quarantine, tree, onPack)
+    const work = joinDiffs([diff, ...inside])
     return {
-      work: { ...diff, truncated: diff.truncated || isPartial },
+      work: { ...work, truncated: work.truncated || isPartial },
       baseCommit: base,
       headCommit: quarantine.head ?? null,
       snapshot: tree,
@@ -86,39 +73,10 @@ export const readCompared = (
       since !== undefined
         ? await requirePresent(quarantine, since)
         : ((await presentObject(quarantine, base)) ?? quarantine.head ?? (await emptyTree(quarantine)))
-    const after = tip ?? (await snapshotOf(quarantine, limits)).tree
-    const blob = await findBlob(quarantine, { before, after }, path, side)
-    const content = await quarantine
-      .run(['cat-file', 'blob', blob], { maxBytes: limits.maxFileBytes })
-      .catch((error: unknown) => {
-        if (!(error instanceof GitFailed) || error.reason === 'timeout') throw error
-        throw error.reason === 'output' ? tooLarge() : new Problem('FILE_NOT_FOUND', undefined, { cause: error })
-      })
-    if (isStandIn(content)) throw tooLarge()
-    return content
+    return tip === undefined
+      ? readSnapshot(quarantine, before, path, side)
+      : readChanged(quarantine, { before, after: tip }, path, side)
   })
-
-/**
- * Finds a changed file by its shown name: its blob before or after the change.
- * @throws Problem FILE_NOT_FOUND
- */
-async function findBlob(
-  quarantine: Quarantine,
-  { before, after }: { before: string; after: string },
-  path: string,
-  side: 'old' | 'new',
-): Promise<string> {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-abbrev', '--no-renames', before, after]
-  const parts = nulSeparated(await quarantine.run(args, { timeoutMs, maxBytes: maxListBytes }))
-  const at = parts.findIndex((part, index) => index % 2 === 1 && shownName(part) === path)
-  // ":mode mode id id status"
-  const [, , old, present] = (parts[at - 1] ?? '').split(' ')
-  const blob = side === 'new' ? present : old
-  if (blob === undefined || /^0*$/.test(blob)) throw new Problem('FILE_NOT_FOUND')
-  return blob
-}
-
-const tooLarge = () => new Problem('FILE_NOT_FOUND', 'The file is too large to be shown, or may not be read.')
 
 async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
   try {
@@ -131,49 +89,6 @@ async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quaranti
   } catch (error) {
     throw compareProblem(error)
   }
-}
-
-async function diffTrees(
-  quarantine: Quarantine,
-  before: string,
-  after: string,
-  { numbersOnly = false }: DiffOptions,
-): Promise<WorkDiff> {
-  const numbers = await quarantine.run(['-c', lineByLine, 'diff-tree', ...plain, '-z', '--numstat', before, after], {
-    timeoutMs,
-    maxBytes: maxListBytes,
-  })
-  if (numbersOnly) return { diff: '', stats: statsOf(numbers), truncated: false }
-  // Git then shows each byte of a name that is not ASCII in octal, so that the diff is UTF-8, and can be applied.
-  const settings = ['-c', lineByLine, ...(isUtf8(numbers) ? [] : ['-c', 'core.quotePath=true'])]
-  const patch = await quarantine.run([...settings, 'diff-tree', ...plain, '--patch', before, after], {
-    timeoutMs,
-    maxBytes: maxDiffBytes,
-    cutsOutput: true,
-  })
-  const isCut = patch.length >= maxDiffBytes
-  return {
-    diff: (isCut ? patch.subarray(0, patch.lastIndexOf(10) + 1) : patch).toString(),
-    stats: statsOf(numbers),
-    truncated: isCut,
-  }
-}
-
-/**
- * Parses "added TAB removed TAB path NUL", for a rename "added TAB removed TAB NUL old NUL new NUL"; a binary file has
- * hyphens.
- */
-function statsOf(numbers: Buffer): WorkDiff['stats'] {
-  const stats = { filesChanged: 0, insertions: 0, deletions: 0 }
-  const parts = numbers.toString().split('\0')
-  for (let index = 0; index < parts.length - 1; index++) {
-    const [insertions, deletions, path] = parts[index]!.split('\t')
-    if (path === '') index += 2
-    stats.filesChanged++
-    stats.insertions += Number(insertions) || 0
-    stats.deletions += Number(deletions) || 0
-  }
-  return stats
 }
 
 /** A commit or tree, if the repository has its files (a partial clone may not). */
@@ -193,6 +108,3 @@ async function requirePresent(quarantine: Quarantine, id: string): Promise<strin
   if (present !== undefined) return present
   throw new Problem('CONFLICT', 'The repository has not kept the files as they were at that review.')
 }
-
-const emptyTree = async (quarantine: Quarantine): Promise<string> =>
-  (await quarantine.run(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' })).toString().trim()

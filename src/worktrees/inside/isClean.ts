@@ -26,7 +26,7 @@ async function isCleanAt(
   try {
     if ((await isChanged(quarantine)) || (await losesCommits(quarantine, branch, landed))) return false
     for (const nested of (await survey(quarantine)).nested)
-      if (!(await isCleanAt(join(quarantine.topLevel, nested), undefined, level + 1))) return false
+      if (!(await isCleanAt(join(quarantine.topLevel, nested.path), undefined, level + 1))) return false
     return true
   } finally {
     await quarantine.close()

@@ -54,7 +54,7 @@ export async function openQuarantine(
   if (!worktreePath.isWellFormed())
     throw new Problem('CONFLICT', `The name of the folder ${shownName(worktreePath)} is not UTF-8. Rename it first.`)
   const topLevel = await realpath(worktreePath)
-  const found = known ?? (await findRepository(topLevel).catch(ignoreRefused))
+  const found = known ?? (await repositoryAt(topLevel))
   const repository = found?.topLevel === topLevel ? found : undefined
   const configuration = repository ? await configurationOf(repository) : []
   const gitDir = await makeGitDir(folder, repository, [
@@ -86,6 +86,12 @@ export async function openQuarantine(
   }
   if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
+}
+
+/** Returns the repository of which a folder is the top level. `topLevel` contains no link. @throws GitFailed */
+export async function repositoryAt(topLevel: string): Promise<Repository | undefined> {
+  const found = topLevel.isWellFormed() ? await findRepository(topLevel).catch(ignoreRefused) : undefined
+  return found?.topLevel === topLevel ? found : undefined
 }
 
 /** An agent can have replaced the `.git` of a worktree, or created a broken one in a folder. All files of the folder are work then. */

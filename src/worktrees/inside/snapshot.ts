@@ -1,11 +1,11 @@
 import { constants, type Stats } from 'node:fs'
 import { access, lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { kindWithin, survey } from './changes.ts'
+import { kindWithin, survey, type NestedRepository } from './changes.ts'
 import { type Kind } from '../../git/kindOf.ts'
 import { filePath, nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
-import type { Quarantine } from './quarantine.ts'
+import { repositoryAt, type Quarantine } from './quarantine.ts'
 
 const timeoutMs = 5 * 60_000
 const maxTries = 3
@@ -14,18 +14,30 @@ export interface SnapshotLimits {
   maxFiles: number
   maxFileBytes: number
   maxBytes: number
+  /** Whether the tree refers to untracked repositories inside as if they were submodules. */
+  hasUntrackedRepositories: boolean
 }
+/** Larger files are listed in a diff, and not shown. */
+export const maxShownBytes = 2 * 1024 * 1024
+export const shownLimits: SnapshotLimits = {
+  maxFiles: 5000,
+  maxFileBytes: maxShownBytes,
+  maxBytes: 64 * 1024 * 1024,
+  hasUntrackedRepositories: true,
+}
+
 /** `changed`: differences from the index as it was. `isPartial`: some files are missing, or have a placeholder. */
 export interface Snapshot {
   tree: string
   changed: string[]
+  nested: readonly NestedRepository[]
   isPartial: boolean
 }
 
 /**
  * Writes a tree of a worktree's present files: staged, changed, deleted and untracked ones; ignored ones only if
  * tracked. A file over a limit is replaced by a binary placeholder that differs by size and time. Line endings and
- * encodings are converted by the repository's attributes; no filter runs. Nested repositories stay as in the index.
+ * encodings are converted by the repository's attributes; no filter runs. A submodule has the commit that is checked out in it.
  * Afterwards the quarantine's index is that tree.
  * @throws GitFailed
  */
@@ -43,7 +55,7 @@ export async function snapshotOf(quarantine: Quarantine, limits: SnapshotLimits)
 }
 
 async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Promise<Snapshot> {
-  const { changed: all } = await survey(quarantine)
+  const { changed: all, nested } = await survey(quarantine)
   const changed = all.slice(0, limits.maxFiles)
   const kinds = await Promise.all(changed.map(path => kindWithin(quarantine.topLevel, path)))
   const ofKind = (...wanted: Kind[]) => changed.filter((_, index) => wanted.includes(kinds[index]!))
@@ -51,10 +63,11 @@ async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Pro
   await update(quarantine, ['--force-remove'], ofKind('nothing', 'folder', 'other'))
   await update(quarantine, ['--add', '--remove', '--replace'], [...small, ...ofKind('link')])
   await standIn(quarantine, large)
+  await recordNested(quarantine, limits.hasUntrackedRepositories ? nested : nested.filter(each => each.recorded))
   // An agent can have staged a copy.
   await update(quarantine, ['--force-remove'], [...(await quarantine.copies())])
   const tree = (await quarantine.run(['write-tree'], { timeoutMs })).toString().trim()
-  return { tree, changed, isPartial: all.length > changed.length }
+  return { tree, changed, nested, isPartial: all.length > changed.length }
 }
 
 async function update(quarantine: Quarantine, flags: readonly string[], paths: readonly string[]): Promise<void> {
@@ -106,9 +119,32 @@ async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise
   const ids: string[] = []
   for (const { description } of large)
     ids.push((await quarantine.run(['hash-object', '-w', '--stdin'], { input: description })).toString().trim())
-  const entries = nulTerminated(large.map(({ path }, index) => `100644 ${ids[index]}\t${path}`))
-  await quarantine.run(['update-index', '--add', '--replace', '-z', '--index-info'], { input: entries, timeoutMs })
+  await setEntries(
+    quarantine,
+    large.map(({ path }, index) => `100644 ${ids[index]}\t${path}`),
+  )
 }
+
+/** Puts the commits that are checked out in repositories inside a worktree in the index. */
+async function recordNested(quarantine: Quarantine, nested: readonly NestedRepository[]): Promise<void> {
+  const heads = await Promise.all(
+    nested.map(async ({ path }) => (await repositoryAt(join(quarantine.topLevel, path)))?.head),
+  )
+  const entries = nested.flatMap(({ path, recorded }, index) => {
+    const head = heads[index]
+    // A tree cannot refer to a commit of another format.
+    const isUsable = head !== undefined && head.length === (quarantine.head ?? head).length
+    return isUsable && head !== recorded ? [`160000 ${head}\t${path}`] : []
+  })
+  if (entries.length > 0) await setEntries(quarantine, entries)
+}
+
+/** @param entries "mode object TAB path" */
+const setEntries = (quarantine: Quarantine, entries: readonly string[]): Promise<Buffer> =>
+  quarantine.run(['update-index', '--add', '--replace', '-z', '--index-info'], {
+    input: nulTerminated(entries),
+    timeoutMs,
+  })
 
 /** Packs the objects of a tree that the HEAD commit lacks. */
 export const packTree = (

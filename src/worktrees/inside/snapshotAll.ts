@@ -12,7 +12,7 @@ import { shadowOf } from '../../git/shadow.ts'
 import type { Send } from '../operations.ts'
 import { sendLargeFiles } from './sendLargeFiles.ts'
 
-const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity }
+const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity, hasUntrackedRepositories: false }
 
 /**
  * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, its new

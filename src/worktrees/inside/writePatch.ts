@@ -32,7 +32,7 @@ async function writeRepository(
     const { nested } = await survey(quarantine)
     await writeCommits(quarantine, branch, send, prefix)
     await writeChanges(quarantine, send, prefix)
-    for (const folder of nested)
+    for (const { path: folder } of nested)
       await writeRepository(join(quarantine.topLevel, folder), undefined, send, `${prefix}${folder}/`, level + 1)
   } finally {
     await quarantine.close()
