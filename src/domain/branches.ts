@@ -9,6 +9,7 @@ import { fetchLargeFiles } from '../git/remoteLargeFiles.ts'
 import { findRemote } from '../git/remotes.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import type { Repository } from '../git/workingTrees.ts'
+import { requirePushedSubmodules } from '../worktrees/submodules.ts'
 import { syncBranch } from '../worktrees/syncBranch.ts'
 import { updateBranch } from '../worktrees/updateBranch.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
@@ -48,9 +49,10 @@ export async function push(
   const branch = branchOf(card, place)
   const remote = await findRemote(checkout.repository, forgeOf(project).remote)
   const commit = place
-    ? await commitWorktree(worktrees, place, inOneLine(card.title))
+    ? await commitWorktree(worktrees, place, { title: inOneLine(card.title), isWhole: true })
     : await commitOf(checkout.repository.commonDir, `refs/heads/${branch}`)
   if (commit === undefined) throw gone(branch)
+  await requirePushedSubmodules(worktrees, checkout.repository, place, { from: card.baseCommit, to: commit })
   const result = await pushBranch(checkout.repository, { remote, branch, commit, force, expected }, reach)
   if (result.state === 'rejected')
     throw new Problem(

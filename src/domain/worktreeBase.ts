@@ -64,7 +64,8 @@ async function tipOfCard(
     name === home ? card : { worktreePath: null, ...other, gitBranch: other?.branch, worktreeManaged: 1 }
   if (!gitBranch) return undefined
   const place = await syncedWorktree(worktrees, repository, worktreePath)
-  if (place && worktreeManaged === 1 && !hasActiveAgent(card)) await commitWorktree(worktrees, place, card.title)
+  if (place && worktreeManaged === 1 && !hasActiveAgent(card))
+    await commitWorktree(worktrees, place, { title: card.title, isWhole: false })
   return commitOf(repository.commonDir, `refs/heads/${gitBranch}`)
 }
 

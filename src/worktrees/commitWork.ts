@@ -15,19 +15,26 @@ import type { Worktrees } from './worktrees.ts'
 /** A program that signs can ask for a passphrase. */
 const signTimeoutMs = 60_000
 
+/** A commit of the files of a worktree. */
+export interface WorkCommit {
+  title: string
+  /** Whether the commit must omit nothing: no repository inside has work of which the worktree has no record. */
+  isWhole: boolean
+}
+
 /**
  * Commits the uncommitted changes of a card's worktree to its branch, and takes over what an agent in a sandbox has committed.
  * @returns the branch's commit
  * @throws Problem CONFLICT (conflicts in the worktree, Git is at work there or failed)
  */
-export async function commitWorktree(worktrees: Worktrees, place: Repository, title: string): Promise<string> {
+export async function commitWorktree(worktrees: Worktrees, place: Repository, work: WorkCommit): Promise<string> {
   await requireSynced(worktrees, place)
   const committer = await committerOf(place.commonDir)
-  const work = await withRepositoryLock(place.commonDir, async () => {
+  const commit = await withRepositoryLock(place.commonDir, async () => {
     // The branch can have moved.
     const moved = await readHead(place)
     return withObjects(moved, committer, run =>
-      withCommitted(worktrees, run, moved, title, async (made, moveBranch) => {
+      withCommitted(worktrees, run, moved, work, async (made, moveBranch) => {
         await moveBranch()
         return made
       }),
@@ -37,7 +44,7 @@ export async function commitWorktree(worktrees: Worktrees, place: Repository, ti
     throw new Problem('CONFLICT', "Git could not commit the changes in the card's worktree.", { cause: error })
   })
   await syncBranch(worktrees, place)
-  return work
+  return commit
 }
 
 /** Takes over what an agent has committed in its Git folder. @throws Problem CONFLICT */
@@ -56,7 +63,7 @@ export async function withCommitted<T>(
   worktrees: Worktrees,
   run: ObjectsRun,
   place: Repository,
-  title: string,
+  { title, isWhole }: WorkCommit,
   use: (work: string, moveBranch: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { head, commonDir, gitDir } = place
@@ -64,8 +71,8 @@ export async function withCommitted<T>(
   const index = await takeIndex(place)
   const objects = receiveObjects(commonDir, tmpdir(), head)
   try {
-    const filters = repositoryFilters(await configurationOf(place))
-    const tree = await worktrees.run('snapshotAll', { worktree: place, filters }, (bytes, part) =>
+    const rules = { filters: repositoryFilters(await configurationOf(place)), requiresWhole: isWhole }
+    const tree = await worktrees.run('snapshotAll', { worktree: place, rules }, (bytes, part) =>
       part === 'index' ? index.write(bytes) : objects.write(bytes, part),
     )
     if (tree !== null) await objects.accept(tree, 'tree')

@@ -28,6 +28,7 @@ import {
   type Shadow,
   type ShadowState,
 } from '../git/shadow.ts'
+import { modulesOf } from '../git/submodules.ts'
 import { isMain, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import type { Mount } from '../sandbox/mount.ts'
 import { worktreeOf } from './findWorktree.ts'
@@ -214,9 +215,6 @@ async function dropStaleTransfers({ folder }: Shadow): Promise<void> {
     if (Date.now() - (await stat(join(folder, name))).mtimeMs > staleTransferMs)
       await rm(join(folder, name), { recursive: true, force: true })
 }
-
-/** The folder of a linked worktree in which Git keeps the Git folders of its submodules. */
-const modulesOf = ({ gitDir }: WorkingTree): string => join(gitDir, 'modules')
 
 async function mountsOf(shadow: Shadow, folder: string): Promise<Mount[]> {
   const { commonDir, common } = shadow

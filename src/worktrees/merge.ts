@@ -1,22 +1,20 @@
 import { Problem, invalid } from '../contract/errors.ts'
-import { requireNotInUse } from '../git/branchInUse.ts'
-import { kindOf } from '../git/kindOf.ts'
 import { branchTip } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
-import { git, GitFailed, gitReason } from '../git/git.ts'
+import { GitFailed, gitReason } from '../git/git.ts'
 import { nulSeparated } from '../git/fileNames.ts'
 import { committerOf } from '../git/identity.ts'
-import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
-import { findWorkingTree, listWorkingTrees, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { advance, checkoutOf, tryToAdvance } from './advanceBranch.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
-import { worktreeOf } from './findWorktree.ts'
 import { namePaths, pathDetails } from './namePaths.ts'
+import { bringSubmodules, type SubmodulePlaces } from './submodules.ts'
 import { syncBranch, syncWorktreesOn } from './syncBranch.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -97,13 +95,16 @@ async function mergeOnce(
         return { merged: false, into, commit: request.earlier!.commit, head: work }
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
-      if (result !== target)
+      if (result !== target) {
+        const change = { from: target, to: result, tip: work, isTrial: request.isTrial }
+        await bringSubmodules(worktrees, run, await submodulePlaces(repository, place, into), change)
         await (request.isTrial ? tryToAdvance : advance)(worktrees, repository, into, target, result)
+      }
       if (!request.isTrial) await requireContained(run, commonDir, into, result)
       return { merged: result !== target, into, commit: result, head: work }
     }
     if (place)
-      return withCommitted(worktrees, run, place, request.title, async (work, moveBranch) => {
+      return withCommitted(worktrees, run, place, { title: request.title, isWhole: true }, async (work, moveBranch) => {
         const merged = await mergeInto(work)
         if (request.isTrial) return merged
         // The merge is complete. If the worktree cannot move to its new commit, it is unchanged, and nothing is lost.
@@ -191,93 +192,12 @@ export async function mergeTrees(run: ObjectsRun, target: string, work: string):
   })
 }
 
-/** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
-export async function advance(
-  worktrees: Worktrees,
+/** The submodules of the working tree in which the branch is checked out, or else those of the project's folder. */
+const submodulePlaces = async (
   repository: Repository,
+  worktree: Repository | undefined,
   into: string,
-  target: string,
-  result: string,
-): Promise<void> {
-  await requireNotInUse(repository, into)
-  const place = await checkoutOf(repository, into)
-  if (!place) return moveBranch(repository, into, target, result)
-  await worktrees.run('requireMovable', { worktree: place })
-  const index = await takeIndex(place)
-  const move = (from: string, to: string, name: string) =>
-    worktrees.run('moveFiles', { worktree: place, move: { from, to, index: name, isTrial: false } }, index.write)
-  try {
-    await move(target, result, 'index').catch((error: unknown) => {
-      throw couldNotFollow(error)
-    })
-    await moveBranch(place, into, target, result).catch(async (error: unknown) => {
-      await move(result, target, nextIndex)
-      throw error
-    })
-    await index.install()
-  } finally {
-    await index.release()
-  }
-}
-
-async function moveBranch({ gitDir, commonDir }: Repository, branch: string, from: string, to: string): Promise<void> {
-  const args = ['update-ref', '-m', 'merge: board', `refs/heads/${branch}`, to, from]
-  const { exitCode, stderr } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
-  if (exitCode === 0) return
-  const lock = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1]
-  if (lock !== undefined) throw new Problem('CONFLICT', lockedBy(lock))
-  if (/ but expected /.test(stderr)) throw new Problem('CONFLICT', `${branch} moved in the meantime. Try again.`)
-  throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
-}
-
-/** Fails if `advance` would, and changes nothing. */
-async function tryToAdvance(
-  worktrees: Worktrees,
-  repository: Repository,
-  into: string,
-  target: string,
-  result: string,
-): Promise<void> {
-  await requireNotInUse(repository, into)
-  const place = await checkoutOf(repository, into)
-  if (!place) return
-  await worktrees.run('requireMovable', { worktree: place })
-  const move = { from: target, to: result, index: 'index', isTrial: true }
-  await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
-    throw couldNotFollow(error)
-  })
-}
-
-/** The working tree in which a branch is checked out. */
-async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
-  const trees = await Promise.all((await listWorkingTrees(repository)).map(readHead))
-  const listed = trees.filter(each => each.branch === branch)
-  const kinds = await Promise.all(listed.map(({ topLevel }) => kindOf(topLevel)))
-  const [found, other] = listed.filter((_, index) => kinds[index] !== 'nothing')
-  if (!found) return undefined
-  if (other)
-    refuse(
-      'CONFLICT',
-      `${branch} is checked out in ${found.topLevel} and in ${other.topLevel}. Switch one of them to another branch first.`,
-    )
-  return (
-    (await worktreeOf(repository, found.topLevel)) ??
-    refuse(
-      'CONFLICT',
-      `${found.topLevel}, where ${branch} is checked out, is not a worktree of the repository any more.`,
-    )
-  )
-}
-
-function couldNotFollow(error: unknown): unknown {
-  if (!(error instanceof GitFailed) || error.reason !== 'failed') return error
-  const reason = gitReason(error)
-  return new Problem(
-    /would be overwritten|not uptodate/.test(reason) ? 'WORKTREE_DIRTY' : 'CONFLICT',
-    `The branch is checked out, and its files could not be brought up to the merge: ${reason} Nothing was changed.`,
-    { cause: error },
-  )
-}
+): Promise<SubmodulePlaces> => ({ repository, worktree, target: (await checkoutOf(repository, into)) ?? repository })
 
 export function mergeProblem(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error

@@ -1,5 +1,6 @@
 import { compareCommits, compareFiles, readCompared } from './inside/compareFiles.ts'
 import type { Comparison, DiffOptions } from './comparison.ts'
+import type { SubmoduleCommit } from '../git/submodules.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { inFolder } from '../git/untrustedFiles.ts'
 import { tipInside, type Shadow } from '../git/shadow.ts'
@@ -15,7 +16,9 @@ import {
 import { clearFolder } from './inside/clearFolder.ts'
 import { copyIgnored, type CopyPlaces } from './inside/copyIgnored.ts'
 import type { CopyRules } from './includeFile.ts'
+import { exportSubmodule, type SubmoduleExport } from './inside/exportSubmodule.ts'
 import { findLanded } from './inside/findLanded.ts'
+import { findSubmodules, hasCommit, submoduleAt } from './inside/findSubmodules.ts'
 import { isClean } from './inside/isClean.ts'
 import { fetchLargeFiles, pushLargeFiles } from './inside/localLargeFiles.ts'
 import { runLocalRemote } from './inside/localRemote.ts'
@@ -24,7 +27,7 @@ import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
 import { readFolderFile } from './inside/readFolderFile.ts'
 import { readSlashCommands } from './inside/readSlashCommands.ts'
 import { repairPointer } from './inside/repairPointer.ts'
-import { snapshotAll } from './inside/snapshotAll.ts'
+import { snapshotAll, type SnapshotRules } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
 
@@ -67,8 +70,36 @@ export const operations = {
     isClean(worktree, branch, landed),
   findLanded: ({ worktree, branch, base }: { worktree: Repository; branch: string; base: string }) =>
     findLanded(worktree, branch, base),
-  snapshotAll: ({ worktree, filters }: { worktree: Repository; filters: readonly string[] }, send: Send) =>
-    snapshotAll(worktree, filters, send),
+  snapshotAll: ({ worktree, rules }: { worktree: Repository; rules: SnapshotRules }, send: Send) =>
+    snapshotAll(worktree, rules, send),
+  /** Finds commits of submodules in the worktree, unless it `isGone`, and in `modules`. */
+  findSubmodules: ({
+    worktree,
+    isGone,
+    modules,
+    commits,
+  }: {
+    worktree: WorkingTree
+    isGone: boolean
+    modules: string
+    commits: readonly SubmoduleCommit[]
+  }) => findSubmodules(isGone ? null : worktree.topLevel, modules, commits),
+  /** Sends a pack of a submodule's commit. */
+  exportSubmodule: ({ worktree, submodule }: { worktree: WorkingTree; submodule: SubmoduleExport }, send: Send) =>
+    noResult(exportSubmodule(worktree.topLevel, submodule, send)),
+  /** Whether the submodule at a path has a commit. Null if there is no submodule. */
+  hasSubmoduleCommit: async ({
+    worktree,
+    path,
+    commit,
+  }: {
+    worktree: WorkingTree
+    path: string
+    commit: string
+  }): Promise<boolean | null> => {
+    const found = await submoduleAt(worktree.topLevel, path)
+    return found ? hasCommit(found.commonDir, commit) : null
+  },
   moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
   requireMovable: ({ worktree }: { worktree: WorkingTree }) => noResult(requireMovable(worktree.topLevel)),

@@ -4,8 +4,9 @@ import { committerOf } from '../git/identity.ts'
 import { readHead, type Repository } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
+import { advance } from './advanceBranch.ts'
 import { commit, treeOf, withCommitted } from './commitWork.ts'
-import { advance, isBefore, mergeProblem, mergeTrees, readAttributes, requireUnfiltered } from './merge.ts'
+import { isBefore, mergeProblem, mergeTrees, readAttributes, requireUnfiltered } from './merge.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const maxReplayed = 1000
@@ -42,7 +43,7 @@ export const updateBranch = (
     const committer = await committerOf(repository.commonDir)
     const { work, result } = await withObjects(place ?? repository, committer, run =>
       place
-        ? withCommitted(worktrees, run, place, update.title, async (made, moveBranch) => {
+        ? withCommitted(worktrees, run, place, { title: update.title, isWhole: false }, async (made, moveBranch) => {
             const combined = await combine(run, made, update)
             if (!update.isManaged) await requireUnfiltered(run, place, made, combined)
             await moveBranch()

@@ -177,7 +177,7 @@ describe.skipIf(!hasWalls)(
         'a commit',
         async raced => {
           raced.change()
-          return commitWorktree(projects.worktrees, await raced.place(), 'Work')
+          return commitWorktree(projects.worktrees, await raced.place(), { title: 'Work', isWhole: false })
         },
       ],
       ...(['merge', 'rebase'] as const).map((strategy): [string, (raced: Raced, round: number) => Promise<unknown>] => [

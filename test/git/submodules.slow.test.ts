@@ -109,7 +109,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       const script = [
         fill,
         'cd libs/lib',
-        'printf "#!/bin/sh\ntouch \"$PWD/../../ran\"\ncat\n" > bait.sh',
+        'printf "#!/bin/sh\ntouch $PWD/../../ran\ncat\n" > bait.sh',
         'chmod +x bait.sh',
         'echo "* filter=bait diff=bait" > .gitattributes',
         ...settings.map(name => `git config ${name} "$PWD/bait.sh"`),

@@ -36,14 +36,14 @@ export async function commitsOf(quarantine: Quarantine, branch: string | null | 
   }
 }
 
-/** Whether a commit would be lost that is not part of the commit `landed`. */
+/** Whether a commit would be lost that is not part of one of the commits in `elsewhere`. */
 export async function losesCommits(
   quarantine: Quarantine,
   branch: string | null | undefined,
-  landed?: string,
+  elsewhere: readonly string[],
 ): Promise<boolean> {
   const { lost, kept } = await commitsOf(quarantine, branch)
-  if (landed !== undefined) kept.push(landed)
+  kept.push(...elsewhere)
   if (lost.length === 0) return false
   const revisions = [...lost, ...kept.map(id => `^${id}`)].join('\n')
   const own = await quarantine.run(['rev-list', '--max-count=1', '--ignore-missing', '--stdin'], {
@@ -76,16 +76,16 @@ async function isInAnyBase(
  */
 export async function isChanged(quarantine: Quarantine, withUntracked = true): Promise<boolean> {
   try {
-    return (await listStaged(quarantine)).length > 0 || (await listChanged(quarantine, withUntracked)).length > 0
+    return (await listAllChanges(quarantine, withUntracked)).length > 0
   } catch (error) {
     if (error instanceof GitFailed && error.reason === 'output') return true
     throw error
   }
 }
 
-/** Lists the tracked files of which index or content differ from the commit. */
-export const listLocalChanges = async (quarantine: Quarantine): Promise<string[]> => [
-  ...new Set([...(await listStaged(quarantine)), ...(await listChanged(quarantine, false))]),
+/** Lists the files of which index or content differ from the commit. */
+export const listAllChanges = async (quarantine: Quarantine, withUntracked: boolean): Promise<string[]> => [
+  ...new Set([...(await listStaged(quarantine)), ...(await listChanged(quarantine, withUntracked))]),
 ]
 
 const listStaged = async (quarantine: Quarantine): Promise<string[]> =>
@@ -142,9 +142,7 @@ export interface Survey {
 }
 
 export async function survey(quarantine: Quarantine): Promise<Survey> {
-  const entries = nulSeparated(
-    await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: maxListBytes }),
-  ).map(readEntry)
+  const entries = await listEntries(quarantine)
   const listed = await listChanged(quarantine, true)
   const repositories = new Map<string, string | undefined>([
     ...listed.filter(path => path.endsWith('/')).map(path => [path.slice(0, -1), undefined] as const),
@@ -164,6 +162,20 @@ export async function survey(quarantine: Quarantine): Promise<Survey> {
 /** Whether a submodule has no files yet. */
 const isEmpty = async ({ topLevel }: Quarantine, { path }: NestedRepository): Promise<boolean> =>
   (await readdir(filePath(join(topLevel, path))).catch(() => undefined))?.length === 0
+
+/** Lists the tracked files with local changes. A submodule is none: Git leaves its files unchanged when it moves to another commit. */
+export async function listLocalChanges(quarantine: Quarantine): Promise<string[]> {
+  const [staged, changed] = [await listStaged(quarantine), await listChanged(quarantine, false)]
+  if (changed.length === 0) return staged
+  const entries = await listEntries(quarantine)
+  const submodules = new Set(entries.filter(({ mode }) => mode === '160000').map(({ path }) => path))
+  return [...new Set([...staged, ...changed.filter(path => !submodules.has(path))])]
+}
+
+const listEntries = async (quarantine: Quarantine) =>
+  nulSeparated(
+    await quarantine.run(['ls-files', '-z', '--stage'], { timeoutMs: listTimeoutMs, maxBytes: maxListBytes }),
+  ).map(readEntry)
 
 /** Parses "mode object stage TAB path". An unmerged path has several stages. */
 function readEntry(entry: string): { mode: string; id: string; stage: string; path: string } {

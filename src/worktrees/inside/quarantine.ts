@@ -23,6 +23,8 @@ export interface Quarantine {
   /** The temporary Git folder. */
   gitDir: string
   topLevel: string
+  /** The worktree in its repository, or undefined if the folder is not one. */
+  repository: Repository | undefined
   /** The commit that is checked out, or undefined before the first one. */
   head: string | undefined
   /**
@@ -77,6 +79,7 @@ export async function openQuarantine(
   const quarantine: Quarantine = {
     gitDir,
     topLevel,
+    repository,
     head: repository?.head,
     skippedFilters: repository && isMain(repository) ? repositoryFilters(configuration) : [],
     run,

@@ -5,6 +5,7 @@ import { Problem } from '../../contract/errors.ts'
 import { withFilter } from '../../git/filters.ts'
 import { filteredProblem } from '../filteredProblem.ts'
 import { openQuarantine } from './quarantine.ts'
+import { requireNoneOmitted } from './requireNoneOmitted.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { packTree, snapshotOf } from './snapshot.ts'
 import { largeFilesOf } from '../../git/largeFiles.ts'
@@ -14,15 +15,21 @@ import { sendLargeFiles } from './sendLargeFiles.ts'
 
 const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity, hasUntrackedRepositories: false }
 
+export interface SnapshotRules {
+  /** The names of the repository's filters, which do not run: the board must not commit files that have one. */
+  filters: readonly string[]
+  /** Whether repositories inside must have no work that a commit of the worktree would omit. */
+  requiresWhole: boolean
+}
+
 /**
  * Returns the tree of all files of a worktree, or null if it is that of the HEAD commit. Sends a pack of its new objects, its new
  * large files, and the index that matches the tree and the files.
- * @param filters the names of the repository's filters, which do not run: the board must not commit files that have one
- * @throws Problem CONFLICT (no commit, conflicts, changed files with a filter); GitFailed
+ * @throws Problem CONFLICT (no commit, conflicts, changed files with a filter, repositories inside); GitFailed
  */
 export async function snapshotAll(
   worktree: Repository,
-  filters: readonly string[],
+  { filters, requiresWhole }: SnapshotRules,
   send: Send,
 ): Promise<string | null> {
   const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
@@ -31,7 +38,8 @@ export async function snapshotAll(
     if (head === undefined) throw new Problem('CONFLICT', 'The worktree has no commit.')
     if ((await quarantine.run(['ls-files', '-z', '--unmerged'])).length > 0)
       throw new Problem('CONFLICT', "The card's worktree has conflicts of its own. Resolve them first.")
-    const { tree, changed } = await snapshotOf(quarantine, everything)
+    const { tree, changed, nested } = await snapshotOf(quarantine, everything)
+    if (requiresWhole) await requireNoneOmitted(quarantine, nested, tree)
     if (tree === (await quarantine.run(['rev-parse', `${head}^{tree}`])).toString().trim()) return null
     const filtered = await withFilter(quarantine.run, changed, filters)
     if (filtered.length > 0) throw filteredProblem(filtered)

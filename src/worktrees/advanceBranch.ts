@@ -1,0 +1,96 @@
+import { Problem } from '../contract/errors.ts'
+import { requireNotInUse } from '../git/branchInUse.ts'
+import { git, GitFailed, gitReason } from '../git/git.ts'
+import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
+import { kindOf } from '../git/kindOf.ts'
+import { listWorkingTrees, readHead, type Repository } from '../git/workingTrees.ts'
+import { worktreeOf } from './findWorktree.ts'
+import type { Worktrees } from './worktrees.ts'
+
+/** Advances the branch to the new commit, and the files where it is checked out. @throws Problem WORKTREE_DIRTY, CONFLICT */
+export async function advance(
+  worktrees: Worktrees,
+  repository: Repository,
+  into: string,
+  target: string,
+  result: string,
+): Promise<void> {
+  await requireNotInUse(repository, into)
+  const place = await checkoutOf(repository, into)
+  if (!place) return moveBranch(repository, into, target, result)
+  await worktrees.run('requireMovable', { worktree: place })
+  const index = await takeIndex(place)
+  const move = (from: string, to: string, name: string) =>
+    worktrees.run('moveFiles', { worktree: place, move: { from, to, index: name, isTrial: false } }, index.write)
+  try {
+    await move(target, result, 'index').catch((error: unknown) => {
+      throw couldNotFollow(error)
+    })
+    await moveBranch(place, into, target, result).catch(async (error: unknown) => {
+      await move(result, target, nextIndex)
+      throw error
+    })
+    await index.install()
+  } finally {
+    await index.release()
+  }
+}
+
+async function moveBranch({ gitDir, commonDir }: Repository, branch: string, from: string, to: string): Promise<void> {
+  const args = ['update-ref', '-m', 'merge: board', `refs/heads/${branch}`, to, from]
+  const { exitCode, stderr } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
+  if (exitCode === 0) return
+  const lock = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1]
+  if (lock !== undefined) throw new Problem('CONFLICT', lockedBy(lock))
+  if (/ but expected /.test(stderr)) throw new Problem('CONFLICT', `${branch} moved in the meantime. Try again.`)
+  throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)
+}
+
+/** Fails if `advance` would, and changes nothing. */
+export async function tryToAdvance(
+  worktrees: Worktrees,
+  repository: Repository,
+  into: string,
+  target: string,
+  result: string,
+): Promise<void> {
+  await requireNotInUse(repository, into)
+  const place = await checkoutOf(repository, into)
+  if (!place) return
+  await worktrees.run('requireMovable', { worktree: place })
+  const move = { from: target, to: result, index: 'index', isTrial: true }
+  await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
+    throw couldNotFollow(error)
+  })
+}
+
+/** The working tree in which a branch is checked out. */
+export async function checkoutOf(repository: Repository, branch: string): Promise<Repository | undefined> {
+  const trees = await Promise.all((await listWorkingTrees(repository)).map(readHead))
+  const listed = trees.filter(each => each.branch === branch)
+  const kinds = await Promise.all(listed.map(({ topLevel }) => kindOf(topLevel)))
+  const [found, other] = listed.filter((_, index) => kinds[index] !== 'nothing')
+  if (!found) return undefined
+  if (other)
+    refuse(
+      `${branch} is checked out in ${found.topLevel} and in ${other.topLevel}. Switch one of them to another branch first.`,
+    )
+  return (
+    (await worktreeOf(repository, found.topLevel)) ??
+    refuse(`${found.topLevel}, where ${branch} is checked out, is not a worktree of the repository any more.`)
+  )
+}
+
+function couldNotFollow(error: unknown): unknown {
+  if (!(error instanceof GitFailed) || error.reason !== 'failed') return error
+  const reason = gitReason(error)
+  return new Problem(
+    /would be overwritten|not uptodate/.test(reason) ? 'WORKTREE_DIRTY' : 'CONFLICT',
+    `The branch is checked out, and its files could not be brought up to the merge: ${reason} Nothing was changed.`,
+    { cause: error },
+  )
+}
+
+function refuse(message: string): never {
+  throw new Problem('CONFLICT', message)
+}
