@@ -62,7 +62,7 @@ export async function listSubmoduleCommits(
 export async function readModules(
   run: GitRun,
   revision: string,
-  setting: 'path' | 'ignore',
+  setting: 'path' | 'ignore' | 'update',
 ): Promise<Map<string, string>> {
   const args = ['config', '-z', '--blob', `${revision}:.gitmodules`, '--get-regexp', `^submodule\\..*\\.${setting}$`]
   // The file is missing, or broken.

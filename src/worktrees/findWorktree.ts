@@ -1,6 +1,7 @@
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
-import { GitFailed } from '../git/git.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
+import { git, GitFailed, inGitDir } from '../git/git.ts'
 import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { findPlace, findUsable } from './findPlace.ts'
 import { syncBranch } from './syncBranch.ts'
@@ -50,4 +51,19 @@ export async function isClean(
     if (error instanceof GitFailed) return false
     throw error
   }
+}
+
+/** Lists the submodules of a project's worktree that have no files. @throws GitFailed, GitMissing, Problem */
+export async function listEmptySubmodules(
+  worktrees: Worktrees,
+  project: ProjectFolder,
+  worktreePath: string,
+): Promise<string[]> {
+  const repository = await findProjectRepository(project)
+  const worktree = repository && (await worktreeOf(repository, worktreePath))
+  if (worktree?.head === undefined) return []
+  const { commonDir, head } = worktree
+  // Most repositories have none, and a process of a worktree takes time to start.
+  const { exitCode } = await git(commonDir, ['cat-file', '-e', `${head}:.gitmodules`], { env: inGitDir(commonDir) })
+  return exitCode === 0 ? worktrees.run('listEmptySubmodules', { worktree }) : []
 }

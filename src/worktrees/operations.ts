@@ -13,6 +13,7 @@ import {
   updateShadow,
   type ShadowUpdate,
 } from './inside/shadowOperations.ts'
+import { listEmptySubmodules } from './inside/changes.ts'
 import { clearFolder } from './inside/clearFolder.ts'
 import { copyIgnored, type CopyPlaces } from './inside/copyIgnored.ts'
 import type { CopyRules } from './includeFile.ts'
@@ -23,6 +24,7 @@ import { isClean } from './inside/isClean.ts'
 import { fetchLargeFiles, pushLargeFiles } from './inside/localLargeFiles.ts'
 import { runLocalRemote } from './inside/localRemote.ts'
 import type { LocalRun } from '../git/remoteGit.ts'
+import { inQuarantine } from './inside/quarantine.ts'
 import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
 import { readFolderFile } from './inside/readFolderFile.ts'
 import { readSlashCommands } from './inside/readSlashCommands.ts'
@@ -72,6 +74,7 @@ export const operations = {
     findLanded(worktree, branch, base),
   snapshotAll: ({ worktree, rules }: { worktree: Repository; rules: SnapshotRules }, send: Send) =>
     snapshotAll(worktree, rules, send),
+  listEmptySubmodules: ({ worktree }: { worktree: Repository }) => inQuarantine(worktree, listEmptySubmodules),
   /** Finds commits of submodules in the worktree, unless it `isGone`, and in `modules`. */
   findSubmodules: ({
     worktree,

@@ -19,6 +19,58 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
   const pathsOf = async (project: CommandProject, card: CommandCard) =>
     diffFiles(await cards.diff(project, card)).map(({ path }) => path)
 
+  describe('the transcript of a new worktree', () => {
+    const fillAll = 'git submodule update --init --recursive'
+    const note = `The worktree has empty submodules: libs/lib. To fill them in each new worktree, add this command to the project's setup: ${fillAll}`
+
+    test('names empty submodules, with the command that fills them', async () => {
+      const project = await newProject()
+      const card = await cards.run(project, 'true')
+      expect(card.said).toContain(note)
+    })
+
+    test.each(['setup', 'beforeRun'])('names no submodules if %s fills them', async which => {
+      const project = await newProject()
+      await board.client.projects.update({ id: project.projectId, worktree: { [which]: fill } })
+      const card = await cards.run(project, 'cat libs/lib/lib.txt')
+      expect(card.said).toContain('lib\\n')
+      expect(card.said).not.toContain('empty submodules')
+    })
+
+    test('names the submodules that setup does not fill', async () => {
+      const project = await cards.project(path => {
+        addSubmodule(path, 'libs/lib')
+        addSubmodule(path, 'other')
+      })
+      const worktree = { setup: `${fill.replace(' --recursive', '')} other` }
+      await board.client.projects.update({ id: project.projectId, worktree })
+      expect((await cards.run(project, 'true')).said).toContain(note)
+    })
+
+    test('names no submodules if there are none, or if .gitmodules turns their update off', async () => {
+      const plain = await cards.project()
+      const unused = await cards.project(path => {
+        addSubmodule(path, 'libs/lib')
+        git(path, 'config', '--file', '.gitmodules', 'submodule.libs/lib.update', 'none')
+        git(path, 'commit', '-qam', 'Leave it')
+      })
+      for (const project of [plain, unused])
+        expect((await cards.run(project, 'true')).said).not.toContain('empty submodules')
+    })
+
+    test('names empty submodules of a further repository, with a command for it', async () => {
+      const own = await cards.project()
+      const other = await newProject()
+      const repositories = [{ name: 'lib', path: other.path }]
+      const { id: projectId } = await board.client.projects.create({ name: 'Both', path: own.path, repositories })
+      const columns = await board.client.columns.list({ projectId })
+      const card = await cards.run({ projectId, columnId: columns[1]!.id }, 'true')
+      expect(JSON.parse(card.said)).toContainEqual(
+        expect.objectContaining({ content: expect.stringContaining(`cd "$BOARD_REPOSITORIES/lib" && ${fillAll}`) }),
+      )
+    })
+  })
+
   describe('the diff', () => {
     test('has a commit in a submodule that the repository does not refer to', async () => {
       const project = await newProject()
@@ -78,7 +130,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       expect(await pathsOf(project, card)).toEqual(['libs/lib/deep/more.txt', 'libs/lib/deep'])
     })
 
-    test('has a repository of its own in a folder, with a commit or without one', async () => {
+    test('has a repository in a folder, with a commit or without one', async () => {
       const project = await cards.project()
       const init = 'git init -q vendor && cd vendor && echo vendor > vendor.txt'
       const without = await cards.run(project, init)

@@ -141,7 +141,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       ],
       ['a new file', ['echo new > libs/lib/new.txt'], 'in new.txt'],
       ['a changed file next to a commit', [commitIn('libs/lib'), 'echo new > libs/lib/new.txt'], 'in new.txt'],
-      ['a repository of its own', ['git init -q libs/lib/own', 'touch libs/lib/own/a'], 'in own/'],
+      ['a repository inside', ['git init -q libs/lib/own', 'touch libs/lib/own/a'], 'in own/'],
     ])('if a submodule has %s', async (_, script, message) => {
       const project = await newProject()
       const card = await run(project, fill, 'echo b > b.txt', ...script)
@@ -205,7 +205,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       await cards.merge(project, card)
     })
 
-    test('if the worktree was deleted and nobody has the commit', async () => {
+    test('if the worktree was deleted and the commit is missing', async () => {
       const project = await newProject()
       const card = await run(project, fill, commitIn('libs/lib'), 'git commit -qam Bump')
       // Takes over the commits of the agent.
@@ -228,7 +228,62 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     })
   })
 
+  describe('a push', () => {
+    const withRemote = (project: Project) => {
+      execFileSync('git', ['init', '-q', '--bare', `${project.path}.git`])
+      git(project.path, 'remote', 'add', 'origin', `file://${project.path}.git`)
+      git(project.path, 'push', '-q', 'origin', 'main')
+    }
+
+    test('is refused until the remote of a submodule has its commit', async () => {
+      const project = await newProject()
+      withRemote(project)
+      const card = await run(project, fill, commitIn('libs/lib'))
+      const worktree = join(worktreeOf(project, card), 'libs/lib')
+      const command = `git -C ${worktree} push origin ${git(worktree, 'rev-parse', 'HEAD')}:refs/heads/NAME`
+      const push = () => board.client.branches.push(place(project, card))
+      await expect(push()).rejects.toMatchObject(refusal(command))
+      expect(git(`${project.path}.git`, 'branch', '--list', 'board/*')).toBe('')
+      execFileSync('sh', ['-c', command.replace('NAME', 'work')], { stdio: 'ignore' })
+      expect(await push()).toMatchObject({ pushed: true })
+    })
+
+    test('names the submodule of the project folder after a merge', async () => {
+      const project = await newProject()
+      withRemote(project)
+      const card = await run(project, fill, commitIn('libs/lib'))
+      await cards.merge(project, card)
+      const message = `git -C ${join(project.path, 'libs/lib')} push origin`
+      await expect(board.client.branches.push(place(project, card))).rejects.toMatchObject(refusal(message))
+    })
+
+    test('is refused with uncommitted changes in a submodule', async () => {
+      const project = await newProject()
+      withRemote(project)
+      const card = await run(project, fill, 'echo more >> libs/lib/lib.txt', 'echo b > b.txt')
+      const message = 'The submodule libs/lib has changes that are not committed'
+      await expect(board.client.branches.push(place(project, card))).rejects.toMatchObject(refusal(message))
+    })
+
+    test('works if the card changes no submodule', async () => {
+      const project = await newProject()
+      withRemote(project)
+      const card = await run(project, fill, 'echo b > b.txt')
+      expect(await board.client.branches.push(place(project, card))).toMatchObject({ pushed: true })
+    })
+  })
+
   describe('a merge works', () => {
+    test('and an update of the branch, with uncommitted changes in a submodule', async () => {
+      const project = await newProject()
+      const card = await run(project, fill, 'echo b > b.txt', 'echo new > libs/lib/new.txt')
+      git(project.path, 'commit', '-q', '--allow-empty', '-m', 'Newer')
+      expect(await board.client.branches.update(place(project, card))).toMatchObject({ updated: true })
+      expect(existsSync(join(worktreeOf(project, card), 'libs/lib/new.txt'))).toBe(true)
+      rmSync(join(worktreeOf(project, card), 'libs/lib/new.txt'))
+      expect(await cards.merge(project, card)).toMatchObject({ merged: true })
+    })
+
     test.each<[what: string, script: string[]]>([
       ['removed', ['git rm -q libs/lib']],
       ['deleted', ['rm -rf libs/lib', 'git config --file .gitmodules --remove-section submodule.libs/lib']],
@@ -253,7 +308,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       expect(await cards.merge(project, card)).toMatchObject({ merged: true })
     })
 
-    test('if a commit of the remote refers to a commit that nobody has fetched', async () => {
+    test('if a commit of the remote refers to a commit that is not fetched', async () => {
       const project = await newProject()
       const around = `${project.path}-around`
       execFileSync('git', ['clone', '-q', project.path, around])

@@ -94,7 +94,7 @@ export async function prepareSession(
     onAsked,
   )
   const commands = isWork(session)
-    ? await prepareCommands(common, workplace, walls).catch(async (error: unknown) => {
+    ? await prepareCommands(dependencies, project, common, workplace, walls).catch(async (error: unknown) => {
         await walls?.close()
         throw error
       })

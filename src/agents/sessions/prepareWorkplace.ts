@@ -13,6 +13,7 @@ import type { CardRow } from '../../store/cards.ts'
 import type { ProjectRow } from '../../store/projects.ts'
 import { updateSession, type SessionRow } from '../../store/sessions.ts'
 import type { LaunchRequest } from '../providers/prepareLaunch.ts'
+import { describeEmptySubmodules } from './emptySubmodules.ts'
 import { refusalAsLaunchFailure, commandLaunch } from './projectCommands.ts'
 import { workplaceVariables } from './workplaceVariables.ts'
 import type { SessionCommands } from './runCommands.ts'
@@ -98,10 +99,17 @@ async function ensurePlaces(
 
 /** A project's commands around a session: they get neither the agent's credential nor its token. */
 export async function prepareCommands(
+  { worktrees }: Pick<RunDependencies, 'worktrees'>,
+  project: ProjectRow,
   common: Pick<LaunchRequest, 'cwd' | 'dataDir' | 'author'> & { board: NonNullable<LaunchRequest['board']> },
-  { settings, variables, setUpMark: mark }: PreparedWorkplace,
+  { place, settings, variables, setUpMark: mark }: PreparedWorkplace,
   walls: Walls | null,
 ): Promise<SessionCommands> {
   const launch = await commandLaunch(common, variables)
-  return { launch: walls?.inside(launch) ?? launch, settings, setUpMark: mark }
+  return {
+    launch: walls?.inside(launch) ?? launch,
+    settings,
+    setUpMark: mark,
+    describeEmptySubmodules: () => describeEmptySubmodules(worktrees, project, place),
+  }
 }

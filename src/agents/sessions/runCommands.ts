@@ -8,6 +8,8 @@ import { runWorktreeCommand, type CommandPlace, type WorktreeCommand } from './w
 export interface SessionCommands extends CommandPlace {
   /** The file that says that setup has run in this worktree; null where it does not run: the folder is a person's own. */
   setUpMark: string | null
+  /** Describes the submodules that the commands left empty. Returns null if there are none. */
+  describeEmptySubmodules: () => Promise<string | null>
 }
 
 /** Runs a project's commands around the session of an agent, with their output in its transcript. */
@@ -20,17 +22,27 @@ export class RunCommands {
     this.#processes = processes
   }
 
-  /** Runs setup, unless it has run in this worktree, and beforeRun. @throws AgentFailure setup_failed */
-  async before(commands: SessionCommands | null, walls: Walls | null, update: AgentListener['update']): Promise<void> {
-    if (!commands) return
+  /**
+   * Runs setup, unless it has run in this worktree, and beforeRun.
+   * @returns a note for people about a new worktree; null if there is none
+   * @throws AgentFailure setup_failed
+   */
+  async before(
+    commands: SessionCommands | null,
+    walls: Walls | null,
+    update: AgentListener['update'],
+  ): Promise<string | null> {
+    if (!commands) return null
     this.#run = { commands, walls, update }
     const { setUpMark } = commands
-    if (setUpMark !== null && !(await stat(setUpMark).catch(() => undefined))) {
+    const isNew = setUpMark !== null && !(await stat(setUpMark).catch(() => undefined))
+    if (isNew) {
       await this.#command('setup')
       await writeFile(setUpMark, '', { mode: 0o600 })
     }
     await this.#command('beforeRun')
     this.#hasBegun = true
+    return isNew ? commands.describeEmptySubmodules() : null
   }
 
   /** Runs afterRun if the agent has begun. Its failure is in the transcript and changes nothing else: the agent's work is done. */

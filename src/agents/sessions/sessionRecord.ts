@@ -34,6 +34,15 @@ import { UsageMeter } from './usageMeter.ts'
 
 const countFilesTimeoutMs = 3000
 
+/** A session after its agent has opened it. `remarks` are messages for the transcript of a new one. */
+interface OpenedSession {
+  canResume: boolean
+  isFirst: boolean
+  remarks: ReadonlyArray<string | null>
+  about: string
+  version: string | null
+}
+
 /**
  * The database rows of one session, as its run writes them. A write waits for the writes before it, is retried while the database is
  * busy or the disk is full, and does nothing once the session was ended from outside.
@@ -85,17 +94,8 @@ export class SessionRecord {
   }
 
   /** The agent has opened its session. Returns the first prompt. @throws RunStopped */
-  open(
-    session: SessionRow,
-    started: StartedSession,
-    {
-      canResume,
-      isFirst,
-      remark,
-      about,
-      version,
-    }: { canResume: boolean; isFirst: boolean; remark: string | null; about: string; version: string | null },
-  ): Promise<SessionPrompt> {
+  open(session: SessionRow, started: StartedSession, opened: OpenedSession): Promise<SessionPrompt> {
+    const { canResume, isFirst, remarks, about, version } = opened
     const { sessionId, model, mode, effort, resumed } = started
     return this.#write(async tx => {
       await this.requireOwnRow(tx)
@@ -109,7 +109,7 @@ export class SessionRecord {
       await this.usage.opened(tx, started)
       await keepOffers(tx, session, started, version)
       const anew = !resumed && session.resumable === 1 ? beganAnew(started) : null
-      for (const text of isFirst ? [session.detail, remark] : [anew])
+      for (const text of isFirst ? [session.detail, ...remarks] : [anew])
         if (text) await addMessage(tx, transcriptOf(session), 'system', text)
       const { prompt, taken } = await firstTurnPrompt(tx, session, { resumed, isFirst, about })
       tx.afterCommit(() => {

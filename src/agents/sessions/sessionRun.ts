@@ -111,7 +111,7 @@ export class SessionRun {
   async #open(): Promise<SessionPrompt> {
     const { session, isFirst } = await this.#record.begin()
     this.hasBegun = true
-    const { launch, walls, limits, commands, ...told } = await prepareSession(
+    const { launch, walls, limits, commands, remark, about } = await prepareSession(
       this.#dependencies,
       this.#record,
       session,
@@ -124,7 +124,7 @@ export class SessionRun {
     this.#requireNotStopped()
     const transcript = openTranscript(this.#dependencies.db, transcriptOf(session))
     this.#enter({ phase: 'opening', transcript })
-    await this.#commands.before(commands, walls, update => transcript.add(update))
+    const note = await this.#commands.before(commands, walls, update => transcript.add(update))
     this.#requireNotStopped()
     const spawn = this.#processes.spawner(this.purpose === 'terminal' ? 'terminal' : 'agent', walls)
     const { link, started } = await startOrBeginAnew(
@@ -132,12 +132,9 @@ export class SessionRun {
       link => this.#enter({ phase: 'opening', transcript, link }),
       session.resumable === 1 ? session.agentSessionId : null,
     )
-    const prompt = await this.#record.open(session, started, {
-      canResume: link.capabilities.resume,
-      isFirst,
-      ...told,
-      version: link.info.version,
-    })
+    const { capabilities, info } = link
+    const opened = { canResume: capabilities.resume, isFirst, remarks: [remark, note], about, version: info.version }
+    const prompt = await this.#record.open(session, started, opened)
     this.#enter({ phase: 'ready', transcript, link })
     return prompt
   }

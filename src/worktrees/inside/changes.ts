@@ -4,6 +4,7 @@ import { withFilter } from '../../git/filters.ts'
 import { GitFailed } from '../../git/git.ts'
 import { filePath, nulSeparated, realName } from '../../git/fileNames.ts'
 import { isAlreadyInBase } from './isAlreadyInBase.ts'
+import { readModules } from '../../git/submodules.ts'
 import { kindOf, type Kind } from '../../git/kindOf.ts'
 import type { Quarantine } from './quarantine.ts'
 
@@ -155,12 +156,26 @@ export async function survey(quarantine: Quarantine): Promise<Survey> {
   )
   const inside = new Set(folders.flat().map(({ path }) => path))
   const changed = new Set([...entries.filter(({ stage }) => stage !== '0').map(({ path }) => path), ...listed])
-  const filled = await Promise.all(folders.flat().map(async each => ((await isEmpty(quarantine, each)) ? [] : [each])))
+  const filled = await Promise.all(
+    folders.flat().map(async each => ((await isEmptyFolder(quarantine, each.path)) ? [] : [each])),
+  )
   return { changed: [...changed].filter(path => !path.endsWith('/') && !inside.has(path)), nested: filled.flat() }
 }
 
-/** Whether a submodule has no files yet. */
-const isEmpty = async ({ topLevel }: Quarantine, { path }: NestedRepository): Promise<boolean> =>
+/** Lists the submodules of a worktree that have no files, except those that `.gitmodules` does not list or leaves to people. */
+export async function listEmptySubmodules(quarantine: Quarantine): Promise<string[]> {
+  if (quarantine.head === undefined) return []
+  const [paths, updates] = await Promise.all([
+    readModules(quarantine.run, quarantine.head, 'path'),
+    readModules(quarantine.run, quarantine.head, 'update'),
+  ])
+  const wanted = new Set([...paths].filter(([name]) => updates.get(name) !== 'none').map(([, path]) => path))
+  const links = (await listEntries(quarantine)).filter(({ mode, path }) => mode === '160000' && wanted.has(path))
+  const isEmpty = await Promise.all(links.map(({ path }) => isEmptyFolder(quarantine, path)))
+  return links.filter((_, index) => isEmpty[index]).map(({ path }) => path)
+}
+
+const isEmptyFolder = async ({ topLevel }: Quarantine, path: string): Promise<boolean> =>
   (await readdir(filePath(join(topLevel, path))).catch(() => undefined))?.length === 0
 
 /** Lists the tracked files with local changes. A submodule is none: Git leaves its files unchanged when it moves to another commit. */

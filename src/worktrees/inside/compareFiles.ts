@@ -1,10 +1,9 @@
-import { tmpdir } from 'node:os'
 import { Problem } from '../../contract/errors.ts'
 import { compareProblem, type Comparison, type DiffOptions } from '../comparison.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { diffNested, readSnapshot } from './compareNested.ts'
 import { diffTrees, emptyTree, joinDiffs, maxDiffBytes } from './diffTrees.ts'
-import { openQuarantine, type Quarantine } from './quarantine.ts'
+import { inQuarantine, type Quarantine } from './quarantine.ts'
 import { readChanged } from './readChanged.ts'
 import { packTree, shownLimits, snapshotOf } from './snapshot.ts'
 
@@ -21,7 +20,7 @@ export const compareFiles = (
   options: DiffOptions,
   onPack: (bytes: Buffer) => Promise<void>,
 ): Promise<Comparison> =>
-  inQuarantine(worktree, async quarantine => {
+  compareIn(worktree, async quarantine => {
     const { tree, nested, isPartial } = await snapshotOf(quarantine, shownLimits)
     const before =
       options.since === undefined
@@ -50,7 +49,7 @@ export const compareCommits = (
   tip: string,
   options: DiffOptions = {},
 ): Promise<Comparison> =>
-  inQuarantine(worktree, async quarantine => {
+  compareIn(worktree, async quarantine => {
     const before =
       options.since === undefined
         ? ((await presentObject(quarantine, base)) ?? (await emptyTree(quarantine)))
@@ -68,7 +67,7 @@ export const readCompared = (
   base: string | null,
   { tip, path, side, since }: { tip: string | undefined; path: string; side: 'old' | 'new'; since?: string },
 ): Promise<Buffer> =>
-  inQuarantine(worktree, async quarantine => {
+  compareIn(worktree, async quarantine => {
     const before =
       since !== undefined
         ? await requirePresent(quarantine, since)
@@ -78,18 +77,10 @@ export const readCompared = (
       : readChanged(quarantine, { before, after: tip }, path, side)
   })
 
-async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
-  try {
-    const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
-    try {
-      return await work(quarantine)
-    } finally {
-      await quarantine.close()
-    }
-  } catch (error) {
+const compareIn = <T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> =>
+  inQuarantine(worktree, work).catch((error: unknown) => {
     throw compareProblem(error)
-  }
-}
+  })
 
 /** A commit or tree, if the repository has its files (a partial clone may not). */
 async function presentObject(quarantine: Quarantine, id: string | null): Promise<string | undefined> {

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { GitRun } from '../../git/filters.ts'
 import { gitOutput, inGitDir } from '../../git/git.ts'
@@ -6,7 +5,7 @@ import { kindOf } from '../../git/kindOf.ts'
 import { isSafeName, listSubmoduleCommits, type SubmoduleCommit } from '../../git/submodules.ts'
 import type { Repository } from '../../git/workingTrees.ts'
 import { kindWithin } from './changes.ts'
-import { openQuarantine, repositoryAt } from './quarantine.ts'
+import { inQuarantine, repositoryAt } from './quarantine.ts'
 
 const maxLevels = 8
 const maxRefsBytes = 64 * 1024 * 1024
@@ -76,15 +75,11 @@ async function findSubmodule({ path, name, commit }: SubmoduleCommit, around: Ar
 }
 
 /** Reads through a quarantine: with the submodule's configuration, `git log` could start programs. */
-async function listDeeper(nested: Repository, commit: string): Promise<SubmoduleCommit[]> {
-  const quarantine = await openQuarantine(nested.topLevel, tmpdir(), nested)
-  try {
+const listDeeper = (nested: Repository, commit: string): Promise<SubmoduleCommit[]> =>
+  inQuarantine(nested, async quarantine => {
     const known = (await quarantine.refs()).filter(({ name }) => name.startsWith('refs/remotes/')).map(({ id }) => id)
-    return await listSubmoduleCommits(quarantine.run, { from: undefined, to: commit, tip: commit, known })
-  } finally {
-    await quarantine.close()
-  }
-}
+    return listSubmoduleCommits(quarantine.run, { from: undefined, to: commit, tip: commit, known })
+  })
 
 /** Returns the repository of a submodule in a worktree. Follows no link. @throws GitFailed */
 export const submoduleAt = async (topLevel: string, path: string): Promise<Repository | undefined> =>

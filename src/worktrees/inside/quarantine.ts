@@ -1,4 +1,5 @@
 import { appendFile, chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { shownName } from '../../boardModel/fileNames.ts'
 import { Problem } from '../../contract/errors.ts'
@@ -89,6 +90,16 @@ export async function openQuarantine(
   }
   if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
   return quarantine
+}
+
+/** Works on a worktree in quarantine. @throws what `work` throws, GitFailed, or the file system's error */
+export async function inQuarantine<T>(worktree: Repository, work: (quarantine: Quarantine) => Promise<T>): Promise<T> {
+  const quarantine = await openQuarantine(worktree.topLevel, tmpdir(), worktree)
+  try {
+    return await work(quarantine)
+  } finally {
+    await quarantine.close()
+  }
 }
 
 /** Returns the repository of which a folder is the top level. `topLevel` contains no link. @throws GitFailed */
