@@ -1,8 +1,9 @@
-import { lstat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
 import { listAlternates } from '../git/alternates.ts'
 import { shadowFolder, shadowsOf } from '../git/shadow.ts'
+import { modulesOf } from '../git/submodules.ts'
 import type { WorkingTree } from '../git/workingTrees.ts'
 import type { Mount } from '../sandbox/mount.ts'
 
@@ -23,7 +24,7 @@ export interface WorktreePlace extends Partial<WorkingTree> {
 /**
  * The mounts for the process of a worktree. It can write the files, and the part of the card's Git folder that the agent
  * can write. It can read the repository's Git folder, and the stores from which that borrows objects. Git folders of
- * other cards are hidden.
+ * other cards and of their submodules are hidden.
  */
 export async function worktreeMounts(place: WorktreePlace): Promise<WorktreeMounts> {
   const { topLevel, from, commonDir } = place
@@ -52,20 +53,32 @@ async function gitMounts({
   const shadows = shadowsOf(commonDir)
   const own = shadowFolder({ topLevel, gitDir, commonDir })
   const common = join(own, 'common')
-  const [stores, hasShadows, hasOwn] = await Promise.all([
+  const [stores, hasShadows, hasOwn, hidden] = await Promise.all([
     listAlternates(join(commonDir, 'objects')),
     isFolder(shadows),
     isFolder(own),
+    listOtherModules(commonDir, own),
   ])
   const folders = [commonDir, ...(gitDir === commonDir ? [] : [gitDir]), ...stores]
   return {
     mounts: [
       ...folders.map((target): Mount => ({ kind: 'ro', target })),
-      ...(hasShadows ? [{ kind: 'tmpfs', target: shadows } as const] : []),
+      ...[...(hasShadows ? [shadows] : []), ...hidden].map((target): Mount => ({ kind: 'tmpfs', target })),
       ...(hasOwn ? [{ kind: 'ro', target: own } as const, { kind: 'rw', target: common } as const] : []),
     ],
     folders: [...folders, ...(hasOwn ? [own, common] : [])],
   }
+}
+
+/**
+ * The Git folders of submodules in which other agents in a sandbox can write. An agent can create a repository in its worktree that names one
+ * of them: the process would read it, and its content would be in the diff.
+ */
+async function listOtherModules(commonDir: string, own: string): Promise<string[]> {
+  const names = (await readdir(shadowsOf(commonDir)).catch(() => [])).filter(name => name !== basename(own))
+  const modules = names.map(name => modulesOf({ gitDir: join(commonDir, 'worktrees', name) }))
+  const present = await Promise.all(modules.map(isFolder))
+  return modules.filter((_, index) => present[index]).toSorted()
 }
 
 const isFolder = async (path: string): Promise<boolean> =>

@@ -228,6 +228,42 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     })
   })
 
+  describe('an agent cannot', () => {
+    test.each(['../../../hooks', 'a/../../x', '/etc', '..'])(
+      'let a name in .gitmodules lead out of the Git folder: %s',
+      async name => {
+        const project = await newProject()
+        const rename = `sed -i 's|submodule "libs/lib"|submodule "${name}"|' .gitmodules`
+        const card = await cards.run(project, `${fill} && ${commitIn('libs/lib')} && ${rename} && git commit -qam Bump`)
+        const before = git(project.path, 'rev-parse', 'main')
+        await expect(cards.merge(project, card)).rejects.toMatchObject({ code: 'CONFLICT' })
+        expect(git(project.path, 'rev-parse', 'main')).toBe(before)
+      },
+    )
+
+    test.runIf(sandbox === 'require').each<[what: string, link: (secret: string) => string]>([
+      ['a Git file', secret => `mkdir fake && echo "gitdir: ${secret}" > fake/.git`],
+      [
+        'a common folder',
+        secret =>
+          `git init -q -b main fake && rm -rf fake/.git/refs fake/.git/objects fake/.git/config && echo ${secret} > fake/.git/commondir`,
+      ],
+      [
+        'alternates',
+        secret =>
+          `git init -q -b main fake && echo ${secret}/objects > fake/.git/objects/info/alternates && cp commit fake/.git/refs/heads/main`,
+      ],
+    ])('show a submodule of another card in its diff by %s', async (_, link) => {
+      const project = await newProject()
+      const other = await run(project, fill, commitIn('libs/lib', 'confidential'))
+      const secret = join(project.path, '.git/worktrees', other.id, 'modules/libs/lib')
+      const commit = git(join(worktreeOf(project, other), 'libs/lib'), 'rev-parse', 'HEAD')
+      const card = await cards.run(project, `echo ${commit} > commit; ${link(secret)}; touch fake/more.txt`)
+      const diff = await cards.diff(project, card).catch(({ message }: Error) => message)
+      expect(diff).not.toContain('confidential')
+    })
+  })
+
   describe('a push', () => {
     const withRemote = (project: Project) => {
       execFileSync('git', ['init', '-q', '--bare', `${project.path}.git`])
