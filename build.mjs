@@ -3,7 +3,7 @@
  * - board.cjs, the command line, and server.cjs, the server: one file each, of which only runs what was imported, with the code
  *   that V8 made of it beside it (bin/load.js says why);
  * - watchdog.cjs, which ends what a server that died has left;
- * - archiver.cjs, what threads that write and read backups run;
+ * - archiver.cjs and markdown.cjs, which run on threads: they write and read backups, and read files of tasks;
  * - worktree.cjs, the process that works on the files of one worktree in a sandbox;
  * - packages/: large packages that no start needs, so that none reads them;
  * - client/, what programs import as board/client (src/client/public.ts);
@@ -85,7 +85,7 @@ async function buildAll() {
     entryPoints: { watchdog: 'src/process/watchdogProgram.ts', worktree: 'src/worktrees/worktreeProgram.ts' },
     outdir: folder,
   })
-  const archiver = await buildArchiver()
+  const threads = await buildThreads()
   const packages = await buildPackages(commonJs)
   const lists = await build({
     ...options(),
@@ -101,9 +101,10 @@ async function buildAll() {
   })
   const client = await buildClientPackage(join(folder, 'client'), options())
   const page = await buildPage(join(folder, 'web'))
-  for (const name of [...keptFiles, 'watchdog', 'archiver', 'worktree']) escapeOtherSigns(join(folder, `${name}.cjs`))
+  for (const name of [...keptFiles, 'watchdog', 'archiver', 'markdown', 'worktree'])
+    escapeOtherSigns(join(folder, `${name}.cjs`))
   if (keepsCode) execFileSync(process.execPath, ['build.mjs', 'keep-code'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const made = [...[main, helpers, archiver, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
+  const made = [...[main, helpers, threads, packages, lists].map(({ metafile }) => metafile), ...client.metafiles]
   writeFileSync(licenses, licenseTexts([...made.flatMap(({ inputs }) => Object.keys(inputs)), ...page.inputs]))
   removeAllBut([
     ...made.flatMap(({ outputs }) => Object.keys(outputs)),
@@ -128,11 +129,14 @@ function buildPackages(commonJs) {
   })
 }
 
-/** The server hands it to threads as text, which stands in no folder: what it requires is found from where the server's file is. */
-function buildArchiver() {
+/** The server passes these programs to threads as text, without a path. They resolve packages from the path of the server's file. */
+function buildThreads() {
   return build({
     ...options(),
-    entryPoints: { archiver: 'src/backups/archiverProgram.ts' },
+    entryPoints: {
+      archiver: 'src/backups/archiverProgram.ts',
+      markdown: 'src/transfers/formats/markdownProgram.ts',
+    },
     outdir: folder,
     outExtension: { '.js': '.cjs' },
     format: 'cjs',

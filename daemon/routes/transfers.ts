@@ -8,6 +8,7 @@ import { administered } from '../../src/domain/organizations.ts'
 import { find as findProject } from '../../src/domain/projects.ts'
 import { cleanFilename } from '../../src/domain/filenames.ts'
 import { makeExport, type Export } from '../../src/transfers/export.ts'
+import { loadMarkdownReader } from '../../src/transfers/formats/markdownThread.ts'
 import { importFile, maxBytes, requireTarget, type ImportOptions } from '../../src/transfers/importFile.ts'
 import { attachmentHeader } from '../files/download.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
@@ -22,6 +23,9 @@ export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
   const limits = { maxUnderWay: app.config.maxTransfers, maxAtWork: 2 }
   const exports = createConcurrencyLimit('exports', limits)
   const imports = createConcurrencyLimit('imports', limits)
+  loadMarkdownReader().catch(() => {
+    /* An import that needs it fails with the reason. */
+  })
   return {
     exportProject: async ({ id }, call) =>
       send(app, exports, { projectId: id, exporterId: call.caller.userId }, (await findProject(app.db, id)).name, call),

@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { Worker, type MessagePort } from 'node:worker_threads'
-import { decodeError, type EncodedError } from '../process/encodedError.ts'
+import type { MessagePort } from 'node:worker_threads'
+import { createThreadProgram } from '../process/thread.ts'
 import type { Pack, Packed } from './packing.ts'
 import type { Place, Verified } from './verifying.ts'
 
@@ -18,15 +16,11 @@ export interface Verify {
   tellsProgress?: boolean
 }
 
-/** A message of a thread: its progress, or finally its result or failure. */
-export type Said = { progress: number } | { result: unknown } | { failure: EncodedError }
-
 const programPath = import.meta.url.endsWith('.ts') ? '../../dist/archiver.cjs' : 'archiver.cjs'
-let program: Promise<string> | undefined
+const program = createThreadProgram(new URL(programPath, import.meta.url), import.meta.url)
 
-/** Reads the threads' program (archiverProgram.ts, built). A server does before it needs it: a newer version may have taken the place of this one's files then. */
-export const loadArchiver = (): Promise<string> =>
-  (program ??= readFile(fileURLToPath(new URL(programPath, import.meta.url)), 'utf8'))
+/** Reads the threads' program (archiverProgram.ts, built). */
+export const loadArchiver = program.load
 
 /**
  * Looks through an archive (verifying.ts has the rules) on a thread of its own.
@@ -43,36 +37,12 @@ export const verifyArchive = (
  * Does a task with an archive on a thread of its own.
  * @throws what it failed with, or the signal's reason
  */
-export async function runTask<T extends keyof Tasks>(
+export const runTask = <T extends keyof Tasks>(
   task: T,
   options: Tasks[T]['options'],
   { signal, onProgress }: { signal?: AbortSignal; onProgress?: (bytes: number) => void } = {},
-): Promise<Tasks[T]['result']> {
-  const text = await loadArchiver()
-  signal?.throwIfAborted()
-  const worker = new Worker(text, {
-    eval: true,
-    execArgv: [],
-    workerData: { task, options, moduleUrl: import.meta.url },
-    transferList: 'growth' in options && options.growth ? [options.growth] : [],
-  })
-  const abort = () => void worker.terminate()
-  signal?.addEventListener('abort', abort, { once: true })
-  let ended: Exclude<Said, { progress: number }> | undefined
-  worker.on('message', (said: Said) => {
-    if ('progress' in said) return onProgress?.(said.progress)
-    ended = said
-    // What else it had begun, such as looking through a database, is not waited for.
-    if ('failure' in said) void worker.terminate()
-  })
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject)
-    // Only then it has let go of all files.
-    worker.once('exit', code => {
-      signal?.removeEventListener('abort', abort)
-      if (ended && 'result' in ended) resolve(ended.result as Tasks[T]['result'])
-      else if (signal?.aborted) reject(signal.reason)
-      else reject(ended ? decodeError(ended.failure) : new Error(`The thread of an archive ended with ${code}.`))
-    })
-  })
-}
+): Promise<Tasks[T]['result']> =>
+  program.run(
+    { task, options },
+    { signal, onProgress, transferList: 'growth' in options && options.growth ? [options.growth] : [] },
+  )

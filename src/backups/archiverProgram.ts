@@ -1,13 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { encodeError } from '../process/encodedError.ts'
-import type { Said, Tasks, Verify } from './archiver.ts'
+import type { ThreadMessage } from '../process/thread.ts'
+import type { Tasks, Verify } from './archiver.ts'
 import { followGrowth } from './growth.ts'
 import { packArchive } from './packing.ts'
 import { examineArchive } from './verifying.ts'
 
 /** The program of a thread that does one task with an archive (archiver.ts). */
 const { task, options } = workerData as { [T in keyof Tasks]: { task: T; options: Tasks[T]['options'] } }[keyof Tasks]
-const say = (said: Said) => parentPort!.postMessage(said, [])
+const say = (message: ThreadMessage) => parentPort!.postMessage(message, [])
 
 const work = () => (task === 'pack' ? packArchive(options) : verify(options))
 work().then(

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type * as v from 'valibot'
 import type { ServerConfig } from '../config/server.ts'
@@ -17,11 +18,12 @@ import { importError } from './importErrors.ts'
 import type { Draft } from './formats/draft.ts'
 import { draftDocument, readMap } from './formats/draftDocument.ts'
 import { readGithub } from './formats/github.ts'
-import { readMarkdown } from './formats/markdown.ts'
+import { readMarkdownFile } from './formats/markdownThread.ts'
 import { readTrello } from './formats/trello.ts'
 import { maxIntoExisting, stage, type ImportContext, type Target } from './import.ts'
 import { openJson } from './jsonFile.ts'
 import { parts } from './parts.ts'
+import { toUtf8 } from './toUtf8.ts'
 
 export interface ImportOptions {
   format: ImportFormat
@@ -38,9 +40,12 @@ type Commit = <T>(work: (tx: Transaction) => Promise<T>, present: (result: T) =>
 
 const maxWarnings = 50
 
-/** How large a file may be: the board's own is read piece by piece, of others the cards are in memory. */
+const mebibyte = 1024 * 1024
+/** The maximum size of a file. The server reads the board's own format in pieces, holds the cards of others in memory, and parses Markdown whole. */
+const maxBytesOf = { board: Infinity, trello: 64 * mebibyte, github: 64 * mebibyte, markdown: 8 * mebibyte }
+
 export const maxBytes = (format: ImportFormat, { maxImportBytes }: Pick<ServerConfig, 'maxImportBytes'>): number =>
-  format === 'board' ? maxImportBytes : Math.min(maxImportBytes, 64 * 1024 * 1024)
+  Math.min(maxImportBytes, maxBytesOf[format])
 
 /** Checks, before a file is taken, that the caller may import there. @throws Problem PROJECT_NOT_FOUND, FORBIDDEN, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
 export async function requireTarget(
@@ -70,6 +75,16 @@ export async function importFile(
   options: ImportOptions,
   commit: Commit,
 ): Promise<Report> {
+  const converted = `${file.path}.utf8`
+  try {
+    const path = await toUtf8(file.path, converted, context.signal)
+    return await importText(context, caller, { ...file, path }, options, commit)
+  } finally {
+    await rm(converted, { force: true })
+  }
+}
+
+const importText: typeof importFile = async (context, caller, file, options, commit) => {
   const { document, board } = await open(context, file, options)
   try {
     const checked = await check(document, context.config, context.signal)
@@ -120,7 +135,7 @@ async function open(
   options: ImportOptions,
 ): Promise<{ document: Document; board?: Board }> {
   if (options.format === 'board') return { document: await openDocument(path) }
-  const draft = await readDraft(options.format, path, options.withPullRequests)
+  const draft = await readDraft(options, path, context.signal)
   const present = options.projectId === undefined ? undefined : await readDefaultBoard(context.db, options.projectId)
   const name = (draft.name || basename(filename).replace(/\.\w{1,10}$/, '') || 'Imported').slice(0, 200).toWellFormed()
   const { document, columnIds } = draftDocument(draft, readMap(options.map), {
@@ -133,11 +148,11 @@ async function open(
 }
 
 async function readDraft(
-  format: Exclude<ImportFormat, 'board'>,
+  { format, withPullRequests }: ImportOptions,
   path: string,
-  withPullRequests: boolean,
+  signal: AbortSignal,
 ): Promise<Draft> {
-  if (format === 'markdown') return readMarkdown(path)
+  if (format === 'markdown') return readMarkdownFile(path, signal)
   const file = await openJson(path)
   try {
     return await (format === 'trello' ? readTrello(file) : readGithub(file, withPullRequests))

@@ -71,7 +71,11 @@ describe("a board of Trello's", () => {
       }),
     )
     expect((await board.client.projects.get({ id: projectIds[0] })).name).toBe('Untitled')
-    expect(Object.entries(await shown(projectIds[0]))).toEqual([[expect.stringMatching(/^Untitled \(/), ['Untitled']]])
+    expect(await shown(projectIds[0])).toEqual({
+      'Untitled (backlog)': ['Untitled'],
+      'In Progress (active)': [],
+      'Done (done)': [],
+    })
   })
 
   it('keeps what a card says: labels, dates, checklists, links and comments', async () => {

@@ -144,16 +144,26 @@ export function time(value: unknown): string | undefined {
   return Number.isNaN(at) || at < 0 || at > 253_402_300_799_999 ? undefined : new Date(at).toISOString()
 }
 
-const doneNames = /^(done|complete|completed|finished|closed|shipped|released|deployed|resolved)$/i
+const doneNames =
+  /^(?:done|completed|finished|shipped)\b|^(?:all |recently )?(?:done|complete|completed|finished|closed|shipped|released|deployed|resolved|merged)(?: tasks| items| cards| issues)?$/
 const activeNames =
-  /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/i
-const archiveNames = /^(archive|archived)$/i
+  /\b(doing|progress|wip|working|active|review|reviewing|testing|qa|implement|implementing|building)\b/
+const archiveNames = /^archived?(?: tasks| items| cards| \d+)?$/
+
+/** A list's name in lower case without what decorates it: "✅ Done (5)" is "done". */
+export const bareName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/\(\d+\)/g, ' ')
+    .replace(/[^\p{L}\p{M}\p{N}+#]+/gu, ' ')
+    .trim()
 
 /** What a list is for, by its name. An unknown name is no reason to start agents there. */
 export function typeOf(name: string): ColumnType {
-  if (doneNames.test(name.trim())) return 'done'
-  if (archiveNames.test(name.trim())) return 'archive'
-  return activeNames.test(name) ? 'active' : 'backlog'
+  const bare = bareName(name)
+  if (doneNames.test(bare)) return 'done'
+  if (archiveNames.test(bare)) return 'archive'
+  return activeNames.test(bare) ? 'active' : 'backlog'
 }
 
 export type Entry = Record<string, unknown>

@@ -3,7 +3,7 @@ import type { ColumnType } from '../../contract/fields.ts'
 import { activeColumnsOf, initialSteps } from '../../domain/steps.ts'
 import type { ColumnRow } from '../../store/columns.ts'
 import type { Document } from '../document.ts'
-import type { Draft, Source } from './draft.ts'
+import { bareName, type Draft, type Source } from './draft.ts'
 
 type NewColumn = Pick<ColumnRow, 'id' | 'name' | 'columnType'>
 
@@ -33,6 +33,7 @@ export function draftDocument(
   const columnOf = new Map(
     draft.sources.map(source => [source, columnFor(source, map.get(source.key.toLowerCase()), columns)]),
   )
+  if (!to.columns) completeColumns(columns)
   const steps = initialSteps(activeColumnsOf(columns))
   const counts = new Map<number, number>()
   const cards = draft.cards.map(({ source, isArchived, createdAt, updatedAt, comments: _, ...card }, index) => {
@@ -68,22 +69,53 @@ export function draftDocument(
   }
 }
 
-/** The column of a source, which is made where there is none. */
+/** The column of a source, which is created if there is none. Live cards and archived ones are not in one column. */
 function columnFor({ name, columnType }: Source, mapped: string | undefined, columns: NewColumn[]): NewColumn {
   const wanted = mapped ?? name
   const found =
     wanted === undefined
       ? (columns.find(column => column.columnType === columnType) ??
         (columnType === 'backlog' ? columns[0] : undefined))
-      : columns.find(column => column.name.toLowerCase() === wanted.toLowerCase())
+      : findByName(wanted, mapped === undefined ? columns.filter(isArchive(columnType === 'archive')) : columns)
   if (found) return found
-  const made: NewColumn = {
-    id: columns.length + 1,
-    name: wanted ?? (columnType === 'done' ? 'Done' : 'Backlog'),
+  const free = wanted !== undefined && columns.some(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  const suffix = columnType === 'archive' ? ' (archived)' : ' (open)'
+  const made = newColumn(
+    columns,
+    wanted === undefined ? nameOfType[columnType] : `${wanted}${free ? suffix : ''}`,
     columnType,
-  }
+  )
   columns.push(made)
   return made
+}
+
+const nameOfType = { backlog: 'Backlog', active: 'In Progress', done: 'Done', archive: 'Archive' } as const
+
+const isArchive =
+  (wanted: boolean) =>
+  ({ columnType }: NewColumn): boolean =>
+    (columnType === 'archive') === wanted
+
+const findByName = (name: string, columns: readonly NewColumn[]): NewColumn | undefined =>
+  columns.find(column => column.name.toLowerCase() === name.toLowerCase()) ??
+  columns.find(column => bareName(name) !== '' && bareName(column.name) === bareName(name))
+
+const newColumn = (columns: readonly NewColumn[], name: string, columnType: ColumnType): NewColumn => ({
+  id: columns.length + 1,
+  name,
+  columnType,
+})
+
+/** A board needs a column for agents and one for their results: they stand before the columns that come after them. */
+function completeColumns(columns: NewColumn[]): void {
+  for (const [columnType, behind] of [
+    ['active', ['done', 'archive']],
+    ['done', ['archive']],
+  ] as const) {
+    if (columns.some(column => column.columnType === columnType)) continue
+    const next = columns.findIndex(column => behind.some(type => type === column.columnType))
+    columns.splice(next === -1 ? columns.length : next, 0, newColumn(columns, nameOfType[columnType], columnType))
+  }
 }
 
 const documentOf = (parts: Readonly<Record<string, readonly unknown[]>>, warnings: readonly string[]): Document => ({

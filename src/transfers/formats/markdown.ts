@@ -1,121 +1,290 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { setImmediate as breathe } from 'node:timers/promises'
+import type { Token } from 'markdown-it'
 import { importError } from '../importErrors.ts'
 import { clean, fit, typeOf, Warnings, type Draft, type DraftCard, type Source } from './draft.ts'
+import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
-const task = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[([ xX])\](?:\s+(.*))?$/
-const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/
-const fence = /^\s*(```+|~~~+)/
-/** How far a task must stand in to belong to the one before it. */
-const nestedBy = 2
-
-/** Tasks by their names in `map` where no heading says more. */
+/** Tasks by their names in `map` if no heading says more. */
 const todo: Source = { key: '[ ]', name: undefined, columnType: 'backlog' }
+const doing: Source = { key: '[/]', name: undefined, columnType: 'active' }
 const done: Source = { key: '[x]', name: undefined, columnType: 'done' }
 
+const checkbox = /^\[\s*([^\s[\]\d]?)\s*\](?:\s+|$)/u
+/** A line that a person would read as a task, although it is code or the rest of a paragraph. */
+const taskLine = /^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s*\[[^\s[\]\d]?\s*\]\s+\S/u
+const isTaskLine = (line: string) => taskLine.test(line.slice(0, 1000))
+const frontMatter = /^(---|\+\+\+)[ \t]*\n((?:.*\n)*?)(?:\1|\.\.\.)[ \t]*(?:\n|$)/
+const wellKnownTodo =
+  /^(to ?dos?|backlog|next( up)?|ideas?|inbox|later|open|planned|new|tasks?|icebox|someday|upcoming|ready)$/i
+
+type State = 'open' | 'active' | 'done' | 'cancelled'
 interface Task {
   title: string
-  isDone: boolean
-  heading: string | undefined
-  indent: number
+  state: State
+  heading: Heading | undefined
+  /** The list items around it that have no check box. */
+  groups: readonly string[]
   below: string[]
 }
-interface State {
-  tasks: Task[]
-  headings: string[]
-  heading: string | undefined
-  name: string | undefined
-  fence: string | undefined
-  stray: number
+interface Heading {
+  name: string
+  /** The type that the file states. Undefined if only the name tells. */
+  columnType?: 'done' | 'archive'
+}
+/** Where blocks are. */
+interface Place {
+  groups: readonly string[]
+  quotes: number
 }
 
 /**
- * Reads task lists: each task is a card, what is nested in it or stands below it its prompt, a heading with tasks a column.
- * @throws Problem INVALID_IMPORT when there is no task
+ * Reads task lists. A task that is not part of another one is a card, the blocks in it and directly below it are its prompt, and a
+ * heading with tasks is a column.
+ * @throws Problem INVALID_IMPORT if there is no task
  */
-export async function readMarkdown(path: string): Promise<Draft> {
-  const state: State = { tasks: [], headings: [], heading: undefined, name: undefined, fence: undefined, stray: 0 }
-  let lines = 0
-  for await (const line of createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })) {
-    take(state, ++lines === 1 ? line.replace(/^\ufeff/, '') : line)
-    if (lines % 2000 === 0) await breathe()
-  }
-  if (state.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
+export function readMarkdown(text: string): Draft {
   const warnings = new Warnings()
-  warnings.count('Lines of text outside of tasks, left out', state.stray)
-  const used = new Set(state.tasks.map(({ heading }) => heading))
-  const sources = new Map(
-    state.headings
-      .filter(name => used.has(name))
-      .map((name): [string, Source] => [name, { key: name, name, columnType: typeOf(name) }]),
-  )
-  const cards = state.tasks.map((each): DraftCard => ({
-    source: sourceOf(each, sources),
-    isArchived: false,
-    ...fit({ title: each.title, sections: [dedent(each.below)], labels: [] }, warnings),
+  const reader = new TaskReader(clean(text), warnings)
+  if (reader.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
+  const sources = sourcesOf(reader.tasks, reader.headings)
+  const cards = reader.tasks.map((task): DraftCard => ({
+    source: sourceOf(task, sources),
+    isArchived: task.state === 'cancelled',
+    ...fit({ title: task.title, sections: [partOf(task.groups), task.below.join('\n')], labels: [] }, warnings),
   }))
   const needed = new Set(cards.map(({ source }) => source))
-  const name = state.name === undefined || used.has(state.name) ? undefined : state.name
   return {
-    name,
+    name: reader.name !== undefined && sources.has(reader.name) ? undefined : reader.name,
     sources: [
       ...(sources.size === 0 || needed.has(todo) ? [todo] : []),
       ...sources.values(),
-      ...(sources.size === 0 || needed.has(done) ? [done] : []),
+      ...[doing, done].filter(source => sources.size === 0 || needed.has(source)),
     ],
     cards,
     warnings: warnings.list(),
   }
 }
 
-/** A task that is done belongs to what is done, unless its heading says where it stands. */
-function sourceOf({ isDone, heading }: Task, sources: ReadonlyMap<string, Source>): Source {
-  const named = heading === undefined ? undefined : sources.get(heading)
-  if (isDone) return named?.columnType === 'done' || named?.columnType === 'archive' ? named : done
-  return named ?? todo
+/** Columns of the headings that have tasks, in their order. */
+function sourcesOf(tasks: readonly Task[], headings: ReadonlyMap<string, Heading>): Map<string, Source> {
+  const used = new Set(tasks.map(({ heading }) => heading))
+  const sources = new Map(
+    [...headings.values()]
+      .filter(heading => used.has(heading))
+      .map(({ name, columnType }): [string, Source] => [
+        name,
+        { key: name, name, columnType: columnType ?? typeOf(name) },
+      ]),
+  )
+  const onlyDone = [...sources.values()].some(({ columnType }) => columnType === 'done') ? undefined : doneList(tasks)
+  if (onlyDone && !wellKnownTodo.test(onlyDone)) sources.get(onlyDone)!.columnType = 'done'
+  return sources
 }
 
-function take(state: State, line: string): void {
-  const current = state.tasks.at(-1)
-  const mark = fence.exec(line)?.[1]
-  if (state.fence !== undefined || mark) {
-    if (state.fence === undefined) state.fence = mark
-    else if (mark && mark[0] === state.fence[0] && mark.length >= state.fence.length && line.trim() === mark)
-      state.fence = undefined
-    return below(state, current, line)
+/** The only heading with done tasks, if all of its tasks are done. So "Erledigt" is also a done column. */
+function doneList(tasks: readonly Task[]): string | undefined {
+  const names = new Set(tasks.filter(({ state }) => state === 'done').map(({ heading }) => heading?.name))
+  const [name] = names
+  const isOnlyDone = tasks.every(({ heading, state }) => heading?.name !== name || state === 'done')
+  return names.size === 1 && isOnlyDone ? name : undefined
+}
+
+/** The column of the state, except below a heading of done or archived tasks. */
+function sourceOf({ state, heading }: Task, sources: ReadonlyMap<string, Source>): Source {
+  const named = heading && sources.get(heading.name)
+  if (named?.columnType === 'done' || named?.columnType === 'archive') return named
+  if (state === 'done') return done
+  return state === 'active' && named?.columnType !== 'active' ? doing : (named ?? todo)
+}
+
+/** The states that Obsidian, GitLab and vimwiki write. Others are marks of tasks that are open. */
+function stateOf(mark: string): State {
+  if (/^[xv✓✔☑√✅]$/iu.test(mark)) return 'done'
+  if (/^[-~✗✘❌]$/u.test(mark)) return 'cancelled'
+  return /^[/.o]$/i.test(mark) ? 'active' : 'open'
+}
+
+const partOf = (groups: readonly string[]) => (groups.length === 0 ? '' : `Part of: ${groups.join(' > ')}`)
+
+class TaskReader {
+  readonly tasks: Task[] = []
+  readonly headings = new Map<string, Heading>()
+  name: string | undefined
+  readonly #tokens: readonly Token[]
+  readonly #lines: readonly string[]
+  readonly #warnings: Warnings
+  /** How many tasks begin before a token. */
+  readonly #tasksBefore: number[] = [0]
+  readonly #commentLines = new Set<number>()
+  readonly #isKanban: boolean
+  #heading: Heading | undefined
+  /** The task above, while text still belongs to it. */
+  #above: Task | undefined
+  #isArchiveNext = false
+
+  constructor(text: string, warnings: Warnings) {
+    const head = frontMatterOf(text)
+    this.#isKanban = /^kanban-plugin:/m.test(head)
+    this.#warnings = warnings
+    const { tokens, lines, unclosed } = parseMarkdown(text.slice(head.length).replace(/^\ufeff/, ''))
+    warnings.count('Code blocks without an end, read as text', unclosed)
+    this.#tokens = tokens
+    this.#lines = lines
+    for (const [at, token] of tokens.entries()) {
+      this.#tasksBefore.push(this.#tasksBefore[at]! + (this.#markOf(at) === undefined ? 0 : 1))
+      if (isComment(token)) for (let line = token.map![0]; line < token.map![1]; line++) this.#commentLines.add(line)
+    }
+    this.#readBlocks(0, tokens.length, { groups: [], quotes: 0 })
   }
-  const head = heading.exec(line)
-  if (head) return begin(state, clean(head[2]).trim().slice(0, 200).toWellFormed())
-  const found = task.exec(line)
-  const indent = found ? width(found[1]!) : 0
-  const isOpen = current !== undefined && current.heading === state.heading
-  if (!found || (isOpen && indent >= current.indent + nestedBy)) return below(state, current, line)
-  state.tasks.push({ title: found[3] ?? '', isDone: found[2] !== ' ', heading: state.heading, indent, below: [] })
+
+  #readBlocks(from: number, to: number, place: Place): void {
+    for (let at = from; at < to; at = this.#endOf(at) + 1) {
+      const { type } = this.#tokens[at]!
+      const end = this.#endOf(at)
+      const hasTasks = this.#hasTasks(at, end)
+      if (type === 'heading_open' && place.quotes === 0 && place.groups.length === 0) this.#beginHeading(at)
+      else if (type === 'hr') this.#endSection(this.#tokens[at]!)
+      else if (isComment(this.#tokens[at]!)) this.#countComment(this.#tokens[at]!)
+      else if (this.#isCompleteMark(at)) this.#heading!.columnType = 'done'
+      else if (hasTasks && type.endsWith('list_open')) this.#readItems(at + 1, end, place)
+      else if (hasTasks) {
+        this.#above = undefined
+        this.#readBlocks(at + 1, end, { ...place, quotes: place.quotes + 1 })
+        this.#above = undefined
+      } else this.#readText(at, place)
+    }
+  }
+
+  #readItems(from: number, to: number, place: Place): void {
+    for (let at = from; at < to; at = this.#endOf(at) + 1) {
+      const end = this.#endOf(at)
+      if (this.#markOf(at) !== undefined) this.#readTask(at, place)
+      else {
+        this.#above = undefined
+        const isNamed = this.#tokens[at + 1]!.type === 'paragraph_open'
+        const [name = '', ...rest] = isNamed ? this.#tokens[at + 2]!.content.split('\n') : []
+        if (!this.#hasTasks(at, end)) this.#readText(at, place)
+        else {
+          this.#countStray(rest)
+          const groups = [...place.groups, plainText(name)].filter(Boolean)
+          this.#readBlocks(isNamed ? at + 4 : at + 1, end, { ...place, groups })
+        }
+        this.#above = undefined
+      }
+    }
+  }
+
+  #readTask(at: number, { groups, quotes }: Place): void {
+    const inline = this.#tokens[at + 2]!
+    const [title = '', ...rest] = withoutComments(inline.content).split('\n')
+    const task: Task = {
+      title: title.replace(checkbox, ''),
+      state: stateOf(this.#markOf(at)!),
+      heading: this.#heading,
+      groups,
+      below: [...rest, ...dedent(this.#linesOf(inline.map![1], this.#tokens[at]!.map![1], quotes))],
+    }
+    this.tasks.push(task)
+    this.#above = task
+  }
+
+  /** Text belongs to the task above it. */
+  #readText(at: number, { quotes }: Place): void {
+    const [from, to] = this.#tokens[at]!.map!
+    const lines = this.#linesOf(from, to, quotes)
+    if (this.#above && this.#tokens[at]!.type !== 'html_block') this.#above.below.push('', ...dedent(lines))
+    else this.#countStray(lines)
+  }
+
+  #countStray(lines: readonly string[]): void {
+    const written = lines.filter(line => line.trim() !== '')
+    const tasks = written.filter(isTaskLine).length
+    this.#warnings.count('Lines of text outside of tasks, left out', written.length - tasks)
+    this.#warnings.count('Lines like tasks that are code or the rest of a paragraph, left out', tasks)
+  }
+
+  #countComment(token: Token): void {
+    const isSettings = /^%%\s*kanban:settings\b/.test(token.content)
+    this.#warnings.count('Lines in comments, left out', isSettings ? 0 : token.map![1] - token.map![0])
+    this.#above = undefined
+  }
+
+  #beginHeading(at: number): void {
+    const name = plainText(this.#tokens[at + 1]!.content)
+      .replace(/\s+/g, ' ')
+      .slice(0, 200)
+      .toWellFormed()
+    this.name ??= name || undefined
+    this.#heading = name === '' ? undefined : (this.headings.get(name) ?? { name })
+    if (this.#heading) this.headings.set(name, this.#heading)
+    if (this.#heading && this.#isArchiveNext) this.#heading.columnType = 'archive'
+    this.#above = undefined
+    this.#isArchiveNext = false
+  }
+
+  /** A line between parts. Obsidian's archive is below one. */
+  #endSection({ markup }: Token): void {
+    this.#above = undefined
+    this.#isArchiveNext = this.#isKanban && markup.startsWith('*')
+  }
+
+  /** Obsidian's mark, in its user's language, of a list whose tasks are done. */
+  #isCompleteMark(at: number): boolean {
+    if (this.#tokens[at]!.type !== 'paragraph_open' || !this.#heading) return false
+    const { content } = this.#tokens[at + 1]!
+    const isFirst = this.#tokens[at - 1]?.type === 'heading_close'
+    return content === '**Complete**' || (this.#isKanban && isFirst && /^\*\*[^*]+\*\*$/.test(content))
+  }
+
+  /** The state that a list item has as a task. */
+  #markOf(at: number): string | undefined {
+    if (this.#tokens[at]!.type !== 'list_item_open') return undefined
+    const isText = /^(?:paragraph|heading)_open$/.test(this.#tokens[at + 1]!.type)
+    return isText ? checkbox.exec(this.#tokens[at + 2]!.content)?.[1] : undefined
+  }
+
+  #hasTasks(from: number, to: number): boolean {
+    return this.#tasksBefore[to + 1]! > this.#tasksBefore[from]!
+  }
+
+  /** The place of the token that ends what begins at one. */
+  #endOf(at: number): number {
+    const { nesting, level } = this.#tokens[at]!
+    let end = at
+    if (nesting === 1)
+      do end++
+      while (this.#tokens[end]!.nesting !== -1 || this.#tokens[end]!.level !== level)
+    return end
+  }
+
+  /** Lines of the file without comments and without the signs of quotes around them. */
+  #linesOf(from: number, to: number, quotes: number): string[] {
+    const signs = new RegExp(`^(?:\\s*> ?){0,${quotes}}`)
+    return this.#lines
+      .slice(from, to)
+      .filter((_, index) => !this.#commentLines.has(from + index))
+      .map(line => (quotes === 0 ? line : line.replace(signs, '')))
+  }
 }
 
-function begin(state: State, name: string): void {
-  state.name ??= name || undefined
-  state.heading = name || undefined
-  if (name && !state.headings.includes(name)) state.headings.push(name)
+function isComment({ type, content }: Token): boolean {
+  if (type !== 'html_block' || !content.trimStart().startsWith('<!--')) return type === 'comment'
+  const end = content.indexOf('-->')
+  return end === -1 || content.slice(end + 3).trim() === ''
 }
 
-/** Text belongs to the task above it under the same heading. */
-function below(state: State, current: Task | undefined, line: string): void {
-  if (current && current.heading === state.heading) current.below.push(line)
-  else if (line.trim() !== '') state.stray++
+/** The settings for programs at the beginning of a file: lines like "key: value" between lines of ---, or of +++. */
+function frontMatterOf(text: string): string {
+  const [head = '', , inner = ''] = frontMatter.exec(text.slice(0, 65_536)) ?? []
+  const first = inner.split('\n').find(line => line.trim() !== '' && !line.startsWith('#')) ?? ''
+  const hasTasks = inner.split('\n').some(isTaskLine)
+  return !hasTasks && (inner.trim() === '' || /^["'\w][^:=]*[:=]/.test(first)) ? head : ''
 }
 
-const width = (space: string) => [...space].reduce((sum, character) => sum + (character === '\t' ? 4 : 1), 0)
-
-function dedent(lines: readonly string[]): string {
+function dedent(lines: readonly string[]): string[] {
   const texts = lines.map(line => line.replace(/^\t+/, tabs => '    '.repeat(tabs.length)))
   const indent = texts.reduce(
     (least, line) => (line.trim() === '' ? least : Math.min(least, line.search(/\S/))),
     Infinity,
   )
-  return texts
-    .map(line => line.slice(Math.min(indent, line.search(/\S|$/))))
-    .join('\n')
-    .trim()
+  return texts.map(line => line.slice(Math.min(indent, line.search(/\S|$/))))
 }

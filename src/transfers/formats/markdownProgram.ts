@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { encodeError } from '../../process/encodedError.ts'
+import type { ThreadMessage } from '../../process/thread.ts'
+import { readMarkdown } from './markdown.ts'
+
+/** The program of a thread that reads one file of task lists (markdownThread.ts). */
+function read(path: string): ThreadMessage {
+  try {
+    return { result: readMarkdown(readFileSync(path, 'utf8')) }
+  } catch (error) {
+    return { failure: encodeError(error) }
+  }
+}
+parentPort!.postMessage(read((workerData as { path: string }).path), [])
