@@ -106,15 +106,16 @@ const newColumn = (columns: readonly NewColumn[], name: string, columnType: Colu
   columnType,
 })
 
-/** A board needs a column for agents and one for their results: they stand before the columns that come after them. */
+/** A board needs a column for agents, and behind it one for their results. */
 function completeColumns(columns: NewColumn[]): void {
-  for (const [columnType, behind] of [
-    ['active', ['done', 'archive']],
-    ['done', ['archive']],
-  ] as const) {
-    if (columns.some(column => column.columnType === columnType)) continue
-    const next = columns.findIndex(column => behind.some(type => type === column.columnType))
-    columns.splice(next === -1 ? columns.length : next, 0, newColumn(columns, nameOfType[columnType], columnType))
+  const hasNo = (type: ColumnType) => !columns.some(({ columnType }) => columnType === type)
+  if (hasNo('done')) {
+    const last = columns.findLastIndex(({ columnType }) => columnType !== 'archive')
+    columns.splice(last + 1, 0, newColumn(columns, nameOfType.done, 'done'))
+  }
+  if (hasNo('active')) {
+    const done = columns.findIndex(({ columnType }) => columnType === 'done')
+    columns.splice(done, 0, newColumn(columns, nameOfType.active, 'active'))
   }
 }
 

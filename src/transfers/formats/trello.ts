@@ -22,6 +22,7 @@ interface Trello {
   mayMissComments: boolean
   lists: Entry[]
   cards: Entry[]
+  ids: ReadonlySet<string>
   checklists: Map<string, Entry[]>
   comments: Map<string, Entry[]>
   people: Map<string, string>
@@ -34,16 +35,18 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
   const warnings = new Warnings()
   const board = await readParts(file, warnings)
   const sources = sourcesOf(board.lists)
+  const listOrder = new Map(board.lists.map(({ id }, index) => [clean(id), index]))
+  const listOf = (card: Entry) => listOrder.get(clean(card.idList)) ?? 0
   const cards = [...board.cards]
-    .sort((a, b) => place(a) - place(b))
+    .sort((a, b) => listOf(a) - listOf(b) || place(a) - place(b))
     .flatMap(card => {
       const source = sources.get(clean(card.idList))
-      warnings.count('Cards in a list that is not in the file, left out', source ? 0 : 1)
-      return source ? [cardOf(card, source, board, warnings)] : []
+      const reason = source ? reasonToLeaveOut(card, board) : 'Cards in a list that is not in the file, left out'
+      if (reason) warnings.count(reason)
+      return source && !reason ? [cardOf(card, source, board, warnings)] : []
     })
-  const ids = new Set(board.cards.map(({ id }) => clean(id)))
   for (const [id, comments] of board.comments)
-    warnings.count('Comments on cards that are not in the file, left out', ids.has(id) ? 0 : comments.length)
+    warnings.count('Comments on cards that are not in the file, left out', board.ids.has(id) ? 0 : comments.length)
   const used = new Set(cards.map(({ source }) => source))
   return {
     name: file.names.includes('name') ? clean(await file.small('name')) : undefined,
@@ -76,7 +79,7 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
   ]
   warnings.count(
     'Actions other than comments, which tell how the board came about, left out',
-    actions.filter(({ type }) => type !== 'commentCard').length,
+    actions.filter(({ type }) => type === undefined).length,
   )
   for (const name of ['customFields', 'pluginData'])
     if (file.names.includes(name))
@@ -88,22 +91,36 @@ async function readParts(file: JsonFile, warnings: Warnings): Promise<Trello> {
     mayMissComments: actions.length >= maxActions,
     lists: lists.sort((a, b) => place(a) - place(b)),
     cards,
+    ids: new Set(cards.map(({ id }) => clean(id))),
     checklists: grouped(checklists, ({ idCard }) => clean(idCard)),
     comments: grouped(
-      actions.filter(({ type }) => type === 'commentCard'),
+      actions.filter(({ type }) => type !== undefined),
       ({ data }) => clean(record(record(data).card).id),
     ),
-    people: new Map(members.map(({ id, fullName, username }) => [clean(id), clean(fullName) || clean(username)])),
+    people: new Map(
+      [...actions.flatMap(({ people }) => people as Entry[]), ...members].map(entry => [
+        clean(entry.id),
+        fullName(entry),
+      ]),
+    ),
   }
 }
 
-/** Most of a file are actions, which repeat what stands elsewhere. */
+/** Comments, also those that came with a copy of a card. */
+const commentTypes: readonly unknown[] = ['commentCard', 'copyCommentCard']
+
+/** Most of a file is actions, which repeat its other parts. Only they have the names of people who have left the board. */
 function keepUseful(name: string, entry: Entry): Entry {
   if (name !== 'actions') return entry
-  return entry.type === 'commentCard'
-    ? { type: entry.type, date: entry.date, data: entry.data, memberCreator: entry.memberCreator }
-    : {}
+  const { type, date, data, idMemberCreator } = entry
+  const author = record(entry.memberCreator)
+  const people = [author, record(entry.member)].filter(person => clean(person.id) && fullName(person))
+  return commentTypes.includes(type)
+    ? { type, date, data, people, authorName: fullName(author), authorId: clean(idMemberCreator) }
+    : { people }
 }
+
+const fullName = ({ fullName, username }: Entry): string => clean(fullName) || clean(username)
 
 const place = ({ pos }: Entry) => (typeof pos === 'number' ? pos : 0)
 
@@ -117,17 +134,35 @@ function grouped(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ma
   return groups
 }
 
-/** Lists as columns: those named so are done, else the last one; closed ones are archives. */
+/** Lists as columns: those named so are done, else the last one. Closed ones are archives, apart from open ones of the same name. */
 function sourcesOf(lists: readonly Entry[]): Map<string, Source> {
+  const named = lists.map(({ id, name, closed }) => ({
+    id: clean(id),
+    name: (clean(name).trim() || 'Untitled').slice(0, 200).toWellFormed(),
+    isArchive: closed === true,
+  }))
+  const openNames = new Set(named.filter(({ isArchive }) => !isArchive).map(({ name }) => name.toLowerCase()))
   const sources = new Map(
-    lists.map(({ id, name, closed }): [string, Source] => {
-      const column = (clean(name).trim() || 'Untitled').slice(0, 200).toWellFormed()
-      return [clean(id), { key: column, name: column, columnType: closed === true ? 'archive' : typeOf(column) }]
+    named.map(({ id, name, isArchive }): [string, Source] => {
+      const column = isArchive && openNames.has(name.toLowerCase()) ? `${name.slice(0, 189)} (archived)` : name
+      return [id, { key: column, name: column, columnType: isArchive ? 'archive' : typeOf(column) }]
     }),
   )
   const open = [...sources.values()].filter(({ columnType }) => columnType !== 'archive')
-  if (open.length > 1 && !open.some(({ columnType }) => columnType === 'done')) open.at(-1)!.columnType = 'done'
+  const last = open.at(-1)
+  if (open.length > 1 && last?.columnType === 'backlog' && !open.some(({ columnType }) => columnType === 'done'))
+    last.columnType = 'done'
   return sources
+}
+
+/** A name of one sign, three times or more, as Trello draws a line for it. */
+const separator = /^\s*([-\u2010-\u2015\u2500-\u257f_*=~.#])\1{2,}\s*$/u
+
+/** Undefined for a task. */
+function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry, { ids }: Trello): string | undefined {
+  if (isTemplate === true) return 'Template cards, left out'
+  if (cardRole === 'separator' || separator.test(clean(name))) return 'Separators, left out'
+  return cardRole === 'mirror' && ids.has(clean(mirrorSourceId)) ? 'Mirrors of cards in the file, left out' : undefined
 }
 
 function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings): DraftCard {
@@ -149,7 +184,7 @@ function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings):
     .map(({ name, color }) => clean(name) || color)
   return {
     source,
-    isArchived: card.closed === true,
+    isArchived: card.closed === true || source.columnType === 'archive',
     createdAt: born(id),
     updatedAt: time(card.dateLastActivity),
     dueAt: time(card.due),
@@ -200,11 +235,11 @@ const links = (attachments: readonly Entry[]) =>
       )
 
 /** Trello lists the newest first. */
-const comments = (board: Trello, id: string): Text['comments'] =>
-  [...(board.comments.get(id) ?? [])]
+const comments = ({ comments, people }: Trello, id: string): Text['comments'] =>
+  [...(comments.get(id) ?? [])]
     .sort((a, b) => (clean(a.date) < clean(b.date) ? -1 : 1))
-    .map(({ data, date, memberCreator }) => ({
-      authorName: clean(record(memberCreator).fullName) || record(memberCreator).username,
+    .map(({ data, date, authorName, authorId }) => ({
+      authorName: authorName || people.get(clean(authorId)) || 'Former member',
       body: record(data).text,
       createdAt: date,
     }))
