@@ -49,7 +49,7 @@ export function createThreadProgram(file: URL, moduleUrl: string): ThreadProgram
       worker.on('message', (message: ThreadMessage<Progress>) => {
         if ('progress' in message) return onProgress?.(message.progress as never)
         ended = message
-        // What else it had begun, such as looking through a database, is not waited for.
+        // Do not wait for other work of the thread, such as the check of a database.
         if ('failure' in message) void worker.terminate()
       })
       return new Promise<Result>((resolve, reject) => {

@@ -21,7 +21,7 @@ import { readGithub } from './formats/github.ts'
 import { readMarkdownFile } from './formats/markdownThread.ts'
 import { readTrello } from './formats/trello.ts'
 import { maxIntoExisting, stage, type ImportContext, type Target } from './import.ts'
-import { openJson } from './jsonFile.ts'
+import { openJson, readObjects } from './jsonFile.ts'
 import { parts } from './parts.ts'
 import { toUtf8 } from './toUtf8.ts'
 
@@ -153,9 +153,10 @@ async function readDraft(
   signal: AbortSignal,
 ): Promise<Draft> {
   if (format === 'markdown') return readMarkdownFile(path, signal)
+  if (format === 'github') return readGithub(readObjects(path), withPullRequests)
   const file = await openJson(path)
   try {
-    return await (format === 'trello' ? readTrello(file) : readGithub(file, withPullRequests))
+    return await readTrello(file)
   } finally {
     await file.close()
   }

@@ -31,6 +31,8 @@ const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const opens = (byte: number) => byte === openList || byte === openObject
 const closes = (byte: number) => byte === closeList || byte === closeObject
 const byteOrderMark = [0xef, 0xbb, 0xbf]
+/** Begins a JSON text in a sequence of them (RFC 7464). */
+const recordSeparator = 0x1e
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Where the first byte at or after `start` is that is no white space (a byte order mark counts as such), and what it is. */
@@ -58,6 +60,21 @@ export async function* membersAt(file: FileHandle, start: number, maxBytes?: num
   throw new BrokenJson('ends in the middle', start)
 }
 
+/**
+ * The outermost objects of a file, one after the other, in any number of lists or in none: one JSON text, several (the pages of an API),
+ * or one a line. An object has at most `maxBytes`.
+ * @throws BrokenJson
+ */
+export async function* objectsIn(file: FileHandle, maxBytes: number): AsyncGenerator<Member> {
+  const scan: Scan = { ...emptyScan(-1, maxBytes), openLists: 0 }
+  let size = 0
+  for await (const { bytes, at } of chunksOf(file, 0)) {
+    yield* take(scan, bytes, at)
+    size = at + bytes.length
+  }
+  if (scan.reads !== undefined || scan.openLists! > 0) throw new BrokenJson('ends in the middle', size)
+}
+
 async function* chunksOf(file: FileHandle, start: number): AsyncGenerator<{ bytes: Buffer; at: number }> {
   for (let at = start; ;) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)
@@ -71,6 +88,8 @@ interface Scan {
   start: number
   end: number | undefined
   isObject: boolean
+  /** How many lists are open around an object of a stream. Undefined for the members of one value. */
+  openLists: number | undefined
   maxBytes: number | undefined
   /** What may come between members, and whether the end may. */
   awaits: 'key' | 'colon' | 'value' | 'comma'
@@ -90,23 +109,26 @@ interface Scan {
 function begin(bracket: number, start: number, maxBytes: number | undefined): Scan {
   if (!opens(bracket)) throw new BrokenJson('must be a list or an object', start)
   const isObject = bracket === openObject
-  return {
-    start,
-    end: undefined,
-    isObject,
-    maxBytes,
-    awaits: isObject ? 'key' : 'value',
-    mayEnd: true,
-    reads: undefined,
-    since: 0,
-    depth: 0,
-    inString: false,
-    escaped: false,
-    pieces: [],
-    length: 0,
-    key: undefined,
-  }
+  return { ...emptyScan(start, maxBytes), isObject, awaits: isObject ? 'key' : 'value' }
 }
+
+const emptyScan = (start: number, maxBytes: number | undefined): Scan => ({
+  start,
+  end: undefined,
+  isObject: false,
+  openLists: undefined,
+  maxBytes,
+  awaits: 'value',
+  mayEnd: true,
+  reads: undefined,
+  since: 0,
+  depth: 0,
+  inString: false,
+  escaped: false,
+  pieces: [],
+  length: 0,
+  key: undefined,
+})
 
 /** The members that end in these bytes, which follow upon the last ones. */
 function* take(scan: Scan, bytes: Buffer, at: number): Generator<Member> {
@@ -147,6 +169,7 @@ function passText(scan: Scan, bytes: Buffer, from: number): number {
 /** Takes a byte between members, and returns whether it begins a key or a value. */
 function between(scan: Scan, byte: number, at: number): boolean {
   if (isSpace(byte)) return false
+  if (scan.openLists !== undefined) return betweenObjects(scan, byte, at)
   if (closes(byte)) {
     if (!scan.mayEnd || (byte === closeObject) !== scan.isObject) throw unexpected(byte, at)
     scan.end = at + 1
@@ -171,6 +194,18 @@ function between(scan: Scan, byte: number, at: number): boolean {
     mayEnd: false,
   })
   return true
+}
+
+/** Takes a byte between the objects of a stream, and returns whether it begins one. */
+function betweenObjects(scan: Scan, byte: number, at: number): boolean {
+  if (byte === openObject) {
+    Object.assign(scan, { reads: 'value', since: at, depth: 1 })
+    return true
+  }
+  if (byte === openList) scan.openLists!++
+  else if (byte === closeList && scan.openLists! > 0) scan.openLists!--
+  else if (byte !== comma && byte !== recordSeparator && byte !== byteOrderMark[at]) throw unexpected(byte, at)
+  return false
 }
 
 const unexpected = (byte: number, at: number) =>

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { importError } from './importErrors.ts'
-import { BrokenJson, firstByte, membersAt, parse } from './json.ts'
+import { BrokenJson, firstByte, membersAt, objectsIn, parse } from './json.ts'
 
 /** A value of a file, and its place there. */
 export interface Placed {
@@ -12,7 +12,6 @@ export interface Placed {
 export interface JsonFile {
   /** The names of the outermost object's members; none for a list. */
   names: readonly string[]
-  isList: boolean
   /** A member that is small. */
   small(name: string): Promise<unknown>
   /** The entries of a member that is a list, or of the outermost list without a name, one after the other. A member that is missing has none. */
@@ -35,7 +34,6 @@ export async function openJson(path: string): Promise<JsonFile> {
         : new Map<string, { start: number; end: number }>()
     return {
       names: [...members.keys()],
-      isList: first.char === '[',
       close: () => file.close(),
       small: name => told(() => readSmall(file, name, members.get(name)!)),
       entries: name => entriesOf(file, name === undefined ? first.at : members.get(name)?.start, name),
@@ -43,6 +41,27 @@ export async function openJson(path: string): Promise<JsonFile> {
   } catch (error) {
     await file.close()
     throw error
+  }
+}
+
+/**
+ * The objects of a file of one or more JSON texts (`objectsIn`).
+ * @throws Problem INVALID_IMPORT
+ */
+export async function* readObjects(path: string): AsyncGenerator<Placed> {
+  const file = await open(path, 'r')
+  try {
+    if (!(await firstByte(file))) throw importError('', 'the file must be JSON: it is empty')
+    const objects = objectsIn(file, maxBytes)
+    for (let index = 0; ; index++) {
+      const place = String(index)
+      const next = await told(() => objects.next(), place)
+      if (next.done) return
+      const { text, start } = next.value
+      yield { place, value: await told(async () => parse(text, start), place) }
+    }
+  } finally {
+    await file.close()
   }
 }
 

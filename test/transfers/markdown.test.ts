@@ -198,7 +198,7 @@ describe('comments', () => {
     ['Obsidian', ['%% - [ ] No %%']],
     ['several lines of Obsidian', ['%%', '- [ ] No', '', '- [ ] No', '%%']],
     ['in a task', ['  <!--', '  - [ ] No', '  -->']],
-  ])('tasks that are commented out in %s are no cards', async (_, comment) => {
+  ])('tasks that are commented out in %s become no cards', async (_, comment) => {
     expect((await boardOf(lines('## Todo', '- [ ] A', ...comment, '- [ ] B'))).cards).toEqual(todo('A', 'B'))
   })
 
@@ -256,7 +256,7 @@ describe('boards of Obsidian', () => {
     ['YAML with an end of dots', ['---', '# a comment', 'title: A', '...']],
     ['TOML', ['+++', 'title = "A"', '+++']],
     ['nothing', ['---', '---']],
-  ])('front matter of %s is no heading and no text', async (_, front) => {
+  ])('front matter of %s becomes neither a heading nor text', async (_, front) => {
     expect(await boardOf(lines(...front, '- [ ] A'))).toMatchObject({ cards: ['Backlog (backlog): A'], warnings: [] })
   })
 
@@ -269,7 +269,7 @@ it.each([
   [
     'md-inline-fence',
     [
-      ...todo('Paint the door | ```npm run paint``` starts it', 'Mend the roof', 'Sweep the yard'),
+      ...todo('Paint the door | ```npm run paint``` starts it', 'Fix the roof', 'Sweep the yard'),
       'Done (done): Sell the boat',
     ],
   ],
@@ -277,7 +277,7 @@ it.each([
     'md-obsidian-kanban',
     [
       'Next (backlog): Paint the door',
-      'Next (backlog): Mend the roof @{2031-05-04}',
+      'Next (backlog): Fix the roof @{2031-05-04}',
       'Finished (done): Sweep the yard',
       'Archive (archive): Sell the boat (archived)',
     ],
@@ -286,12 +286,12 @@ it.each([
     'md-other-states',
     [
       ...todo('Paint the door'),
-      'In Progress (active): Mend the roof',
+      'In Progress (active): Fix the roof',
       ...todo('Sell the boat (archived)', 'Sweep the yard'),
       'Done (done): Feed the cat',
     ],
   ],
-  ['md-under-bullet', todo('Paint the door', 'Mend the roof | Part of: Roof', 'Clean the gutter | Part of: Roof')],
+  ['md-under-bullet', todo('Paint the door', 'Fix the roof | Part of: Roof', 'Clean the gutter | Part of: Roof')],
 ])('reads %s.md', async (name, cards) => {
   const text = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'imports', `${name}.md`), 'utf8')
   expect(await boardOf(text)).toMatchObject({ cards, warnings: [] })

@@ -86,7 +86,7 @@ describe('lists of one name', () => {
       'Ideas (archive): C0 (archived)',
     ],
     ['a decorated column', [['✅ Done']], 'Done', 'done', 'Done (done): C0'],
-  ])('keep their state beside %s', async (_, named, name, columnType, card) => {
+  ])('keep their state next to %s', async (_, named, name, columnType, card) => {
     const present = [{ id: 7, name, columnType }]
     expect((await boardOf({ lists: lists(...named), cards: cardsOf({}) }, present)).cards).toEqual([card])
   })
@@ -102,7 +102,7 @@ describe('lists of one name', () => {
   )
 })
 
-describe('cards that are no tasks', () => {
+describe('cards without a task', () => {
   it.each([
     ['Separators', { cardRole: 'separator', name: 'Line' }],
     ['Separators', { name: '---' }],

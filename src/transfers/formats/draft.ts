@@ -116,7 +116,11 @@ function fitComments(comments: NonNullable<Text['comments']>, warnings: Warnings
     warnings.count('Comments without text, left out', isVisible(text) ? 0 : 1)
     const note = '[The rest did not fit into a comment.]'
     const fitting = isVisible(text) ? [cut(text, 'Comments of more than 64 KiB, cut', note, warnings)] : []
-    return fitting.map(body => ({ authorName: nameOf(authorName) || 'Somebody', body, createdAt: time(createdAt) }))
+    return fitting.map(body => ({
+      authorName: nameOf(authorName) || 'Unknown author',
+      body,
+      createdAt: time(createdAt),
+    }))
   })
   warnings.count(`Comments beyond ${maxComments} on a card, left out`, Math.max(0, written.length - maxComments))
   return written.slice(-maxComments)

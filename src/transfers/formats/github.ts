@@ -1,5 +1,4 @@
-import { importError } from '../importErrors.ts'
-import type { JsonFile } from '../jsonFile.ts'
+import type { Placed } from '../jsonFile.ts'
 import {
   clean,
   fit,
@@ -12,101 +11,134 @@ import {
   type DraftCard,
   type Entry,
   type Source,
-  type Text,
 } from './draft.ts'
+import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'
 
 /** Issues' states by their names in `map`. */
 const open: Source = { key: 'open', name: undefined, columnType: 'backlog' }
 const closed: Source = { key: 'closed', name: undefined, columnType: 'done' }
 
-const known = new Set([
-  'number',
-  'title',
-  'body',
-  'labels',
-  'state',
-  'stateReason',
-  'assignees',
-  'milestone',
-  'url',
-  'author',
-  'comments',
-  'createdAt',
-  'updatedAt',
-  'closedAt',
-  'closed',
-  'id',
-  'isPullRequest',
-  'pull_request',
-])
-
 /**
- * Reads what `gh issue list --json number,title,body,labels,state,...` prints, or the API. The cards stand, and are made, in
- * the order of the issues' numbers.
+ * Reads issues as `gh issue list --json` and `gh pr list --json` print them, and the answers of the REST and GraphQL APIs. The cards are
+ * created in the order of the issues' numbers.
  * @throws Problem INVALID_IMPORT
  */
-export async function readGithub(file: JsonFile, withPullRequests: boolean): Promise<Draft> {
-  if (!file.isList) throw importError('', 'the file must be a list of issues, as gh issue list --json prints it')
-  const warnings = new Warnings()
-  const cards: Array<{ number: number; card: DraftCard }> = []
-  let name: string | undefined
-  for await (const { place, value } of file.entries()) {
-    const issue = record(value)
-    if (typeof issue.title !== 'string') throw importError(`${place}.title`, 'is required: ask gh for the field title')
-    name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/(?:issues|pull)\//.exec(clean(issue.url))?.[1]
-    if (!withPullRequests && isPullRequest(issue)) {
-      warnings.count('Pull requests, left out unless they are asked for')
-      continue
+export async function readGithub(objects: AsyncIterable<Placed>, withPullRequests: boolean): Promise<Draft> {
+  const reader = new IssueReader(withPullRequests)
+  for await (const { place, value } of objects) reader.take(place, record(value))
+  return reader.draft()
+}
+
+class IssueReader {
+  readonly #withPullRequests: boolean
+  readonly #warnings = new Warnings()
+  readonly #issues: Entry[] = []
+  /** Comments that are objects of their own, as the REST API lists them, by the address of their issue. */
+  readonly #comments = new Map<string, Entry[]>()
+  #name: string | undefined
+
+  constructor(withPullRequests: boolean) {
+    this.#withPullRequests = withPullRequests
+  }
+
+  take(place: string, entry: Entry): void {
+    if (typeof entry.issue_url === 'string' && typeof entry.title !== 'string') this.#takeComment(entry)
+    else for (const issue of issuesIn(place, entry)) this.#takeIssue(issue)
+  }
+
+  #takeComment(comment: Entry): void {
+    const address = addressOf({ url: comment.issue_url })
+    const others = this.#comments.get(address)
+    if (others) others.push(comment)
+    else this.#comments.set(address, [comment])
+  }
+
+  #takeIssue(issue: Entry): void {
+    this.#name ??= /^https?:\/\/[^/]+\/([^/]+\/[^/]+)\/(?:issues|pull)\//.exec(addressOf(issue))?.[1]
+    if (!this.#withPullRequests && isPullRequest(issue))
+      return this.#warnings.count('Pull requests, left out unless they are asked for')
+    for (const field of unknownFields(issue))
+      this.#warnings.count(`Issues whose field ${field.slice(0, 50)} has no place here`)
+    this.#issues.push(issue)
+  }
+
+  draft(): Draft {
+    // As gh lists them, the newest comes first. The sort keeps the order of those without a number.
+    const numberOf = ({ number }: Entry) => (typeof number === 'number' ? number : 0)
+    const cards = this.#issues
+      .toReversed()
+      .sort((a, b) => numberOf(a) - numberOf(b))
+      .map(issue => this.#cardOf(issue))
+    for (const { length } of this.#comments.values())
+      this.#warnings.count('Comments on issues that are not in the file, left out', length)
+    return { name: this.#name, sources: [open, closed], cards, warnings: this.#warnings.list() }
+  }
+
+  #cardOf(issue: Entry): DraftCard {
+    const state = clean(issue.state)
+    const mergedAt = time(issue.mergedAt ?? issue.merged_at ?? record(issue.pull_request).merged_at)
+    const isClosed =
+      /^(?:closed|merged)$/i.test(state) || issue.closed === true || issue.merged === true || mergedAt !== undefined
+    return {
+      source: isClosed ? closed : open,
+      isArchived: false,
+      createdAt: time(issue.createdAt ?? issue.created_at),
+      updatedAt: time(issue.updatedAt ?? issue.updated_at),
+      doneAt: time(issue.closedAt ?? issue.closed_at) ?? mergedAt,
+      creatorName: nameOf(record(issue.author ?? issue.user).login) || undefined,
+      ...fit(
+        {
+          title: issue.title,
+          sections: [clean(issue.body ?? issue.bodyText), factsOf(issue)],
+          labels: this.#nodes(issue.labels, 'Labels').map(label =>
+            typeof label === 'string' ? label : record(label).name,
+          ),
+          assignees: this.#assignees(issue),
+          comments: this.#commentsOf(issue),
+        },
+        this.#warnings,
+      ),
     }
-    for (const [field, held] of Object.entries(issue))
-      warnings.count(
-        `Issues whose field ${field.slice(0, 50)} has no place here`,
-        known.has(field) || isEmpty(held) ? 0 : 1,
-      )
-    cards.push({ number: typeof issue.number === 'number' ? issue.number : 0, card: cardOf(issue, warnings) })
   }
-  // As gh lists them, the newest stands first. The sort keeps the order of those without a number.
-  const inOrder = cards.reverse().sort((a, b) => a.number - b.number)
-  return { name, sources: [open, closed], cards: inOrder.map(({ card }) => card), warnings: warnings.list() }
-}
 
-/** The API lists pull requests among issues, with a field of their own; others have it in their address. */
-const isPullRequest = (issue: Entry): boolean =>
-  Object.keys(record(issue.pull_request)).length > 0 ||
-  issue.isPullRequest === true ||
-  /\/pull\/\d+$/.test(clean(issue.url))
+  #assignees({ assignees, assignee }: Entry): unknown[] {
+    const people = this.#nodes(assignees, 'Assignees')
+    return (people.length === 0 && assignee ? [assignee] : people).map(person =>
+      typeof person === 'string' ? person : record(person).login,
+    )
+  }
 
-function cardOf(issue: Entry, warnings: Warnings): DraftCard {
-  const sections = [clean(issue.body), facts(issue)]
-  return {
-    source: /^closed$/i.test(clean(issue.state)) || issue.closed === true ? closed : open,
-    isArchived: false,
-    createdAt: time(issue.createdAt),
-    updatedAt: time(issue.updatedAt),
-    doneAt: time(issue.closedAt),
-    creatorName: nameOf(record(issue.author).login) || undefined,
-    ...fit(
-      {
-        title: issue.title,
-        sections,
-        labels: list(issue.labels).map(label => (typeof label === 'string' ? label : record(label).name)),
-        assignees: list(issue.assignees).map(person => record(person).login),
-        comments: comments(issue, warnings),
-      },
-      warnings,
-    ),
+  #commentsOf(issue: Entry) {
+    const address = addressOf(issue)
+    const separate = this.#comments.get(address.replace('/pull/', '/issues/')) ?? []
+    this.#comments.delete(address.replace('/pull/', '/issues/'))
+    const count = typeof issue.comments === 'number' ? { totalCount: issue.comments - separate.length } : issue.comments
+    return [...this.#nodes(count, 'Comments'), ...separate].map(record).map(comment => {
+      const { body, bodyText, createdAt, created_at } = comment
+      this.#warnings.count('Comments whose reactions have no place here', hasReactions(comment) ? 1 : 0)
+      return { authorName: authorOf(comment), body: body ?? bodyText, createdAt: createdAt ?? created_at }
+    })
+  }
+
+  /** A list, which is a connection with `nodes` or `edges` in GraphQL. */
+  #nodes(value: unknown, what: string): unknown[] {
+    const { nodes, edges, totalCount } = record(value)
+    const found = Array.isArray(value) ? value : [...list(nodes), ...list(edges).map(edge => record(edge).node)]
+    if (typeof totalCount === 'number')
+      this.#warnings.count(`${what} that are not in the file`, Math.max(0, totalCount - found.length))
+    return found.filter(node => node !== null)
   }
 }
 
-function facts(issue: Entry): string {
-  const [url, milestone, reason] = [
-    clean(issue.url),
-    clean(record(issue.milestone).title),
-    clean(issue.stateReason).toLowerCase().replaceAll('_', ' '),
-  ]
+function factsOf(issue: Entry): string {
+  const address = addressOf(issue)
+  const reason = clean(issue.stateReason ?? issue.state_reason)
+    .toLowerCase()
+    .replaceAll('_', ' ')
+  const milestone = clean(record(issue.milestone).title)
   return [
-    url
-      ? `GitHub ${isPullRequest(issue) ? 'pull request' : 'issue'}: ${url}`
+    address
+      ? `GitHub ${isPullRequest(issue) ? 'pull request' : 'issue'}: ${address}`
       : typeof issue.number === 'number'
         ? `GitHub issue #${issue.number}`
         : '',
@@ -116,19 +148,3 @@ function facts(issue: Entry): string {
     .filter(Boolean)
     .join('\n')
 }
-
-function comments(issue: Entry, warnings: Warnings): Text['comments'] {
-  return list(issue.comments)
-    .map(record)
-    .map(({ author, body, createdAt, reactionGroups }) => {
-      warnings.count('Comments whose reactions have no place here', isEmpty(reactionGroups) ? 0 : 1)
-      return { authorName: record(author).login, body, createdAt }
-    })
-}
-
-const isEmpty = (value: unknown) =>
-  value === undefined ||
-  value === null ||
-  value === '' ||
-  value === false ||
-  (typeof value === 'object' && Object.keys(value as object).length === 0)

@@ -46,7 +46,7 @@ function isUnclosed(token: Token | undefined, lines: readonly string[]): token i
 export interface Parsed {
   tokens: readonly Token[]
   lines: readonly string[]
-  /** How many code blocks had no end. What is below their beginning is text. */
+  /** The number of code blocks without an end. The lines below their beginning are text. */
   unclosed: number
 }
 
@@ -63,7 +63,7 @@ export function parseMarkdown(text: string): Parsed {
   }
 }
 
-/** What a person reads of one line: without marks, addresses and HTML. */
+/** The visible text of one line, without marks, addresses and HTML. */
 export const plainText = (markdown: string): string =>
   parser
     .parseInline(markdown, {})
