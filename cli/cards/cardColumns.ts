@@ -63,6 +63,11 @@ export const cardFields: Column<Card>[] = [
   { name: 'mergedCommit', header: 'Merge commit', value: card => card.mergedCommit },
   { name: 'issue', style: 'text', value: ({ issue }) => issue && `#${issue.number} (${issue.state}): ${issue.url}` },
   {
+    name: 'source',
+    style: 'text',
+    value: ({ source }) => source && `${source.kind} ${source.url ?? source.id}`,
+  },
+  {
     name: 'pullRequest',
     header: 'Pull request',
     style: 'text',

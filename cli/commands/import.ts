@@ -36,12 +36,13 @@ const fields: Column<Report>[] = [
     header: `New ${name}`,
     value: report => report[name],
   })),
+  { name: 'skipped', header: 'Skipped', value: report => report.skipped },
 ]
 
 export function register(command: Command): void {
   command
     .description(
-      'Make cards of a file, all of it or nothing: in the current project, or with --path or without one in a new project. What board export wrote makes a new project unless -P names one. No agent is started.',
+      'Create cards from a file: in the current project, or with --path or without one in a new project. A file of board export creates a new project unless -P names one. Cards that the project has from the same entries are skipped and unchanged. An import starts no agent.',
     )
     .addArgument(
       new Argument(
@@ -52,12 +53,12 @@ export function register(command: Command): void {
     .argument('<file>', 'the file, - for stdin')
     .option(
       '--path <folder>',
-      "the folder of a new project, on the server (default: the one that a board's file names, else this one)",
+      "the folder of a new project, on the server (default: the one that a board's file names, else this one); it is created if the folder above it exists",
     )
     .option('--org <organization>', 'the organization that new projects belong to, by name or id')
     .option(
       '--map <list=column>',
-      'the column for a list, a heading, or the state open, closed, [ ] or [x] (repeat it)',
+      'the column for a list, a heading, or the state open, closed, [ ], [/] or [x] (repeat it)',
       mapping,
     )
     .option('--with-pull-requests', "make cards of GitHub's pull requests, too")
@@ -74,7 +75,7 @@ export function register(command: Command): void {
   example(
     command,
     'board import board web.board.json --path ~/src/web',
-    'board import trello board.json --map "Doing=In Progress" --dry-run',
+    'board import trello trello.json --map "Doing=In Progress" --dry-run',
     'gh issue list --state all --limit 1000 --json number,title,body,labels,state,url,author,assignees,comments | board import github - -P web',
     'board import markdown TODO.md -P web',
   )
@@ -132,6 +133,7 @@ async function send(
         organizationId,
         path: folder !== undefined ? absolute(folder) : !project && format !== 'board' ? absolute('.') : undefined,
         map: map && JSON.stringify(map),
+        createFolder: folder !== undefined,
         withPullRequests,
         dryRun,
         file: { path, filename: name === '-' ? '' : basename(name), onProgress: sending.onProgress },
@@ -218,7 +220,7 @@ function followSending(out: Out, name: string, size: number): Sending {
         }),
       )
     sending.wasInterrupted = true
-    out.warn('The server has the file. It is imported whole or not at all; Ctrl-C again does not wait for which.')
+    out.warn('The server has the file. It finishes the import; press Ctrl-C again to stop waiting.')
   }
   process.on('SIGINT', interrupt)
   return sending
@@ -238,9 +240,12 @@ function faulty(error: ApiFailure, out: Out): unknown {
 async function tell(out: Out, report: Report): Promise<void> {
   for (const warning of report.warnings) out.warn(warning)
   if (out.quiet && !out.json) return out.ids(report.projectIds)
-  const what = `${report.cards} card${report.cards === 1 ? '' : 's'}`
+  const count = (cards: number) => `${cards} card${cards === 1 ? '' : 's'}`
+  const skipped = report.skipped === 0 ? '' : ` and skipped ${count(report.skipped)} that exist already`
   out.done(
-    report.dryRun ? `Would import ${what}.` : `Imported ${what}. See: board cards list -P ${report.projectIds[0]}`,
+    report.dryRun
+      ? `Would import ${count(report.cards)}${skipped.replace('skipped', 'skip')}.`
+      : `Imported ${count(report.cards)}${skipped}. See: board cards list -P ${report.projectIds[0]}`,
   )
   await out.record(report, report.dryRun ? fields.slice(2) : fields)
 }

@@ -30,6 +30,14 @@ export const Merge = {
   mergedInto: v.nullable(v.string()),
 }
 
+/** The entry of another program's file that a card was imported from. `id` is unique within its `kind` and a project. */
+export const CardSource = v.object({
+  kind: v.picklist(['trello', 'github', 'markdown']),
+  id: v.string(),
+  url: v.nullable(v.string()),
+})
+export type CardSource = v.InferOutput<typeof CardSource>
+
 /** A card as lists show it. */
 export const CardItem = v.object({
   id: Id,
@@ -92,6 +100,7 @@ export const CardDetail = v.object({
   pullable: v.boolean(),
   /** The card on which it was found. */
   discoveredFromId: v.nullable(Id),
+  source: v.nullable(CardSource),
   /** The accounts that are told of what happens on it. */
   watcherIds: v.array(Id),
   useWorktree: v.boolean(),

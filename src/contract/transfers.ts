@@ -7,7 +7,7 @@ export const ImportFormat = v.picklist(
   'must be board, trello, github or markdown',
 )
 export type ImportFormat = v.InferOutput<typeof ImportFormat>
-/** What an import made, or would make. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
+/** What an import made, or would make. `skipped`: entries of the file that the project has cards of already, or that are in the file twice. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
 export const Imported = v.object({
   dryRun: v.boolean(),
   projectIds: v.array(Id),
@@ -16,15 +16,17 @@ export const Imported = v.object({
   boards: Count,
   columns: Count,
   cards: Count,
+  skipped: Count,
   attachments: Count,
   warnings: v.array(v.string()),
 })
-/** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull requests among GitHub's issues become cards, too. */
+/** `projectId`: the project that cards are added to; without it projects are made. `path`: the folder of a new project; where a file holds several, of those whose own folder is not here. `createFolder`: create that folder if it is missing; the one above it must exist. `map`: JSON of the file's list or state names to column names. `withPullRequests`: pull requests among GitHub's issues become cards, too. */
 const Import = v.strictObject({
   format: ImportFormat,
   projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
   organizationId: v.optional(queryRefTo('ORGANIZATION_NOT_FOUND')),
   path: v.optional(text(1, 4096)),
+  createFolder: v.optional(queryBoolean, false),
   map: v.optional(v.pipe(v.string(), v.maxLength(4096, 'must have at most 4096 characters'))),
   withPullRequests: v.optional(queryBoolean, false),
   dryRun: v.optional(queryBoolean, false),
@@ -61,9 +63,9 @@ export const transfers = {
     audited: { target: 'project', id: 'projectId', detail: ['format', 'projectIds'] },
     who: user,
     rateLimit: 'transfers',
-    summary: 'Import a file: multipart/form-data, field file; all of it or nothing',
+    summary: 'Import a file: multipart/form-data, field file',
     input: Import,
-    query: ['format', 'projectId', 'organizationId', 'path', 'map', 'withPullRequests', 'dryRun'],
+    query: ['format', 'projectId', 'organizationId', 'path', 'createFolder', 'map', 'withPullRequests', 'dryRun'],
     transfer: 'upload',
     output: Imported,
     idempotent: true,

@@ -1,5 +1,5 @@
 import type { Assignee, Priority } from '../contract/cardPlan.ts'
-import type { CardItem } from '../contract/cardRecords.ts'
+import type { CardItem, CardSource } from '../contract/cardRecords.ts'
 import type { ExternalCard } from '../contract/external.ts'
 import type { CardKind, CardStatus, ColumnType, ReviewState } from '../contract/fields.ts'
 import type { IssueSummary } from '../contract/issueRecords.ts'
@@ -91,6 +91,8 @@ export const cardFields = {
   pullRequest: json<PullRequestSummary>().orNull(),
   /** The issue that it was made from. */
   issue: json<IssueSummary>().orNull(),
+  /** The entry of a file that it was imported from. */
+  source: json<CardSource>().orNull(),
   reviewState: text<ReviewState>().orNull(),
   /** How many reviews asked for changes. */
   reviewRound: number().initially(0),

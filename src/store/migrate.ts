@@ -47,6 +47,7 @@ import lapsedAgreements from './migrations/0043-lapsed-agreements.ts'
 import sessionCards from './migrations/0044-session-cards.ts'
 import folderRecords from './migrations/0045-folder-records.ts'
 import merges from './migrations/0046-merges.ts'
+import cardSources from './migrations/0047-card-sources.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -96,6 +97,7 @@ const migrations = [
   sessionCards,
   folderRecords,
   merges,
+  cardSources,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import * as v from 'valibot'
+import type { CardSource } from '../contract/cardRecords.ts'
 import { Problem } from '../contract/errors.ts'
 import { requireRole } from '../domain/access.ts'
 import type { AttachmentFiles } from '../domain/attachmentFiles.ts'
@@ -8,6 +9,7 @@ import * as organizations from '../domain/organizations.ts'
 import { requireOrganization } from '../domain/projects.ts'
 import { append } from '../events/outbox.ts'
 import { listBoards } from '../store/boards.ts'
+import { findKnownSources } from '../store/cardSources.ts'
 import { listColumns } from '../store/columns.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { abandonedProjects, deleteSomeOfHidden, raiseProjectTokens, revealProject } from '../store/imports.ts'
@@ -35,7 +37,14 @@ export interface ImportContext {
  */
 export type Target =
   | ({ kind: 'new'; organizationId: number | null } & Pick<Made, 'paths' | 'repositories'>)
-  | { kind: 'existing'; projectId: number; board?: { id: number; columnIds: ReadonlyMap<number, number> } }
+  | { kind: 'existing'; projectId: number; board?: TargetBoard }
+
+interface TargetBoard {
+  id: number
+  columnIds: ReadonlyMap<number, number>
+  /** The sources of the cards, which the project must not have. */
+  sources: readonly CardSource[]
+}
 
 /** An import whose rows are hidden, or not written yet. */
 export interface Staged {
@@ -215,6 +224,8 @@ async function intoProject(
   const columns = await listColumns(tx, board.id)
   if (columns.map(({ id }) => id).join() !== [...board.columnIds.values()].join())
     throw new Problem('CONFLICT', 'The columns of the board have changed meanwhile. Try again.')
+  if ((await findKnownSources(tx, projectId, board.sources)).size > 0)
+    throw new Problem('CONFLICT', 'Another import added some of these cards. Try again.')
   for (const id of known.all('boards').keys()) rows.boards.set(id, { id: board.id, projectId })
   const typeOf = new Map(columns.map(({ id, columnType }) => [id, columnType]))
   for (const [id, columnId] of board.columnIds)

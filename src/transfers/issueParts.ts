@@ -4,7 +4,7 @@ import { IssueState } from '../contract/issueRecords.ts'
 import { exportIssues, insertCardIssue, readCardIssue, showCardIssue } from '../store/cardIssues.ts'
 import { readCard } from '../store/cards.ts'
 import { part } from './part.ts'
-import { Time } from './records.ts'
+import { Address, Time } from './records.ts'
 
 const cardsAPage = 500
 
@@ -13,7 +13,7 @@ const Issue = v.strictObject({
   cardId: IntegerId,
   forge: text(1, 2048),
   number: integer(1, Number.MAX_SAFE_INTEGER),
-  url: v.pipe(text(1, 2048), v.regex(/^https?:\/\/[^\s"<>]+$/i, 'must be an address of http or https')),
+  url: Address,
   title: text(0, 500),
   promptDigest: text(0, 64),
   state: IssueState,

@@ -5,6 +5,7 @@ import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/approvalPolic
 import { ChangedAgentChoice } from '../contract/agentChoice.ts'
 import { defaultSessionCards, SessionCards, Slots } from '../contract/agentSlots.ts'
 import { GitName, maxBlockers } from '../contract/cardOrder.ts'
+import { CardSource } from '../contract/cardRecords.ts'
 import { Estimate, maxAssignees, Priority } from '../contract/cardPlan.ts'
 import { WipLimit } from '../contract/columns.ts'
 import {
@@ -54,6 +55,12 @@ const LongText = text(0, maxTextLength)
 const Commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/, 'must be the id of a commit'))
 const Branch = text(1, 1000)
 const Member = { email: v.nullable(text(0, 254)), displayName: text(0, 500) }
+
+const maxAddressLength = 2048
+export const Address = v.pipe(
+  text(1, maxAddressLength),
+  v.regex(/^https?:\/\/[^\s"<>]+$/i, 'must be an address of http or https'),
+)
 
 export const Head = v.strictObject({
   format: v.literal('board'),
@@ -150,6 +157,7 @@ export const Card = v.strictObject({
   dueAt: orNull(Time),
   estimate: orNull(Estimate),
   groupId: orNull(ImportedName),
+  source: orNull(v.strictObject({ ...CardSource.entries, id: text(1, 1000), url: orNull(Address) })),
   pipeline: v.optional(
     v.pipe(
       v.array(

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
@@ -56,7 +56,7 @@ test('what was saved comes back, from a file or from stdin', async () => {
   expect([code, stderr, stdout]).toEqual([
     0,
     `Imported 1 card. See: board cards list -P ${id}\n`,
-    `projectIds\t${id}\norganizationId\t\nboards\t1\ncolumns\t3\ncards\t1\nattachments\t1\n`,
+    `projectIds\t${id}\norganizationId\t\nboards\t1\ncolumns\t3\ncards\t1\nattachments\t1\nskipped\t0\n`,
   ])
   expect(normal(JSON.parse(await cli.ok(['projects', 'export', id, '-o', '-'])))).toEqual(normal(read('back.json')))
   const again = (
@@ -86,7 +86,7 @@ test('lists of other programs become cards of a project, and a dry run says whic
     'Shipped to customers=Done',
   ]
   const plan = await cli.board([...args, '--dry-run'])
-  expect([plan.code, plan.stdout]).toEqual([0, 'boards\t0\ncolumns\t1\ncards\t6\nattachments\t0\n'])
+  expect([plan.code, plan.stdout]).toEqual([0, 'boards\t0\ncolumns\t1\ncards\t6\nattachments\t0\nskipped\t0\n'])
   expect(plan.stderr).toBe(`warning: Actions other than comments, which tell how the board came about, left out: 1.
 warning: Custom fields without a place here: 1.
 warning: Cards in a list that is not in the file, left out: 1.
@@ -102,6 +102,48 @@ Would import 6 cards.
     ['Done', 1],
     ['Old sprint', 1],
   ])
+})
+
+test('a second import skips the cards of the first one and reports both counts', async () => {
+  const { id } = await board.client.projects.create({ name: 'Twice', path })
+  writeFileSync(join(cli.home, 'TODO.md'), '- [ ] A\n- [ ] B\n')
+  const args = ['import', 'markdown', 'TODO.md', '-P', id]
+  expect((await cli.board(args)).stderr).toBe(`Imported 2 cards. See: board cards list -P ${id}\n`)
+  writeFileSync(join(cli.home, 'TODO.md'), '- [x] A\n- [ ] B\n- [ ] C\n')
+  expect((await cli.board([...args, '--dry-run'])).stderr).toBe(
+    'Would import 1 card and skip 2 cards that exist already.\n',
+  )
+  expect((await cli.board(args)).stderr).toBe(
+    `Imported 1 card and skipped 2 cards that exist already. See: board cards list -P ${id}\n`,
+  )
+  expect(await cli.json([...args])).toMatchObject({ cards: 0, skipped: 3 })
+  const [card] = await board.client.cards.list({ projectId: id })
+  expect(await cli.ok(['cards', 'view', card!.id])).toMatch(/^source\tmarkdown TODO\.md#[0-9a-f]{16}$/m)
+})
+
+test('--path creates the folder of a new project if the folder above it exists, and a dry run does not', async () => {
+  const folder = join(board.folder('parent'), 'created')
+  const args = ['import', 'markdown', join(fixtures, 'tasks.md'), '--path', folder, '--yes']
+  expect((await cli.board([...args, '--dry-run'])).code).toBe(0)
+  expect(existsSync(folder)).toBe(false)
+  writeFileSync(join(cli.home, 'empty.md'), 'No task\n')
+  expect((await cli.board(['import', 'markdown', 'empty.md', '--path', folder, '--yes'])).code).toBe(2)
+  expect(existsSync(folder)).toBe(false)
+  const { projectIds } = await cli.json<Doc>(args)
+  expect(await board.client.projects.get({ id: projectIds[0] })).toMatchObject({ path: folder })
+  expect(existsSync(folder)).toBe(true)
+  for (const dryRun of [[], ['--dry-run']])
+    expect(
+      await cli.board([
+        'import',
+        'markdown',
+        join(fixtures, 'tasks.md'),
+        '--path',
+        join(folder, 'a', 'b'),
+        '-y',
+        ...dryRun,
+      ]),
+    ).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no folder') })
 })
 
 test('issues come from stdin into a new project here, and tasks from a file', async () => {
@@ -149,7 +191,7 @@ test('Ctrl-C says that nothing was imported while the file is sent, and then wai
     const waiting = start(small)
     await eventually('what it waits for', () => waiting.text.includes('the server has the file'))
     waiting.type('\u0003')
-    await eventually('what goes on', () => waiting.text.includes('It is imported whole or not at all'))
+    await eventually('what goes on', () => waiting.text.includes('It finishes the import'))
     line.mend()
     await eventually('its end', () => waiting.code !== undefined)
     expect([waiting.code, waiting.text]).toEqual([130, expect.stringContaining('Imported 1 card.')])

@@ -43,7 +43,7 @@ describe('states', () => {
     [{}, 'open'],
   ])('%j', async (fields, key, doneAt) => {
     const [card] = (await read([issue(1, fields)])).cards
-    expect([card!.source.key, card!.doneAt]).toEqual([key, doneAt])
+    expect([card!.column.key, card!.doneAt]).toEqual([key, doneAt])
   })
 })
 
@@ -288,7 +288,7 @@ describe('pull requests', () => {
 
 it('the case github-merged-prs.json has merged requests done', async () => {
   const { cards } = await read(fixture('github-merged-prs.json'))
-  expect(cards.map(({ title, source, doneAt }) => [title, source.key, doneAt])).toEqual([
+  expect(cards.map(({ title, column, doneAt }) => [title, column.key, doneAt])).toEqual([
     ['Paint the door', 'closed', '2025-01-02T03:04:05.000Z'],
     ['Fix the roof', 'open', undefined],
     ['Sell the boat', 'closed', undefined],

@@ -1,9 +1,10 @@
+import type { CardSource } from '../../contract/cardRecords.ts'
 import { maxAssignees } from '../../contract/cardPlan.ts'
 import { maxComments } from '../../contract/comments.ts'
 import { isVisible, startsWithDay, type ColumnType } from '../../contract/fields.ts'
 
 /** Where cards of another program stand: a list of its own by name, or all that are to be done or are done. */
-export interface Source {
+export interface DraftColumn {
   /** What `map` calls it. */
   key: string
   /** The column that it is looked for by its name; without one, by its type. */
@@ -11,7 +12,9 @@ export interface Source {
   columnType: ColumnType
 }
 export interface DraftCard {
-  source: Source
+  column: DraftColumn
+  /** Where it comes from. Undefined if its entry has no ID. */
+  source: CardSource | undefined
   title: string
   prompt: string
   labels: string[]
@@ -34,7 +37,7 @@ interface DraftComment {
 /** What is read from another program's file, in the order in which it is to stand. */
 export interface Draft {
   name: string | undefined
-  sources: readonly Source[]
+  columns: readonly DraftColumn[]
   cards: readonly DraftCard[]
   warnings: readonly string[]
 }

@@ -3,7 +3,7 @@ import type { ColumnType } from '../../contract/fields.ts'
 import { activeColumnsOf, initialSteps } from '../../domain/steps.ts'
 import type { ColumnRow } from '../../store/columns.ts'
 import type { Document } from '../document.ts'
-import { bareName, type Draft, type Source } from './draft.ts'
+import { bareName, type Draft, type DraftColumn } from './draft.ts'
 
 type NewColumn = Pick<ColumnRow, 'id' | 'name' | 'columnType'>
 
@@ -21,23 +21,23 @@ const kanban: Array<{ name: string; columnType: ColumnType }> = [
 
 /**
  * Makes records of a draft: for a project at `path` with a board of its own, or for a board with these columns. `map` tells by
- * the keys of sources, in upper or lower case, which column is theirs. Cards in active columns are deferred: no agent starts.
+ * the keys of columns, in upper or lower case, which column is theirs. Cards in active columns are deferred: no agent starts.
  */
 export function draftDocument(
   draft: Draft,
   map: ReadonlyMap<string, string>,
   to: { name: string; path: string | null; columns?: readonly ColumnRow[]; now: string },
 ): DraftDocument {
-  const present = to.columns ?? (draft.sources.every(({ name }) => name === undefined) ? kanban : [])
+  const present = to.columns ?? (draft.columns.every(({ name }) => name === undefined) ? kanban : [])
   const columns: NewColumn[] = present.map(({ name, columnType }, index) => ({ id: index + 1, name, columnType }))
   const columnOf = new Map(
-    draft.sources.map(source => [source, columnFor(source, map.get(source.key.toLowerCase()), columns)]),
+    draft.columns.map(column => [column, columnFor(column, map.get(column.key.toLowerCase()), columns)]),
   )
   if (!to.columns) completeColumns(columns)
   const steps = initialSteps(activeColumnsOf(columns))
   const counts = new Map<number, number>()
-  const cards = draft.cards.map(({ source, isArchived, createdAt, updatedAt, comments: _, ...card }, index) => {
-    const { id: columnId, columnType } = columnOf.get(source)!
+  const cards = draft.cards.map(({ column, isArchived, createdAt, updatedAt, comments: _, ...card }, index) => {
+    const { id: columnId, columnType } = columnOf.get(column)!
     const archivedAt = isArchived || columnType === 'archive' ? (updatedAt ?? createdAt ?? to.now) : null
     const isOrdered = archivedAt === null || columnType === 'archive'
     const position = isOrdered ? (counts.get(columnId) ?? 0) : null
@@ -69,8 +69,8 @@ export function draftDocument(
   }
 }
 
-/** The column of a source, which is created if there is none. Live cards and archived ones are not in one column. */
-function columnFor({ name, columnType }: Source, mapped: string | undefined, columns: NewColumn[]): NewColumn {
+/** The column of a column, which is created if there is none. Live cards and archived ones are not in one column. */
+function columnFor({ name, columnType }: DraftColumn, mapped: string | undefined, columns: NewColumn[]): NewColumn {
   const wanted = mapped ?? name
   const found =
     wanted === undefined

@@ -1,4 +1,5 @@
 import type { Placed } from '../jsonFile.ts'
+import { issueSource } from './cardSource.ts'
 import {
   clean,
   fit,
@@ -10,13 +11,13 @@ import {
   type Draft,
   type DraftCard,
   type Entry,
-  type Source,
+  type DraftColumn,
 } from './draft.ts'
 import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'
 
 /** Issues' states by their names in `map`. */
-const open: Source = { key: 'open', name: undefined, columnType: 'backlog' }
-const closed: Source = { key: 'closed', name: undefined, columnType: 'done' }
+const open: DraftColumn = { key: 'open', name: undefined, columnType: 'backlog' }
+const closed: DraftColumn = { key: 'closed', name: undefined, columnType: 'done' }
 
 /**
  * Reads issues as `gh issue list --json` and `gh pr list --json` print them, and the answers of the REST and GraphQL APIs. The cards are
@@ -71,7 +72,7 @@ class IssueReader {
       .map(issue => this.#cardOf(issue))
     for (const { length } of this.#comments.values())
       this.#warnings.count('Comments on issues that are not in the file, left out', length)
-    return { name: this.#name, sources: [open, closed], cards, warnings: this.#warnings.list() }
+    return { name: this.#name, columns: [open, closed], cards, warnings: this.#warnings.list() }
   }
 
   #cardOf(issue: Entry): DraftCard {
@@ -80,7 +81,8 @@ class IssueReader {
     const isClosed =
       /^(?:closed|merged)$/i.test(state) || issue.closed === true || issue.merged === true || mergedAt !== undefined
     return {
-      source: isClosed ? closed : open,
+      column: isClosed ? closed : open,
+      source: issueSource(addressOf(issue), issue),
       isArchived: false,
       createdAt: time(issue.createdAt ?? issue.created_at),
       updatedAt: time(issue.updatedAt ?? issue.updated_at),

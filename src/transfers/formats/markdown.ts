@@ -1,12 +1,13 @@
 import type { Token } from 'markdown-it'
 import { importError } from '../importErrors.ts'
-import { clean, fit, typeOf, Warnings, type Draft, type DraftCard, type Source } from './draft.ts'
+import { taskSources } from './cardSource.ts'
+import { clean, fit, typeOf, Warnings, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
 /** Tasks by their names in `map` if no heading says more. */
-const todo: Source = { key: '[ ]', name: undefined, columnType: 'backlog' }
-const doing: Source = { key: '[/]', name: undefined, columnType: 'active' }
-const done: Source = { key: '[x]', name: undefined, columnType: 'done' }
+const todo: DraftColumn = { key: '[ ]', name: undefined, columnType: 'backlog' }
+const doing: DraftColumn = { key: '[/]', name: undefined, columnType: 'active' }
+const done: DraftColumn = { key: '[x]', name: undefined, columnType: 'done' }
 
 const checkbox = /^\[\s*([^\s[\]\d]?)\s*\](?:\s+|$)/u
 /** A line that a person would read as a task, although it is code or the rest of a paragraph. */
@@ -41,23 +42,29 @@ interface Place {
  * heading with tasks is a column.
  * @throws Problem INVALID_IMPORT if there is no task
  */
-export function readMarkdown(text: string): Draft {
+export function readMarkdown(text: string, filename = ''): Draft {
   const warnings = new Warnings()
   const reader = new TaskReader(clean(text), warnings)
   if (reader.tasks.length === 0) throw importError('', 'the file must hold tasks: lines like "- [ ] Something to do"')
-  const sources = sourcesOf(reader.tasks, reader.headings)
-  const cards = reader.tasks.map((task): DraftCard => ({
-    source: sourceOf(task, sources),
-    isArchived: task.state === 'cancelled',
-    ...fit({ title: task.title, sections: [partOf(task.groups), task.below.join('\n')], labels: [] }, warnings),
-  }))
-  const needed = new Set(cards.map(({ source }) => source))
+  const columns = columnsOf(reader.tasks, reader.headings)
+  const sourceOf = taskSources(filename)
+  const cards = reader.tasks.map((task): DraftCard => {
+    const sections = [partOf(task.groups), task.below.join('\n')]
+    const fitting = fit({ title: task.title, sections, labels: [] }, warnings)
+    return {
+      column: columnOf(task, columns),
+      source: sourceOf(fitting.title),
+      isArchived: task.state === 'cancelled',
+      ...fitting,
+    }
+  })
+  const needed = new Set(cards.map(({ column }) => column))
   return {
-    name: reader.name !== undefined && sources.has(reader.name) ? undefined : reader.name,
-    sources: [
-      ...(sources.size === 0 || needed.has(todo) ? [todo] : []),
-      ...sources.values(),
-      ...[doing, done].filter(source => sources.size === 0 || needed.has(source)),
+    name: reader.name !== undefined && columns.has(reader.name) ? undefined : reader.name,
+    columns: [
+      ...(columns.size === 0 || needed.has(todo) ? [todo] : []),
+      ...columns.values(),
+      ...[doing, done].filter(column => columns.size === 0 || needed.has(column)),
     ],
     cards,
     warnings: warnings.list(),
@@ -65,19 +72,19 @@ export function readMarkdown(text: string): Draft {
 }
 
 /** Columns of the headings that have tasks, in their order. */
-function sourcesOf(tasks: readonly Task[], headings: ReadonlyMap<string, Heading>): Map<string, Source> {
+function columnsOf(tasks: readonly Task[], headings: ReadonlyMap<string, Heading>): Map<string, DraftColumn> {
   const used = new Set(tasks.map(({ heading }) => heading))
-  const sources = new Map(
+  const columns = new Map(
     [...headings.values()]
       .filter(heading => used.has(heading))
-      .map(({ name, columnType }): [string, Source] => [
+      .map(({ name, columnType }): [string, DraftColumn] => [
         name,
         { key: name, name, columnType: columnType ?? typeOf(name) },
       ]),
   )
-  const onlyDone = [...sources.values()].some(({ columnType }) => columnType === 'done') ? undefined : doneList(tasks)
-  if (onlyDone && !wellKnownTodo.test(onlyDone)) sources.get(onlyDone)!.columnType = 'done'
-  return sources
+  const onlyDone = [...columns.values()].some(({ columnType }) => columnType === 'done') ? undefined : doneList(tasks)
+  if (onlyDone && !wellKnownTodo.test(onlyDone)) columns.get(onlyDone)!.columnType = 'done'
+  return columns
 }
 
 /** The only heading with done tasks, if all of its tasks are done. So "Erledigt" is also a done column. */
@@ -89,8 +96,8 @@ function doneList(tasks: readonly Task[]): string | undefined {
 }
 
 /** The column of the state, except below a heading of done or archived tasks. */
-function sourceOf({ state, heading }: Task, sources: ReadonlyMap<string, Source>): Source {
-  const named = heading && sources.get(heading.name)
+function columnOf({ state, heading }: Task, columns: ReadonlyMap<string, DraftColumn>): DraftColumn {
+  const named = heading && columns.get(heading.name)
   if (named?.columnType === 'done' || named?.columnType === 'archive') return named
   if (state === 'done') return done
   return state === 'active' && named?.columnType !== 'active' ? doing : (named ?? todo)

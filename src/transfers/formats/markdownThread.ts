@@ -9,6 +9,12 @@ const maxOldGenerationSizeMb = 768
 const programPath = import.meta.url.endsWith('.ts') ? '../../../dist/markdown.cjs' : 'markdown.cjs'
 const program = createThreadProgram(new URL(programPath, import.meta.url), import.meta.url)
 
+export interface MarkdownFile {
+  path: string
+  /** The name that its tasks are known by. */
+  filename: string
+}
+
 /** Reads the threads' program (markdownProgram.ts, built). */
 export const loadMarkdownReader = program.load
 
@@ -16,11 +22,11 @@ export const loadMarkdownReader = program.load
  * Reads a file of task lists on a thread of its own, because parsing a large one takes seconds.
  * @throws Problem INVALID_IMPORT, or the signal's reason
  */
-export async function readMarkdownFile(path: string, signal: AbortSignal): Promise<Draft> {
+export async function readMarkdownFile(file: MarkdownFile, signal: AbortSignal): Promise<Draft> {
   const timeout = AbortSignal.timeout(maxMs)
   try {
     return await program.run<Draft>(
-      { path },
+      { ...file },
       { signal: AbortSignal.any([signal, timeout]), resourceLimits: { maxOldGenerationSizeMb } },
     )
   } catch (error) {

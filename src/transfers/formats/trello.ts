@@ -1,5 +1,6 @@
 import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
+import { sourceOf } from './cardSource.ts'
 import {
   clean,
   fit,
@@ -11,7 +12,7 @@ import {
   type Draft,
   type DraftCard,
   type Entry,
-  type Source,
+  type DraftColumn,
   type Text,
 } from './draft.ts'
 
@@ -34,23 +35,23 @@ export async function readTrello(file: JsonFile): Promise<Draft> {
     if (!file.names.includes(name)) throw importError(name, 'is required: this is no board that Trello has exported')
   const warnings = new Warnings()
   const board = await readParts(file, warnings)
-  const sources = sourcesOf(board.lists)
+  const columns = columnsOf(board.lists)
   const listOrder = new Map(board.lists.map(({ id }, index) => [clean(id), index]))
   const listOf = (card: Entry) => listOrder.get(clean(card.idList)) ?? 0
   const cards = [...board.cards]
     .sort((a, b) => listOf(a) - listOf(b) || place(a) - place(b))
     .flatMap(card => {
-      const source = sources.get(clean(card.idList))
-      const reason = source ? reasonToLeaveOut(card, board) : 'Cards in a list that is not in the file, left out'
+      const column = columns.get(clean(card.idList))
+      const reason = column ? reasonToLeaveOut(card, board) : 'Cards in a list that is not in the file, left out'
       if (reason) warnings.count(reason)
-      return source && !reason ? [cardOf(card, source, board, warnings)] : []
+      return column && !reason ? [cardOf(card, column, board, warnings)] : []
     })
   for (const [id, comments] of board.comments)
     warnings.count('Comments on cards that are not in the file, left out', board.ids.has(id) ? 0 : comments.length)
-  const used = new Set(cards.map(({ source }) => source))
+  const used = new Set(cards.map(({ column }) => column))
   return {
     name: file.names.includes('name') ? clean(await file.small('name')) : undefined,
-    sources: [...sources.values()].filter(source => source.columnType !== 'archive' || used.has(source)),
+    columns: [...columns.values()].filter(column => column.columnType !== 'archive' || used.has(column)),
     cards,
     warnings: [
       ...(board.mayMissComments
@@ -135,24 +136,24 @@ function grouped(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ma
 }
 
 /** Lists as columns: those named so are done, else the last one. Closed ones are archives, apart from open ones of the same name. */
-function sourcesOf(lists: readonly Entry[]): Map<string, Source> {
+function columnsOf(lists: readonly Entry[]): Map<string, DraftColumn> {
   const named = lists.map(({ id, name, closed }) => ({
     id: clean(id),
     name: (clean(name).trim() || 'Untitled').slice(0, 200).toWellFormed(),
     isArchive: closed === true,
   }))
   const openNames = new Set(named.filter(({ isArchive }) => !isArchive).map(({ name }) => name.toLowerCase()))
-  const sources = new Map(
-    named.map(({ id, name, isArchive }): [string, Source] => {
+  const columns = new Map(
+    named.map(({ id, name, isArchive }): [string, DraftColumn] => {
       const column = isArchive && openNames.has(name.toLowerCase()) ? `${name.slice(0, 189)} (archived)` : name
       return [id, { key: column, name: column, columnType: isArchive ? 'archive' : typeOf(column) }]
     }),
   )
-  const open = [...sources.values()].filter(({ columnType }) => columnType !== 'archive')
+  const open = [...columns.values()].filter(({ columnType }) => columnType !== 'archive')
   const last = open.at(-1)
   if (open.length > 1 && last?.columnType === 'backlog' && !open.some(({ columnType }) => columnType === 'done'))
     last.columnType = 'done'
-  return sources
+  return columns
 }
 
 /** A name of one sign, three times or more, as Trello draws a line for it. */
@@ -165,7 +166,7 @@ function reasonToLeaveOut({ name, cardRole, isTemplate, mirrorSourceId }: Entry,
   return cardRole === 'mirror' && ids.has(clean(mirrorSourceId)) ? 'Mirrors of cards in the file, left out' : undefined
 }
 
-function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings): DraftCard {
+function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warnings): DraftCard {
   warnings.count(
     'Attached files that stay with Trello, linked in the prompts',
     list(card.attachments).filter(each => record(each).isUpload === true).length,
@@ -183,8 +184,9 @@ function cardOf(card: Entry, source: Source, board: Trello, warnings: Warnings):
     .map(record)
     .map(({ name, color }) => clean(name) || color)
   return {
-    source,
-    isArchived: card.closed === true || source.columnType === 'archive',
+    column,
+    source: sourceOf('trello', id, clean(card.shortUrl) || clean(card.url)),
+    isArchived: card.closed === true || column.columnType === 'archive',
     createdAt: born(id),
     updatedAt: time(card.dateLastActivity),
     dueAt: time(card.due),

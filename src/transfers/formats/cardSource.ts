@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import type { CardSource } from '../../contract/cardRecords.ts'
+import { clean } from './draft.ts'
+
+const maxAddressLength = 2048
+const addressOrNull = (url: string): string | null =>
+  url.length <= maxAddressLength && /^https?:\/\/[^\s"<>]+$/i.test(url) ? url : null
+
+/** Undefined for an entry without an ID: it cannot be found again. */
+export const sourceOf = (kind: CardSource['kind'], id: string, url = ''): CardSource | undefined =>
+  id === '' ? undefined : { kind, id: id.slice(0, 1000).toWellFormed(), url: addressOrNull(url) }
+
+/** Issues of a repository by its name and their number, else by GitHub's ID, else by number and title. */
+export function issueSource(
+  address: string,
+  { id, node_id, number, title }: Record<string, unknown>,
+): CardSource | undefined {
+  const [, host, repository, ofRepository] = /^https?:\/\/([^/]+)\/(.+)\/(?:issues|pull)\/(\d+)$/.exec(address) ?? []
+  if (repository)
+    return sourceOf('github', `${host === 'github.com' ? '' : `${host}/`}${repository}#${ofRepository}`, address)
+  const own = clean(node_id) || clean(id)
+  return sourceOf('github', own || `#${typeof number === 'number' ? number : ''} ${digestOf(clean(title))}`, address)
+}
+
+/** Tasks have no ID: a task is the same if the name of its file and its title are. Equal titles are counted. */
+export function taskSources(filename: string): (title: string) => CardSource {
+  const counts = new Map<string, number>()
+  return title => {
+    const count = (counts.get(title) ?? 0) + 1
+    counts.set(title, count)
+    return { kind: 'markdown', id: `${filename}#${digestOf(title)}${count === 1 ? '' : `#${count}`}`, url: null }
+  }
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
