@@ -7,7 +7,7 @@ export const ImportFormat = v.picklist(
   'must be board, trello, github or markdown',
 )
 export type ImportFormat = v.InferOutput<typeof ImportFormat>
-/** What an import made, or would make. `skipped`: entries of the file that the project has cards of already, or that are in the file twice. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
+/** The result of an import, or of a dry run. `skipped` counts the entries that are cards of the project already, or that occur twice in the file. `organizationId`: the organization that came with the file. `warnings` name what the file holds that has no place here. */
 export const Imported = v.object({
   dryRun: v.boolean(),
   projectIds: v.array(Id),

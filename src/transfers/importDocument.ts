@@ -200,7 +200,7 @@ async function folderOf(
   return isMissing ? resolve(path) : requireFolder(config, caller, path)
 }
 
-/** How many rows there will be. What is there already is not counted. */
+/** The number of new rows. */
 function reportOf({ counts, known }: Checked, { projectId }: ImportOptions, board: Board | undefined): Counts {
   const attachments = [...known.all<KnownAttachment>('attachments').values()].filter(
     ({ size, digest, card }) => (size === 0 || digest !== undefined) && !isLeftOut(known, card, projectId),

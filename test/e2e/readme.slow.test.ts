@@ -199,7 +199,7 @@ function bringFiles(): void {
     'shot.png': 'a picture\n',
   }))
     writeFileSync(join(folder, name), text, { mode: 0o600 })
-  cpSync('test/fixtures/imports/trello.json', join(folder, 'board.json'))
+  cpSync('test/fixtures/imports/trello.json', join(folder, 'trello.json'))
   cpSync('test/fixtures/imports/tasks.md', join(folder, 'TODO.md'))
 }
 

@@ -357,7 +357,7 @@ describe('an import', () => {
     for (const dryRun of ['true', 'false'])
       expect(await faultsOf(board, { format: 'board', projectId, dryRun }, many(most - 4))).toEqual([
         expect.stringMatching(
-          `^ the file has ${most + 1} records, and at most ${most} go into a project that is there`,
+          `^ the file has ${most + 1} records, and at most ${most} fit into an existing project: omit projectId \\(-P on the command line\\)`,
         ),
       ])
     expect(await imported(board, { format: 'board', projectId }, many(most - 5))).toMatchObject({ cards: most - 5 })

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { encodeError } from '../../process/encodedError.ts'
 import type { ThreadMessage } from '../../process/thread.ts'
@@ -6,11 +6,11 @@ import { readMarkdown } from './markdown.ts'
 import type { MarkdownFile } from './markdownThread.ts'
 
 /** The program of a thread that reads one file of task lists (markdownThread.ts). */
-function read({ path, filename }: MarkdownFile): ThreadMessage {
+async function read({ path, filename }: MarkdownFile): Promise<ThreadMessage> {
   try {
-    return { result: readMarkdown(readFileSync(path, 'utf8'), filename) }
+    return { result: readMarkdown(await readFile(path, 'utf8'), filename) }
   } catch (error) {
     return { failure: encodeError(error) }
   }
 }
-parentPort!.postMessage(read(workerData as MarkdownFile), [])
+parentPort!.postMessage(await read(workerData as MarkdownFile), [])
