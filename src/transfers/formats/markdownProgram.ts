@@ -13,4 +13,4 @@ async function read({ path, filename }: MarkdownFile): Promise<ThreadMessage> {
     return { failure: encodeError(error) }
   }
 }
-parentPort!.postMessage(await read(workerData as MarkdownFile), [])
+void read(workerData as MarkdownFile).then(message => parentPort!.postMessage(message, []))
