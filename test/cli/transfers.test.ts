@@ -191,7 +191,7 @@ test('Ctrl-C says that nothing was imported while the file is sent, and then wai
     const waiting = start(small)
     await eventually('what it waits for', () => waiting.text.includes('the server has the file'))
     waiting.type('\u0003')
-    await eventually('what goes on', () => waiting.text.includes('It finishes the import'))
+    await eventually('word of the import', () => waiting.text.includes('It finishes the import'))
     line.mend()
     await eventually('its end', () => waiting.code !== undefined)
     expect([waiting.code, waiting.text]).toEqual([130, expect.stringContaining('Imported 1 card.')])
