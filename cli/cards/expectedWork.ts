@@ -21,8 +21,10 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   if (card.status === 'completed') return isPulled
   // An API key does not see auto mode.
   const startsWhenReady = card.autoMode ?? true
-  if (card.blocked) return (startsWhenReady || isPulled) && (await areBlockersExpected(context, card, seen))
-  if (card.startAt && !card.ready) return isActive || isPulled || startsWhenReady
+  const startsInTime = isActive && Boolean(card.startAt)
+  if (card.blocked)
+    return (startsWhenReady || isPulled || startsInTime) && (await areBlockersExpected(context, card, seen))
+  if (card.startAt && !card.ready) return startsInTime || isPulled || startsWhenReady
   return card.ready && isPulled
 }
 

@@ -1,5 +1,6 @@
 import type { App } from '../../src/app.ts'
 import type { cardFlow } from '../../src/contract/cardFlow.ts'
+import { edit } from '../../src/domain/cardEdits.ts'
 import * as cardMoves from '../../src/domain/cardMoves.ts'
 import * as cards from '../../src/domain/cards.ts'
 import { readPipeline, setPipeline } from '../../src/domain/pipeline.ts'
@@ -35,7 +36,12 @@ export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
       nothing,
     ),
   setAutoMode: ({ enabled, ...ref }, call) =>
-    call.write(tx => cards.update(tx, { ...ref, caller: call.caller }, { autoMode: enabled }), cardFor(call.caller)),
+    startingWrite(
+      app,
+      call,
+      tx => edit(tx, app.supervisor, { ...ref, caller: call.caller }, { autoMode: enabled }),
+      cardFor(call.caller),
+    ),
   getPipeline: async ref => pipeline(await readPipeline(app.db, await cards.find(app.db, ref))),
   setPipeline: ({ steps, ...ref }, call) =>
     call.write(tx => setPipeline(tx, { ...ref, caller: call.caller }, steps), pipeline),

@@ -14,12 +14,15 @@ export const startsAgent = (card: MovableCard, to: { id: string; columnType: str
 /** What a card that was moved says of the start of its agent. */
 interface MovedCard {
   columnType?: string
+  status?: string
+  statusReason?: string | null
   updatedAt: string
   lastAgentAction?: { type: string; at: string; detail: string | null } | null
 }
 
 /** Why a card's agent did not start by the move that has just brought it here; null where that is not known. */
-export const whyNotStarted = ({ columnType, lastAgentAction, updatedAt }: MovedCard): string | null | undefined =>
-  columnType === 'active' && lastAgentAction?.type === 'not_started' && lastAgentAction.at === updatedAt
-    ? lastAgentAction.detail
-    : undefined
+export const whyNotStarted = (card: MovedCard): string | null | undefined => {
+  const { columnType, status, statusReason, lastAgentAction, updatedAt } = card
+  const isHeld = lastAgentAction?.type === 'not_started' || (status === 'waiting' && statusReason === 'budget')
+  return columnType === 'active' && isHeld && lastAgentAction?.at === updatedAt ? lastAgentAction.detail : undefined
+}

@@ -1,11 +1,13 @@
 import { append } from '../events/outbox.ts'
 import { bySystem, insertAuditRow } from '../store/audit.ts'
 import { listBudgetsOf, listSessionsUnder, noteSpent, type BudgetRow, type Spender } from '../store/budgets.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import type { Database, Reader, Transaction } from '../store/database.ts'
 import { readSession, type OpenSession, type SessionRow } from '../store/sessions.ts'
 import type { UsageDelta } from '../store/usage.ts'
 import { reachedBudget } from '../views/budgets.ts'
 import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
+import { findBlockade } from './dependencies.ts'
 import { isPaused, waitsWithoutRun } from './sessionStates.ts'
 import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.ts'
 
@@ -25,7 +27,14 @@ export const hasBegun = ({
 async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
   if (waitsWithoutRun(session) || session.purpose === 'terminal') return
   const detail = describeExhausted(budget)
-  const waiting = { status: 'waiting', statusReason: 'budget', detail, waitingFor: null, ...noWait, ...noSlot } as const
+  const waiting = {
+    status: 'waiting',
+    statusReason: 'budget',
+    detail,
+    waitingFor: null,
+    ...noWait,
+    ...noSlot,
+  } as const
   if (!(await changeStatus(tx, session, waiting))) return
   await agents.revokeTokens(tx, { sessionId: session.id })
   agents.terminate(tx, session.id)
@@ -107,28 +116,55 @@ export async function holdBack(
   return exhausted !== undefined
 }
 
-/** Queues those of the paused sessions again that budgets allow to go on, in their order. */
+/** Queues the paused sessions again that nothing holds back any more, in their order. The others state what they wait for. */
 export async function resumePaused(
   db: Database,
   agents: Agents,
   paused: readonly Pick<OpenSession, 'id'>[],
   now: string,
 ): Promise<void> {
-  const allowed: number[] = []
+  const changed: number[] = []
   for (const { id } of paused) {
     const session = await readSession(db, id)
-    if (session && !(await findExhausted(db, session, now, hasBegun(session)))) allowed.push(id)
+    if (session && (await findWait(db, agents, session, now)) !== session.detail) changed.push(id)
   }
-  for (let from = 0; from < allowed.length; from += maxResumedPerCommit)
+  for (let from = 0; from < changed.length; from += maxResumedPerCommit)
     await db.transaction(async tx => {
-      for (const id of allowed.slice(from, from + maxResumedPerCommit)) await resume(tx, agents, id)
+      for (const id of changed.slice(from, from + maxResumedPerCommit)) await resume(tx, agents, id)
     })
+}
+
+/** The reason why a paused session still waits: a budget, or a blocker or time that its card got before its work began. */
+async function findWait(db: Reader, agents: Agents, session: SessionRow, now: string): Promise<string | undefined> {
+  const card = await readCard(db, session.projectId, session.cardId)
+  const spender = await spenderOf(db, agents, session, card)
+  const exhausted = await findExhausted(db, spender, now, hasBegun(session))
+  if (exhausted) return describeExhausted(exhausted)
+  const isBlockable = session.purpose === 'work' && session.startedAt === null
+  return card && isBlockable ? (await findBlockade(db, card, now))?.message : undefined
+}
+
+/** The session's account, with the credential that its card uses now: its agent gets that one when it continues. */
+async function spenderOf(db: Reader, agents: Agents, session: SessionRow, card: CardRow | undefined): Promise<Spender> {
+  if (!card || session.askedCredentialId !== null) return session
+  const choice = await agents.choose(db, card)
+  const isSame = !('missing' in choice) && choice.agent === session.agent && choice.profile === session.profile
+  return isSame ? { ...session, credentialId: choice.credentialId } : session
 }
 
 async function resume(tx: Transaction, agents: Agents, id: number): Promise<void> {
   const session = await readSession(tx, id)
-  if (!session || !isPaused(session) || (await findExhausted(tx, session, tx.now, hasBegun(session)))) return
-  if (!(await changeStatus(tx, session, { status: 'queued', statusReason: 'budget', detail: null }))) return
+  if (!session || !isPaused(session)) return
+  const detail = await findWait(tx, agents, session, tx.now)
+  if (detail !== undefined) {
+    if (await changeStatus(tx, session, { status: 'waiting', detail }))
+      await announce(tx, id, {}, { type: 'waiting', detail })
+    return
+  }
+  const card = await readCard(tx, session.projectId, session.cardId)
+  const { credentialId } = await spenderOf(tx, agents, session, card)
+  const queued = { status: 'queued', statusReason: 'budget', detail: null, credentialId } as const
+  if (!(await changeStatus(tx, session, queued))) return
   agents.reconcile(tx)
   await announce(tx, id, {}, { type: 'queued', detail: session.agent })
   insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: session.cardId }, 'budget'))

@@ -8,12 +8,13 @@ import * as order from '../store/order.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { recordActivity } from './activity.ts'
 import { announceCard, announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
-import { columnOfProject, find, findVersion, started, type CardRef, type StartRef } from './cards.ts'
+import { columnOfProject, find, findVersion, type CardRef, type StartRef } from './cards.ts'
 import { hasRoom, isOrdered, requireRoom, tellsOfWait, waitsForRoom } from './columnLimits.ts'
-import { findBlockade, requireUnblocked } from './dependencies.ts'
+import { requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
 import { readAheadOfMove } from './readAhead.ts'
-import { cancelled, endCard, notStarted, findStartProblem, type Agents, type Ending } from './sessions.ts'
+import { cancelled, endCard, notStarted, type Agents, type Ending } from './sessions.ts'
+import { findHold, findStartProblem, startOrHold } from './startOrHold.ts'
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
@@ -22,7 +23,8 @@ import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, typ
  * - Leaving an active column ends the agent.
  * - Entering one starts it, unless `automation` moves the card or the caller may not start agents. With `mustStart` a
  *   move that starts nothing is refused.
- * - A card that waits for others or for a time moves and does not start, unless `force` starts it. Nor does one whose budget is used up.
+ * - A card that waits for others or for a time moves and does not start, unless `force` starts it. If a budget is used up, its session
+ *   waits for the budget.
  * - A full column takes it with `force` only.
  * Without a caller the board itself moves the card.
  * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, VERSION_CONFLICT,
@@ -66,12 +68,9 @@ async function moveCard(
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
   if (!to.force && isOrdered(card) && (card.leafId === null || column.id !== card.columnId))
     await requireRoom(tx, column)
-  const problem =
-    entersActive && !automation
-      ? ((to.force ? undefined : await findBlockade(tx, card)) ??
-        (await findStartProblem(tx, agents, { ...card, columnId: column.id }, ref.caller)))
-      : undefined
-  if (problem && (to.mustStart || card.kind === 'terminal')) throw problem
+  const starts = entersActive && !automation
+  const hold = starts ? await findHold(tx, agents, { ...card, columnId: column.id }, ref.caller, to.force) : undefined
+  if (hold && (to.mustStart || card.kind === 'terminal')) throw hold
   const endsAgents =
     column.id !== card.columnId && (card.columnType === 'active' || entersActive || column.columnType === 'archive')
   if (endsAgents) await endCard(tx, agents, card.id, ending, { all: column.columnType === 'archive' })
@@ -79,11 +78,10 @@ async function moveCard(
     ...(await placing(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
     ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
-    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
   }
   const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
   await announceProgress(tx, agents, card, moved, byOf(ref))
-  return entersActive && !automation && !problem ? started(tx, agents, moved, ref.caller!) : moved
+  return starts ? startOrHold(tx, agents, moved, ref.caller!, hold) : moved
 }
 
 /** A card that a caller without the permission to start it moves or restores is not pulled from its new column. */
@@ -149,12 +147,8 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef, f
   if (starts && !force) await requireUnblocked(tx, card)
   const problem = starts ? await findStartProblem(tx, agents, card, ref.caller) : undefined
   if (problem?.code === 'BUDGET_EXHAUSTED') throw problem
-  const activated = await changeCard(tx, card, {
-    deferred: false,
-    pullable: true,
-    ...(problem && { lastAgentAction: notStarted(tx, problem) }),
-  })
-  return starts && !problem ? started(tx, agents, activated, ref.caller) : activated
+  const activated = await changeCard(tx, card, { deferred: false, pullable: true })
+  return starts ? startOrHold(tx, agents, activated, ref.caller, problem) : activated
 }
 
 /**
@@ -246,10 +240,17 @@ export async function announceReady(
 }
 
 /**
- * Starts a card in auto mode that was in the trash or in the archive when its last blocker was done.
+ * Starts a card in auto mode whose last blocker was done while it was in the trash, in the archive or without auto mode. A card whose time
+ * has come meanwhile starts by its time (`startInTime`).
  * @throws Problem INSUFFICIENT_PERMISSIONS if the caller cannot start it
  */
-export async function resume(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
+export async function resume(
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  by: Starter | undefined,
+): Promise<CardRow> {
+  if (card.startHeld === 1 && card.startAt! <= tx.now && card.openBlockers === 0) requireMayStart(by, card.kind)
   if (card.blockedBy === undefined || card.blockedBy === '[]' || !isStartedWhenReady(card)) return card
   requireMayStart(by, card.kind)
   return startReady(tx, agents, card)
@@ -290,17 +291,15 @@ export async function pull(tx: Transaction, agents: Agents, card: CardRow, colum
 
 /** Starts a card that the board itself has moved, or that waited, and notes why. */
 async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reason: string): Promise<CardRow> {
-  const begun = await started(tx, agents, card, 'board')
+  const begun = await startOrHold(tx, agents, card, 'board', undefined)
   if (begun.status === 'queued') insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, reason))
   return begun
 }
 
 async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
   const board = await listColumns(tx, boardId)
-  return (
-    board.find(({ columnType }) => columnType !== 'archive') ??
-    refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
-  )
+  const open = board.find(({ columnType }) => columnType !== 'archive')
+  return open ?? refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
 }
 
 const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }

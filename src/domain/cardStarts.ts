@@ -1,17 +1,16 @@
-import { Problem } from '../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../store/audit.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
+import { hasActiveAgent } from '../views/cards.ts'
 import type { Caller } from './caller.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { announceReady } from './cardMoves.ts'
-import { started } from './cards.ts'
-import { findBlockade } from './dependencies.ts'
-import { findStartProblem, notStarted, type Agents } from './sessions.ts'
+import { notStarted, type Agents } from './sessions.ts'
+import { findHold, startOrHold } from './startOrHold.ts'
 
 /**
- * Starts a card whose time has come, if it stands idle in an active column: with the present rights of who set the time, or
- * why those are none. Elsewhere it is ready, which auto mode and columns that pull go by.
+ * Starts a card whose time has come, if it is idle in an active column: with the present rights of the person who set the time, or records
+ * the reason if there are none. Elsewhere the card is ready, and auto mode and columns that pull start it.
  */
 export async function startInTime(
   tx: Transaction,
@@ -22,17 +21,13 @@ export async function startInTime(
   await changeCardIfThere(tx, { projectId, id }, { startHeld: false })
   const card = await readCard(tx, projectId, id)
   if (!card) return
-  const stands = card.columnType === 'active' && card.archivedAt === null && card.status === 'idle'
-  if (!stands) return void (await announceReady(tx, agents, [id], 'board'))
-  const problem =
-    (await findBlockade(tx, card)) ??
-    (typeof starter === 'string'
-      ? new Problem('FORBIDDEN', starter)
-      : await findStartProblem(tx, agents, card, starter))
-  // Over a budget it waits for that, too.
-  const waits = problem?.code === 'BUDGET_EXHAUSTED'
-  if (problem && !waits) return void (await changeCard(tx, card, { lastAgentAction: notStarted(tx, problem) }))
-  const begun = await started(tx, agents, card, waits ? 'board' : (starter as Caller))
-  if (begun.status === 'queued')
+  const canStart = card.columnType === 'active' && card.archivedAt === null && card.status === 'idle'
+  if (!canStart) return void (await announceReady(tx, agents, [id], 'board'))
+  if (typeof starter === 'string') {
+    const lastAgentAction = notStarted(tx, { message: starter })
+    return void (await changeCard(tx, card, { lastAgentAction }))
+  }
+  const begun = await startOrHold(tx, agents, card, starter, await findHold(tx, agents, card, starter))
+  if (hasActiveAgent(begun))
     insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id }, 'the time of its start has come'))
 }

@@ -28,10 +28,11 @@ import { namesAny, startFields, taskFields, type CardEdit } from './cardEditFiel
 import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
 import { announceCard, announceNew, announceParent, changeCard } from './cardChanges.ts'
 import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
-import { findBlockade, requireOrder, type CardOrder } from './dependencies.ts'
-import { findStartProblem, notStarted, start, type Agents } from './sessions.ts'
-import { mayStart, refusal, requireMayChangeStart, requireMayStart, type Starter } from './startPermission.ts'
+import { requireOrder, type CardOrder } from './dependencies.ts'
+import { notStarted, type Agents } from './sessions.ts'
+import { mayStart, refusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
 import { readAheadOfCard } from './readAhead.ts'
+import { findHold, startOrHold } from './startOrHold.ts'
 import { startFor } from './startTimes.ts'
 import { countSessionCard } from './sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './steps.ts'
@@ -59,8 +60,6 @@ export interface NewCard extends Partial<AgentChoice>, CardOrder, CardPlan, Card
   useWorktree: boolean
   deferred?: boolean
   mustStart?: boolean
-  /** Nobody waits for its start: over a budget it waits for that, too. */
-  waitsForBudget?: boolean
   autoMode?: boolean
   /** A full column takes it, too. */
   force?: boolean
@@ -91,7 +90,7 @@ export async function findExternalJson(
  * Creates a card at the end of a column: the given one, or the first of the project's default board.
  * - In an active column its agent starts, unless the card is deferred or the caller may not start agents.
  * - With `mustStart` a card that starts nothing is refused.
- * - A card that waits for others or for a time does not start, nor one whose budget is used up.
+ * - A card that waits for others or for a time does not start. If a budget is used up, its session waits for the budget.
  * @throws Problem COLUMN_NOT_FOUND, CARD_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL without `force`, CARD_LIMIT_REACHED for a session, VALIDATION_FAILED for a terminal card without a command,
  *   INSUFFICIENT_PERMISSIONS for a command or auto mode of a caller who may not start them,
  *   COLUMN_NOT_ON_DEFAULT_BOARD when `automation` made the card, and with `mustStart` CONFLICT, AGENT_UNAVAILABLE,
@@ -164,13 +163,11 @@ async function startCreated(
   tx: Transaction,
   agents: Agents,
   created: CardRow,
-  { caller, mustStart, waitsForBudget }: Pick<NewCard, 'caller' | 'mustStart' | 'waitsForBudget'>,
+  { caller, mustStart }: Pick<NewCard, 'caller' | 'mustStart'>,
 ): Promise<CardRow> {
-  const problem = (await findBlockade(tx, created)) ?? (await findStartProblem(tx, agents, created, caller))
-  if (problem?.code === 'BUDGET_EXHAUSTED' && waitsForBudget) return started(tx, agents, created, 'board')
-  if (problem && mustStart) throw problem
-  if (problem) return changeCard(tx, created, { lastAgentAction: notStarted(tx, problem) })
-  return started(tx, agents, created, caller)
+  const hold = await findHold(tx, agents, created, caller)
+  if (hold && mustStart) throw hold
+  return startOrHold(tx, agents, created, caller, hold)
 }
 
 /** @throws Problem VALIDATION_FAILED */
@@ -283,12 +280,6 @@ export async function columnOfProject(
   throw new Problem(
     caller && (await projectRole(db, caller, column.projectId)) ? 'COLUMN_IN_OTHER_PROJECT' : 'COLUMN_NOT_FOUND',
   )
-}
-
-/** Queues the card's agent. @returns the card afterwards */
-export async function started(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<CardRow> {
-  await start(tx, agents, card, by)
-  return find(tx, { projectId: card.projectId, cardId: card.id })
 }
 
 function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {

@@ -1,7 +1,7 @@
 import { maxChildren, maxDependents } from '../contract/cardOrder.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { CardRow } from '../store/cards.ts'
-import type { Reader } from '../store/database.ts'
+import type { Reader, Transaction } from '../store/database.ts'
 import * as dependencies from '../store/dependencies.ts'
 import { shownTime } from './shownTime.ts'
 
@@ -98,9 +98,10 @@ const cycle = (path: string, relation: string, cards: readonly number[]) => {
 export async function findBlockade(
   db: Reader,
   card: Pick<CardRow, 'id' | 'openBlockers' | 'startAt' | 'startHeld'>,
+  now: string,
 ): Promise<Problem | undefined> {
   if (card.openBlockers === 0)
-    return card.startHeld === 1
+    return card.startHeld === 1 && card.startAt! > now
       ? new Problem('CARD_BLOCKED', `The card starts at ${shownTime(card.startAt!)}.`)
       : undefined
   return new Problem('CARD_BLOCKED', `The card waits for ${named(await dependencies.listOpenBlockers(db, card.id))}.`)
@@ -119,7 +120,7 @@ export async function requireBlocksNone(db: Reader, { id, doneAt }: Pick<CardRow
 }
 
 /** @throws Problem CARD_BLOCKED */
-export async function requireUnblocked(db: Reader, card: Parameters<typeof findBlockade>[1]): Promise<void> {
-  const problem = await findBlockade(db, card)
+export async function requireUnblocked(tx: Transaction, card: Parameters<typeof findBlockade>[1]): Promise<void> {
+  const problem = await findBlockade(tx, card, tx.now)
   if (problem) throw problem
 }

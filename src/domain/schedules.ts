@@ -43,7 +43,10 @@ type GivenTemplate = Partial<StoredTemplate> & Pick<StoredTemplate, 'title'>
 export type NewSchedule = GivenTiming &
   Pick<ScheduleRow, 'name' | 'overlap' | 'catchUp'> & { template: GivenTemplate; enabled: boolean }
 export type ScheduleEdit = GivenTiming &
-  Partial<Pick<ScheduleRow, 'name' | 'overlap' | 'catchUp'>> & { template?: Partial<StoredTemplate>; enabled?: boolean }
+  Partial<Pick<ScheduleRow, 'name' | 'overlap' | 'catchUp'>> & {
+    template?: Partial<StoredTemplate>
+    enabled?: boolean
+  }
 
 const emptyTemplate: StoredTemplate = {
   title: '',
@@ -169,14 +172,14 @@ export async function runNow(
 }
 
 /**
- * Makes a card of a schedule's template. `at` is the time whose day is the run's. One that is `due` waits where a budget is used up.
+ * Makes a card of a schedule's template. `at` is the time whose day is the run's.
  * @throws Problem as `cards.create`
  */
 export async function makeCard(
   tx: Transaction,
   agents: Agents,
   { projectId, template, timeZone }: ScheduleRow,
-  { caller, at, force, due = false }: { caller: Caller; at: string; force?: boolean; due?: boolean },
+  { caller, at, force }: { caller: Caller; at: string; force?: boolean },
 ): Promise<CardRow> {
   const { title, columnId, assigneeIds, ...card } = JSON.parse(template) as StoredTemplate
   // Who has left the project is assigned no more.
@@ -186,7 +189,6 @@ export async function makeCard(
     projectId,
     caller,
     force,
-    waitsForBudget: due,
     columnId: columnId ?? undefined,
     assigneeIds: assigneeIds.filter(id => people.some(({ userId }) => userId === id)),
     title: title.replaceAll(datePlaceholder, dayOf(at, timeZone)),

@@ -18,11 +18,11 @@ import {
 import { deleteWaitingMessages } from '../store/waitingMessages.ts'
 import { agentSession } from '../views/agents.ts'
 import { recordRunEnd, recordRunStart } from './activity.ts'
-import { asProblem, findExhausted, requireBudget } from './budgetState.ts'
+import { requireBudget } from './budgetState.ts'
 import { changeCardIfThere } from './cardChanges.ts'
 import { noAccount } from './caller.ts'
 import { mayBecome, type EndedStatus } from './sessionStates.ts'
-import { refusal, requireMayStart, type Starter } from './startPermission.ts'
+import { requireMayStart, type Starter } from './startPermission.ts'
 import { firstPrompt } from './steps.ts'
 
 /** The agent chosen for a card. */
@@ -67,9 +67,14 @@ export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled
 export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
+/** `waitsForBudget`: a session that a budget does not allow waits for the budget. */
+interface StartOptions {
+  waitsForBudget?: boolean
+}
+
 /**
- * Queues a new session. Where no agent can run it, stores what is missing as the card's last action instead. What the board begins by
- * itself waits while a budget is used up.
+ * Queues a new session. If no agent can run it, stores the missing part as the card's last action instead. A session that the board begins
+ * automatically waits while a budget is used up.
  * @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED
  */
 export async function begin(
@@ -79,6 +84,7 @@ export async function begin(
   by: Starter,
   prompt: string,
   purpose: SessionPurpose = 'work',
+  { waitsForBudget = by === 'board' }: StartOptions = {},
 ): Promise<SessionRow | undefined> {
   requireMayStart(by, card.kind)
   if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
@@ -88,7 +94,7 @@ export async function begin(
     await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
     return undefined
   }
-  if (by !== 'board' && purpose !== 'terminal')
+  if (!waitsForBudget && purpose !== 'terminal')
     await requireBudget(tx, { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId })
   return queue(tx, agents, card, choice, { purpose, prompt, starterId: await starterOf(tx, card, by) })
 }
@@ -135,32 +141,6 @@ export const noLimit = { notBefore: null, limitEndsAt: null, limitWaits: 0 } as 
 /** No wait for the model. */
 export const noWait = { silentSince: null, retrying: null } as const
 
-/**
- * Why a card cannot be started: the caller's key lacks the permission, no agent is available, or a budget is used up. Undefined when it
- * can.
- */
-export async function findStartProblem(
-  tx: Transaction,
-  agents: Agents,
-  card: CardRow,
-  by: Starter | undefined,
-): Promise<Problem | undefined> {
-  const refused = refusal(by, card.kind)
-  if (refused || card.kind === 'terminal') return refused
-  const choice = await agents.choose(tx, card)
-  if ('missing' in choice) return new Problem('AGENT_UNAVAILABLE', choice.missing)
-  if (by === 'board') return undefined
-  const spender = { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId }
-  const exhausted = await findExhausted(tx, spender, tx.now)
-  return exhausted && asProblem(exhausted)
-}
-
-/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing, BUDGET_EXHAUSTED */
-export async function requireStartable(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<void> {
-  const problem = await findStartProblem(tx, agents, card, by)
-  if (problem) throw problem
-}
-
 /** The last action of a card whose agent could not be started. */
 export const notStarted = (tx: Transaction, { message }: Pick<Problem, 'message'>): string =>
   action(tx, { type: 'not_started', detail: message })
@@ -171,8 +151,9 @@ export const start = async (
   agents: Agents,
   card: CardRow,
   by: Starter,
+  options?: StartOptions,
 ): Promise<SessionRow | undefined> =>
-  begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work')
+  begin(tx, agents, card, by, await firstPrompt(tx, card), card.kind === 'terminal' ? 'terminal' : 'work', options)
 
 /** Queues a session again that has ended, or waits without a run, so that its agent resumes it. @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_ALREADY_RUNNING, BUDGET_EXHAUSTED */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {

@@ -116,7 +116,7 @@ async function run(
 ): Promise<void> {
   const maker = await findMaker(tx, schedule)
   if (typeof maker === 'string') return void (await disable(tx, parts, schedule, `${maker} ${whatNext}`))
-  const card = await makeCard(tx, parts.agents, schedule, { caller: maker, at, due: true })
+  const card = await makeCard(tx, parts.agents, schedule, { caller: maker, at })
   await change(tx, schedule, { ...settled, lastRunAt: tx.now, lastCardId: card.id })
 }
 

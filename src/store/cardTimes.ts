@@ -1,3 +1,4 @@
+import { blockedSql } from './cardFields.ts'
 import type { Reader, Transaction } from './database.ts'
 
 /** A card that starts by itself, and with whose rights. */
@@ -16,22 +17,24 @@ export interface CardToRemind {
   isOpen: number
 }
 
-const held =
-  'FROM cards c INDEXED BY cards_to_start JOIN projects p ON p.id = c.project_id AND p.host IS ? WHERE c.start_held = 1'
+/** Neither blockers, the archive nor the trash hold it back: its time alone does. */
+const waitsForTime = `c.start_held = 1 AND c.archived_at IS NULL AND c.deleted_at IS NULL AND NOT ${blockedSql}`
+const held = `FROM cards c INDEXED BY cards_to_start JOIN projects p ON p.id = c.project_id AND p.host IS ? WHERE ${waitsForTime}`
 
 /** The first time at which a card of this machine starts. */
 export const readNextStart = async (db: Reader): Promise<string | null> =>
   (await db.get<{ at: string }>(`SELECT c.start_at AS at ${held} ORDER BY c.start_at LIMIT 1`, [db.host]))?.at ?? null
 
-/** Cards of this machine whose time has come, the earliest first. */
+/** Cards of this machine that only their time has held back and whose time has come, the earliest first. */
 export const listDueStarts = (db: Reader, now: string, limit: number): Promise<HeldCard[]> =>
   db.all(
     `SELECT c.id, c.project_id AS projectId, c.starter_user_id AS starterUserId, c.starter_key_id AS starterKeyId ${held} AND c.start_at <= ? ORDER BY c.start_at, c.id LIMIT ?`,
     [db.host, now, limit],
   )
-/** Whether a card still waits for a time that has come. */
+/** Whether a card still waits only for a time that has come. */
 export const isStartDue = async (tx: Transaction, id: number): Promise<boolean> =>
-  (await tx.get('SELECT 1 FROM cards WHERE id = ? AND start_held = 1 AND start_at <= ?', [id, tx.now])) !== undefined
+  (await tx.get(`SELECT 1 FROM cards c WHERE c.id = ? AND c.start_at <= ? AND ${waitsForTime}`, [id, tx.now])) !==
+  undefined
 
 const reminded = 'FROM cards c INDEXED BY cards_to_remind WHERE c.due_remind_at IS NOT NULL'
 

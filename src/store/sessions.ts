@@ -180,12 +180,25 @@ export interface ActiveAgentRow {
   startedAt: string | null
 }
 export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'>
-/** All open sessions of this machine's projects, oldest first, without long fields. */
+/**
+ * All open sessions of this machine's projects, oldest first, without long fields. Work that was queued before its card got a start time
+ * does not begin before that time.
+ */
 export const listOpen = (db: Reader): Promise<OpenSession[]> =>
   db.all(
-    'SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.status_reason AS statusReason, s.not_before AS notBefore FROM agent_sessions s JOIN projects p ON p.id = s.project_id WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id',
+    `SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.status_reason AS statusReason,
+      iif(c.start_held = 1 AND s.purpose = 'work' AND s.started_at IS NULL, max(c.start_at, ifnull(s.not_before, c.start_at)), s.not_before) AS notBefore
+     FROM agent_sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN cards c ON c.id = s.card_id
+     WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id`,
     [db.host],
   )
+
+/** Whether an agent has worked on a card. */
+export const hasWorked = async (db: Reader, cardId: number): Promise<boolean> =>
+  (await db.get(
+    `SELECT 1 FROM agent_sessions WHERE card_id = ? AND purpose = 'work' AND started_at IS NOT NULL LIMIT 1`,
+    [cardId],
+  )) !== undefined
 
 /** Until when an agent, with a profile and a credential, counts as limited in a project; undefined when it does not. */
 export const readLimitedUntil = async (

@@ -107,9 +107,9 @@ test('over it nothing starts, relaunches or is messaged, and what the board does
     () => client.assistant.send({ projectId, content: 'What now?' }),
   ])
     expect(await code(refused())).toBe('BUDGET_EXHAUSTED')
-  const idle = await board.start('spender')
-  expect(await board.card(idle.id)).toMatchObject({ status: 'idle', lastAgentAction: { type: 'not_started' } })
-  expect(await code(client.cards.activate(at(idle.id)))).toBe('BUDGET_EXHAUSTED')
+  const deferred = await board.start('spender', { deferred: true })
+  expect(await code(client.cards.activate(at(deferred.id)))).toBe('BUDGET_EXHAUSTED')
+  expect(await board.start('spender')).toMatchObject({ status: 'waiting', statusReason: 'budget' })
 
   await client.cards.complete(at(first.id))
   await Promise.all([second, third].map(card => untilPaused(card.id)))

@@ -1,0 +1,63 @@
+import { Problem } from '../contract/errors.ts'
+import { readCard, type CardRow } from '../store/cards.ts'
+import type { Transaction } from '../store/database.ts'
+import { holdBack } from './budgetPauses.ts'
+import { asProblem, findExhausted } from './budgetState.ts'
+import { changeCard } from './cardChanges.ts'
+import { findBlockade } from './dependencies.ts'
+import { notStarted, start, type Agents } from './sessions.ts'
+import { refusal, type Starter } from './startPermission.ts'
+
+/**
+ * The reason why a card's start is held back: its blockers or its time (unless `force`), the starter's rights, a missing agent, or a
+ * budget. Undefined if the card can start now.
+ */
+export const findHold = async (
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  by: Starter | undefined,
+  force = false,
+): Promise<Problem | undefined> =>
+  (force ? undefined : await findBlockade(tx, card, tx.now)) ?? (await findStartProblem(tx, agents, card, by))
+
+/** The reason why a start is refused: the caller's permission, a missing agent, or a budget. Undefined if the caller can start the card. */
+export async function findStartProblem(
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  by: Starter | undefined,
+): Promise<Problem | undefined> {
+  const refused = refusal(by, card.kind)
+  if (refused || card.kind === 'terminal') return refused
+  const choice = await agents.choose(tx, card)
+  if ('missing' in choice) return new Problem('AGENT_UNAVAILABLE', choice.missing)
+  if (by === 'board') return undefined
+  const spender = { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId }
+  const exhausted = await findExhausted(tx, spender, tx.now)
+  return exhausted && asProblem(exhausted)
+}
+
+/** @throws Problem INSUFFICIENT_PERMISSIONS, AGENT_UNAVAILABLE with what is missing, BUDGET_EXHAUSTED */
+export async function requireStartable(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<void> {
+  const problem = await findStartProblem(tx, agents, card, by)
+  if (problem) throw problem
+}
+
+/**
+ * Starts a card, or records on it the reason that holds it back. If the reason is a budget, its session waits and starts once the budget
+ * allows it. A start that is forced past blockers does not wait, because the blockers would hold it then.
+ */
+export async function startOrHold(
+  tx: Transaction,
+  agents: Agents,
+  card: CardRow,
+  by: Starter,
+  hold: Problem | undefined,
+): Promise<CardRow> {
+  const waitsForBudget = hold?.code === 'BUDGET_EXHAUSTED' && !(await findBlockade(tx, card, tx.now))
+  if (hold && !waitsForBudget) return changeCard(tx, card, { lastAgentAction: notStarted(tx, hold) })
+  const session = await start(tx, agents, card, by, waitsForBudget ? { waitsForBudget } : undefined)
+  if (session && waitsForBudget) await holdBack(tx, agents, session)
+  return (await readCard(tx, card.projectId, card.id))!
+}
