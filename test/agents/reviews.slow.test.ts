@@ -324,3 +324,19 @@ test('what a review keeps in the repository goes with the project', async () => 
     return refs().length === 0
   })
 })
+
+test.each([
+  ['in the backlog', async () => (await board.client.cards.create({ projectId: board.projectId, title: 'New' })).id],
+  ['with a worktree of a person', async () => (await attached(folder => writeFileSync(join(folder, 'a'), 'x'))).id],
+  ['whose agent has not begun', async () => (await board.start('reviewed', { blockedBy: [await worked()] })).id],
+])('a review that asks a card %s for changes returns 409 with the next step and starts no agent', async (_, made) => {
+  const id = await made()
+  expect((await post(id, { verdict: 'request_changes', body: 'Shorter.' })).body.error).toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/^No agent has worked on the card yet\. Add the changes to its prompt/),
+  })
+  expect(await board.card(id)).toMatchObject({ status: 'idle', reviewState: null })
+  expect(await board.client.agents.sessions(ref(id))).toEqual([])
+  expect(await board.client.reviews.list(ref(id))).toEqual([])
+  expect((await review(id, { verdict: 'comment', body: 'Shorter.' })).verdict).toBe('comment')
+})

@@ -1,13 +1,15 @@
+import { Problem } from '../../contract/errors.ts'
 import { add, type CheckedReview, type ReviewWithComments } from '../../domain/reviews.ts'
 import type { StartRef } from '../../domain/cards.ts'
 import type { Transaction } from '../../store/database.ts'
 import type { ReviewCommentRow } from '../../store/reviews.ts'
+import { hasWorked } from '../../store/sessions.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 
 /**
  * Submits a review. One that asks for changes becomes the next message to the card's agent, which resumes or starts again.
- * @throws Problem as `add` and `send` do
+ * @throws Problem as `add` and `send` do, CONFLICT if it asks for changes and no agent has worked on the card
  */
 export async function submitReview(
   tx: Transaction,
@@ -15,6 +17,11 @@ export async function submitReview(
   ref: StartRef,
   checked: CheckedReview,
 ): Promise<ReviewWithComments> {
+  if (checked.verdict === 'request_changes' && !(await hasWorked(tx, ref.cardId)))
+    throw new Problem(
+      'CONFLICT',
+      'No agent has worked on the card yet. Add the changes to its prompt and start the card, or submit the review as a comment.',
+    )
   const review = await add(tx, ref, checked)
   if (review.verdict === 'request_changes')
     await send(tx, supervisor, ref, { content: messageOf(review), attachmentIds: [] })
