@@ -10,14 +10,14 @@ import type { Handlers } from '../http/handlers.ts'
 export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
   list: async ({ projectId, boardId }) => (await columns.list(app.reads, projectId, boardId)).map(column),
   create: ({ projectId, ...input }, call) =>
-    call.write(tx => columns.create(tx, call.caller, projectId, input), column),
+    call.write(tx => columns.create(tx, app.supervisor, call.caller, projectId, input), column),
   reorder: ({ projectId, ids }, call) =>
     call.write(
       tx => columns.reorder(tx, call.caller, projectId, ids),
       rows => rows.map(column),
     ),
   update: ({ projectId, columnId, ...change }, call) =>
-    call.write(tx => columns.update(tx, call.caller, projectId, columnId, change), column),
+    call.write(tx => columns.update(tx, app.supervisor, call.caller, projectId, columnId, change), column),
   delete: ({ projectId, columnId }, call) =>
     call.write(
       tx => columns.remove(tx, call.caller, projectId, columnId),

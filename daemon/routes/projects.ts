@@ -45,7 +45,7 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
     const folders = await changedFolders(app, call, id, change)
     return call.write(
       async tx => {
-        const project = await projects.update(tx, call.caller, id, { ...change, ...folders })
+        const project = await projects.update(tx, app.supervisor, call.caller, id, { ...change, ...folders })
         if (change.agent || change.profile)
           await requireTakenInProject(tx, app.supervisor, id, change.agent ? 'agent' : 'profile')
         if (change.agentSlots !== undefined) app.supervisor.reconcile(tx)

@@ -9,9 +9,9 @@ export const schedulesRoutes = ({ config, db, supervisor }: App): Handlers<Contr
   list: async ({ projectId }) => (await schedules.list(db, projectId)).map(schedule),
   preview: async ({ projectId: _, ...timing }) => schedules.preview(timing, config.clock().toISOString()),
   create: ({ projectId, ...input }, call) =>
-    call.write(tx => schedules.create(tx, call.caller, projectId, input), schedule),
+    call.write(tx => schedules.create(tx, supervisor, call.caller, projectId, input), schedule),
   update: ({ projectId, scheduleId, ...change }, call) =>
-    call.write(tx => schedules.update(tx, call.caller, { projectId, scheduleId }, change), schedule),
+    call.write(tx => schedules.update(tx, supervisor, call.caller, { projectId, scheduleId }, change), schedule),
   delete: (ref, call) =>
     call.write(
       tx => schedules.remove(tx, ref),

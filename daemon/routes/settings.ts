@@ -1,5 +1,4 @@
 import type { App } from '../../src/app.ts'
-import { invalid } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { changeAgentSlots, readAgentSlots } from '../../src/domain/agentSlots.ts'
 import { changeAgentSettings, readAgentSettings } from '../../src/domain/agentChoice.ts'
@@ -29,21 +28,19 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
   getAgents: () => readAgentSettings(app.db),
   setAgents: (change, call) =>
     call.write(
-      tx => changeAgentSettings(tx, change),
+      tx => changeAgentSettings(tx, app.supervisor, change),
       settings => settings,
     ),
   getAgentSlots: () => readAgentSlots(app.db),
-  setAgentSlots: async (change, call) => {
-    await requireKnownAgents(app, Object.keys(change.agents ?? {}))
-    return call.write(
+  setAgentSlots: (change, call) =>
+    call.write(
       async tx => {
-        const slots = await changeAgentSlots(tx, change)
+        const slots = await changeAgentSlots(tx, app.supervisor, change)
         app.supervisor.reconcile(tx)
         return slots
       },
       slots => slots,
-    )
-  },
+    ),
   getContextRelay: () => readContextRelay(app.db),
   setContextRelay: (change, call) =>
     call.write(
@@ -51,11 +48,3 @@ export const settingsRoutes = (app: App): Handlers<Contract['settings']> => ({
       relay => relay,
     ),
 })
-
-/** @throws Problem VALIDATION_FAILED */
-async function requireKnownAgents({ catalogue }: App, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  const known = (await catalogue.list()).map(({ provider }) => provider.id)
-  const unknown = ids.find(id => !known.includes(id))
-  if (unknown !== undefined) throw invalid(`agents.${unknown}`, `must be an agent: ${known.join(', ')}`)
-}

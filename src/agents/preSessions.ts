@@ -72,7 +72,7 @@ export async function accept(
   await closePreSession(tx, session, 'idle')
   agents.reconcile(tx)
   const { projectId, cardId, summary: prompt } = session
-  return cards.update(tx, { projectId, cardId, caller: ref.caller }, { prompt })
+  return cards.update(tx, agents, { projectId, cardId, caller: ref.caller }, { prompt })
 }
 
 /** Ends a pre-session; the card stays as it is. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT when it is over */

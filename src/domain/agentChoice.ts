@@ -1,6 +1,6 @@
 import { AgentChoice } from '../contract/agentChoice.ts'
 import { invalid } from '../contract/errors.ts'
-import { listOffersOf, type Offered } from '../store/agentOffers.ts'
+import { listOffersOf, listStoredAgents, type Offered } from '../store/agentOffers.ts'
 import { readProfileNamed, type ProfileRow } from '../store/agentProfiles.ts'
 import type { CardRow } from '../store/cards.ts'
 import { readCredential, type CredentialRow } from '../store/credentials.ts'
@@ -9,6 +9,7 @@ import type { Reader, Transaction } from '../store/database.ts'
 import { readProject } from '../store/projects.ts'
 import { entriesOf } from '../store/record.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
+import type { Agents } from './sessions.ts'
 
 /** A choice that sets nothing. */
 export const noChoice: AgentChoice = { agent: null, profile: null, model: null, mode: null, effort: null }
@@ -47,10 +48,17 @@ export const readAgentSettings = async (db: Reader): Promise<AgentChoice> => ({
   ...(JSON.parse((await readServerSetting(db, 'agents')) ?? '{}') as Partial<AgentChoice>),
 })
 
+/** The agents of this server's catalogue. */
+export type KnownAgents = Pick<Agents, 'listIds'>
+
 /** @throws Problem VALIDATION_FAILED as `changedChoice` does */
-export async function changeAgentSettings(tx: Transaction, change: Partial<AgentChoice>): Promise<AgentChoice> {
+export async function changeAgentSettings(
+  tx: Transaction,
+  agents: KnownAgents,
+  change: Partial<AgentChoice>,
+): Promise<AgentChoice> {
   const before = await readAgentSettings(tx)
-  const settings = { ...before, ...(await changedChoice(tx, change, async () => [before])) }
+  const settings = { ...before, ...(await changedChoice(tx, agents, change, async () => [before])) }
   await writeServerSetting(tx, 'agents', JSON.stringify(settings))
   return settings
 }
@@ -97,11 +105,12 @@ type CredentialReader = (profileCredentialId: number | null) => Promise<Pick<Cre
  * Validates a change of a choice, and clears the fields that depend on a replaced agent.
  * @param readLevels reads the present levels, beginning with the one that changes
  * @param credentialFor by default the profile's; its models are allowed beside the agent's own
- * @throws Problem VALIDATION_FAILED for an unknown profile, and for a model, mode or effort that the agent is known
- *   not to offer
+ * @throws Problem VALIDATION_FAILED for an unknown agent or profile, and for a model, mode or effort that the agent is known
+ *   not to offer. A stored agent that is not known any more is not checked again.
  */
 export async function changedChoice(
   db: Reader,
+  agents: KnownAgents,
   change: Partial<AgentChoice>,
   readLevels: () => Promise<readonly AgentChoice[]>,
   credentialFor: CredentialReader = async id => (id === null ? undefined : readCredential(db, id)),
@@ -113,6 +122,7 @@ export async function changedChoice(
   if (!namesAgent && fields.every(field => (changed[field] ?? null) === null)) return changed
   const [own = noChoice, ...further] = await readLevels()
   const after = [{ ...noChoice, ...own, ...changed }, ...further]
+  if (changed.agent && changed.agent !== own.agent) await requireAgent(db, agents, changed.agent, 'agent')
   if (changed.profile) await requireProfile(db, changed.profile, 'profile', after[0]!.agent)
   const { agent, profile } = await resolveChoice(db, after)
   const ownModels = async () =>
@@ -139,6 +149,17 @@ async function withoutOtherAgents(db: Reader, own: AgentChoice, agent: string | 
   const isOther = profile !== undefined && agent !== null && profile.agent !== agent
   const lost = [...optionFields.filter(field => own[field] !== null), ...(isOther ? (['profile'] as const) : [])]
   return Object.fromEntries(lost.map(field => [field, null]))
+}
+
+/**
+ * Requires an agent of this server, or one that another machine has started or a profile names.
+ * @throws Problem VALIDATION_FAILED with the known agents
+ */
+export async function requireAgent(db: Reader, agents: KnownAgents, id: string, field: string): Promise<void> {
+  const configured = await agents.listIds()
+  if (configured.includes(id)) return
+  const known = [...new Set([...configured, ...(await listStoredAgents(db))])]
+  if (!known.includes(id)) throw invalid(field, `must be one of the known agents: ${listed(known)}`)
 }
 
 /** @throws Problem VALIDATION_FAILED where the profile does not exist or belongs to another agent */

@@ -1,5 +1,6 @@
 import type { AgentSlots, ChangedAgentSlots } from '../contract/agentSlots.ts'
 import type { Reader, Transaction } from '../store/database.ts'
+import { requireAgent, type KnownAgents } from './agentChoice.ts'
 import { readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
 import type { SlotSession } from '../store/slots.ts'
 
@@ -11,11 +12,14 @@ export const readAgentSlots = async (db: Reader): Promise<AgentSlots> => ({
   ...(JSON.parse((await readServerSetting(db, 'agentSlots')) ?? '{}') as Partial<AgentSlots>),
 })
 
+/** @throws Problem VALIDATION_FAILED for an unknown agent without a number */
 export async function changeAgentSlots(
   tx: Transaction,
+  known: KnownAgents,
   { server, agents = {} }: ChangedAgentSlots,
 ): Promise<AgentSlots> {
   const before = await readAgentSlots(tx)
+  for (const id of Object.keys(agents)) if (!(id in before.agents)) await requireAgent(tx, known, id, `agents.${id}`)
   const merged = Object.entries({ ...before.agents, ...agents })
   const after: AgentSlots = {
     server: server === undefined ? before.server : server,

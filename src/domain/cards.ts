@@ -25,7 +25,7 @@ import { projectRole } from './access.ts'
 import { changedBase, type CardBase } from './cardBase.ts'
 import { isOrdered, requireRoom } from './columnLimits.ts'
 import { namesAny, startFields, taskFields, type CardEdit } from './cardEditFields.ts'
-import { cardLevels, changedChoice, noChoice, projectLevels } from './agentChoice.ts'
+import { cardLevels, changedChoice, noChoice, projectLevels, type KnownAgents } from './agentChoice.ts'
 import { announceCard, announceNew, announceParent, changeCard } from './cardChanges.ts'
 import { assigneesFor, noteAssigned, type CardPlan, watch } from './cardPeople.ts'
 import { requireOrder, type CardOrder } from './dependencies.ts'
@@ -125,6 +125,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     kind: card.kind,
     ...(await changedChoice(
       tx,
+      agents,
       card,
       async () => [noChoice, column, ...(await projectLevels(tx, card.projectId))],
       id => readCredentialOfProject(tx, card.projectId, id),
@@ -192,7 +193,7 @@ export async function wouldStart(
  * @throws Problem CARD_NOT_FOUND, VERSION_CONFLICT, DEPENDENCY_CYCLE, and, for a caller who cannot start agents,
  *   INSUFFICIENT_PERMISSIONS for auto mode, and for the task or the start of a card that can start automatically
  */
-export async function update(tx: Transaction, ref: CardRef, change: CardEdit): Promise<CardRow> {
+export async function update(tx: Transaction, agents: KnownAgents, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const card = await findVersion(tx, ref)
   if (change.autoMode) requireMayStart(ref.caller, card.kind)
   if (namesAny(change, startFields)) await requireMayChangeStart(tx, ref.caller, card)
@@ -204,7 +205,7 @@ export async function update(tx: Transaction, ref: CardRef, change: CardEdit): P
   const readCredential = (id: number | null) => readCredentialOfCard(tx, card.id, id)
   Object.assign(given, await changedBase(tx, card, change))
   Object.assign(given, await startFor(tx, change, ref.caller))
-  Object.assign(given, await changedChoice(tx, change, () => cardLevels(tx, card), readCredential))
+  Object.assign(given, await changedChoice(tx, agents, change, () => cardLevels(tx, card), readCredential))
   if (labels) given.labels = JSON.stringify(labels)
   Object.assign(given, await assigneesFor(tx, card, change))
   if (watching !== undefined) watch(tx, card, ref.caller, watching)

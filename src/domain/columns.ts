@@ -17,7 +17,7 @@ import {
 import { isPulledFrom } from '../store/columnTurns.ts'
 import { readCredentialOfProject } from '../store/credentials.ts'
 import type { Reader, Transaction } from '../store/database.ts'
-import { changedChoice, noChoice, projectLevels } from './agentChoice.ts'
+import { changedChoice, noChoice, projectLevels, type KnownAgents } from './agentChoice.ts'
 import { column as columnView } from '../views/boards.ts'
 import * as boards from './boards.ts'
 import type { Caller } from './caller.ts'
@@ -75,6 +75,7 @@ async function requireReachable(
  */
 export async function create(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
   projectId: number,
   column: { boardId: number; name: string; columnType: ColumnType; prompt: string } & Limit &
@@ -86,7 +87,7 @@ export async function create(
   requireSoundLimit(column)
   if (pull || (columnType === 'active' && (prompt !== '' || namesAny(choice)))) requireMayStart(caller, 'kanban')
   await requireReachable(tx, { projectId, caller }, { boardId: board.id }, { mergedColumnId, closedColumnId })
-  const chosen = await changedInProject(tx, projectId, choice, noChoice)
+  const chosen = await changedInProject(tx, agents, projectId, choice, noChoice)
   const id = await insertColumn(tx, {
     name,
     columnType,
@@ -111,6 +112,7 @@ const namesAny = (fields: object): boolean => Object.values(fields).some(value =
  */
 export async function update(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
   projectId: number,
   columnId: number,
@@ -139,7 +141,7 @@ export async function update(
     ...limit,
     mergedColumnId: mergedColumnId === undefined ? column.mergedColumnId : mergedColumnId,
     closedColumnId: closedColumnId === undefined ? column.closedColumnId : closedColumnId,
-    ...(await changedInProject(tx, projectId, change, column)),
+    ...(await changedInProject(tx, agents, projectId, change, column)),
   }
   await (isLimitChanged
     ? requireNoNewTurn(tx, caller, projectId, () => updateColumn(tx, columnId, changed))
@@ -149,12 +151,14 @@ export async function update(
 
 const changedInProject = (
   tx: Transaction,
+  agents: KnownAgents,
   projectId: number,
   change: Partial<AgentChoice>,
   before: AgentChoice,
 ): Promise<Partial<AgentChoice>> =>
   changedChoice(
     tx,
+    agents,
     change,
     async () => [before, ...(await projectLevels(tx, projectId))],
     id => readCredentialOfProject(tx, projectId, id),

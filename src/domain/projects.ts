@@ -16,7 +16,7 @@ import type { ProjectRole } from '../contract/route.ts'
 import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../contract/sandbox.ts'
 import type { ChangedUsageLimits, UsageLimits } from '../contract/usageLimits.ts'
 import { append } from '../events/outbox.ts'
-import { changedChoice, projectLevels, requireProfile } from './agentChoice.ts'
+import { changedChoice, projectLevels, requireAgent, requireProfile, type KnownAgents } from './agentChoice.ts'
 import { isInScope, roleBy, strongest } from './access.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import { readCredentialOfProject } from '../store/credentials.ts'
@@ -135,6 +135,7 @@ function changedSandbox(before: SandboxSettings, change: InferOutput<typeof Chan
 /** Changes a project. The caller has checked a new path and new repositories. @throws Problem PROJECT_NOT_FOUND, ORGANIZATION_NOT_FOUND, VALIDATION_FAILED */
 export async function update(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
   id: number,
   change: ProjectChange,
@@ -149,6 +150,7 @@ export async function update(
       organizationId: change.organizationId === undefined ? project.organizationId : change.organizationId,
       ...(await changedChoice(
         tx,
+        agents,
         change,
         () => projectLevels(tx, id),
         credentialId => readCredentialOfProject(tx, id, credentialId),
@@ -161,7 +163,9 @@ export async function update(
       ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),
       ...(change.sandbox && { sandbox: JSON.stringify(changedSandbox(sandboxOf(project), change.sandbox)) }),
-      ...(change.usageLimits && { usageLimits: await storedUsageLimits(tx, caller, change.usageLimits) }),
+      ...(change.usageLimits && {
+        usageLimits: await storedUsageLimits(tx, agents, caller, project, change.usageLimits),
+      }),
     })
     if (change.folders) await addFolderRecords(tx, id, change.folders)
     if (change.organizationId !== undefined) await noteRightsChanged(tx)
@@ -213,10 +217,15 @@ function storedWorktree(project: ProjectRow, change: InferOutput<typeof ChangedW
 /** Only the caller's own credentials can be named. @throws Problem CREDENTIAL_NOT_FOUND, VALIDATION_FAILED */
 async function storedUsageLimits(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
+  { usageLimits }: ProjectRow,
   { onLimit, next }: InferOutput<typeof ChangedUsageLimits>,
 ): Promise<string> {
-  for (const { credentialId, profile } of next) {
+  const before = JSON.parse(usageLimits) as UsageLimits
+  for (const { agent, credentialId, profile } of next) {
+    if (agent !== null && !before.next.some(each => each.agent === agent))
+      await requireAgent(tx, agents, agent, 'usageLimits')
     if (credentialId !== null) await findOwnCredential(tx, caller, credentialId)
     if (profile !== null) await requireProfile(tx, profile, 'usageLimits')
   }

@@ -85,6 +85,7 @@ export function preview(given: GivenTiming, now: string): { timeZone: string; ne
  */
 export async function create(
   tx: Transaction,
+  agents: Agents,
   caller: Caller,
   projectId: number,
   { name, overlap, catchUp, enabled, template, ...given }: NewSchedule,
@@ -96,7 +97,7 @@ export async function create(
     projectId,
     name,
     ...timing,
-    template: await checkedTemplate(tx, caller, projectId, emptyTemplate, template),
+    template: await checkedTemplate(tx, agents, caller, projectId, emptyTemplate, template),
     overlap,
     catchUp,
     enabled,
@@ -112,6 +113,7 @@ export async function create(
  */
 export async function update(
   tx: Transaction,
+  agents: Agents,
   caller: Caller,
   ref: ScheduleRef,
   { name, enabled, template, ...change }: ScheduleEdit,
@@ -132,6 +134,7 @@ export async function update(
       ...(await makerFor(tx, caller)),
       template: await checkedTemplate(
         tx,
+        agents,
         caller,
         ref.projectId,
         JSON.parse(schedule.template) as StoredTemplate,
@@ -264,6 +267,7 @@ function changedTiming(
 /** A template as it is stored, once the caller could make a card of it. */
 async function checkedTemplate(
   tx: Transaction,
+  agents: Agents,
   caller: Caller,
   projectId: number,
   before: StoredTemplate,
@@ -279,6 +283,10 @@ async function checkedTemplate(
   const choice: Partial<AgentChoice> = Object.fromEntries(
     Object.keys(noChoice).map(field => [field, template[field as keyof AgentChoice]]),
   )
-  await changedChoice(tx, choice, async () => [noChoice, column, ...(await projectLevels(tx, projectId))])
+  await changedChoice(tx, agents, choice, async () => [
+    { ...noChoice, agent: before.agent },
+    column,
+    ...(await projectLevels(tx, projectId)),
+  ])
   return JSON.stringify(template)
 }

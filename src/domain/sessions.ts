@@ -43,6 +43,8 @@ export interface Agents {
   choose(db: Reader, card: CardRow): Promise<ChosenAgent | { missing: string }>
   /** Why an agent does not support a provider's credentials; undefined when it does, or for an unknown agent. */
   credentialProblem(agent: string, provider: CredentialProvider): Promise<string | undefined>
+  /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
+  listIds(): Promise<readonly string[]>
   /** What people call an agent. */
   nameOf(agent: string): Promise<string>
   /** Ends the agent tokens of a card or a session; their sockets are closed after the commit. */

@@ -119,6 +119,7 @@ const requireOffered = (
 ): Promise<Partial<AgentChoice>> =>
   changedChoice(
     tx,
+    { listIds: async () => [agent] },
     { model, mode, effort },
     async () => [{ agent, profile: null, model: null, mode: null, effort: null }],
     async () => (credentialId === null ? undefined : readCredential(tx, credentialId)),

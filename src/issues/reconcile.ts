@@ -100,7 +100,7 @@ async function compare(
     { ...seen, state: seen.state === 'missing' ? issue.state : seen.state, ...flagsOf(seen) },
     { state: issue.state, ...stateOf(card) },
   )
-  const texts = await followTexts(tx, tied, { card, seen, issue })
+  const texts = await followTexts(tx, parts, tied, { card, seen, issue })
   const isMoved = await moveCard(tx, parts, card, decision)
   const shown = { number: seen.number, url: issue.url, state: issue.state }
   const isShown = await showIssue(tx, await find(tx, { projectId: card.projectId, cardId: card.id }), shown)
@@ -145,6 +145,7 @@ function stateOf(card: CardRow): { done: boolean; merged: number | null; begun: 
 /** Has a card's texts follow its issue's, as long as nobody has changed them here or has taken the card up: what starts is what was read. */
 async function followTexts(
   tx: Transaction,
+  { agents }: Parts,
   tied: Tied,
   { card, seen, issue }: { card: CardRow; seen: CardIssueRow; issue: ForgeIssue },
 ): Promise<{ title: string; promptDigest: string; changed: boolean }> {
@@ -157,7 +158,7 @@ async function followTexts(
     ...(promptDigest !== seen.promptDigest && digestOf(card.prompt) === seen.promptDigest && { prompt }),
   }
   const changed = !isTakenUp && Object.keys(change).length > 0
-  if (changed) await update(tx, { projectId: card.projectId, cardId: card.id }, change)
+  if (changed) await update(tx, agents, { projectId: card.projectId, cardId: card.id }, change)
   return { title, promptDigest, changed }
 }
 

@@ -26,6 +26,12 @@ const fields =
 export const listOffers = (db: Reader, host: string): Promise<OffersRow[]> =>
   db.all(`SELECT ${fields} FROM agent_offers WHERE host = ?`, [host])
 
+/** The agents that any machine has started, and those of profiles. */
+export const listStoredAgents = async (db: Reader): Promise<string[]> =>
+  (
+    await db.all<{ agent: string }>('SELECT agent FROM agent_offers UNION SELECT agent FROM agent_profiles ORDER BY 1')
+  ).map(({ agent }) => agent)
+
 /** What an agent offers on any machine, the latest first. */
 export const listOffersOf = (db: Reader, agent: string, profile: string): Promise<OffersRow[]> =>
   db.all(`SELECT ${fields} FROM agent_offers WHERE agent = ? AND profile = ? ORDER BY seen_at DESC`, [agent, profile])

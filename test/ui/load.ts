@@ -70,7 +70,7 @@ export async function startLoaded(cards: number): Promise<LoadedBoard> {
       folders: {},
     })
     const { id: boardId } = (await readDefaultBoard(tx, projectId))!
-    await columns.create(tx, operator, projectId, {
+    await columns.create(tx, app.supervisor, operator, projectId, {
       boardId,
       name: 'Later',
       columnType: 'backlog',

@@ -1,8 +1,8 @@
 import { findProgram } from '../../process/findProgram.ts'
 import type { CredentialProvider } from '../../contract/credentials.ts'
-import { invalid } from '../../contract/errors.ts'
+import { invalid, Problem } from '../../contract/errors.ts'
 import type { AgentProvider } from './builtInProviders.ts'
-import { readAgents } from './configuredProviders.ts'
+import { InvalidConfig, readAgents } from './configuredProviders.ts'
 
 const cacheMs = 5000
 
@@ -32,6 +32,8 @@ export interface Catalogue {
    * @throws InvalidConfig
    */
   choose(preference: AgentPreference): Promise<AgentChoice>
+  /** The ids of the built-in and configured agents. @throws Problem CONFLICT if config.json is not valid */
+  listIds(): Promise<readonly string[]>
   /** What people call an agent: its id where it is not configured any more. */
   nameOf(id: string): Promise<string>
   /** @throws Problem VALIDATION_FAILED naming `field`, InvalidConfig */
@@ -49,6 +51,12 @@ export function createCatalogue(dataDir: string, env: NodeJS.ProcessEnv = proces
     list,
     choose: async preference =>
       choose(await list(), preference, async program => (await findProgram(program, env.PATH ?? '')) !== null),
+    listIds: async () => {
+      const entries = await list().catch((error: unknown) => {
+        throw error instanceof InvalidConfig ? new Problem('CONFLICT', error.message, { cause: error }) : error
+      })
+      return entries.map(({ provider }) => provider.id)
+    },
     nameOf: async id => {
       // As old as it may be: names change with the configuration only.
       const entries = await (cached?.entries ?? list()).catch(() => [])

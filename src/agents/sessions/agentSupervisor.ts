@@ -44,6 +44,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
       const entry = entries.find(each => each.provider.id === agent)
       return entry && !entry.provider.credentials[provider] ? doesNotTake(entry.provider, provider, entries) : undefined
     },
+    listIds: dependencies.catalogue.listIds,
     nameOf: dependencies.catalogue.nameOf,
     revokeTokens: (tx, of) => revokeAgentTokens(revocations, tx, of),
     reconcile: tx => tx.afterCommit(() => reconciler.wake()),
