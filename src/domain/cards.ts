@@ -123,13 +123,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     dueAt: card.dueAt,
     estimate: card.estimate,
     kind: card.kind,
-    ...(await changedChoice(
-      tx,
-      agents,
-      card,
-      async () => [noChoice, column, ...(await projectLevels(tx, card.projectId))],
-      id => readCredentialOfProject(tx, card.projectId, id),
-    )),
+    ...(await chooseForNewCard(tx, agents, card, column)),
     command: card.command ?? null,
     issue: card.issue && JSON.stringify(card.issue),
     useWorktree: card.useWorktree,
@@ -157,6 +151,20 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
   await announceParent(tx, created)
   return starts ? startCreated(tx, agents, created, card) : created
 }
+
+const chooseForNewCard = (
+  tx: Transaction,
+  agents: KnownAgents,
+  card: NewCard,
+  column: ColumnRow,
+): Promise<Partial<AgentChoice>> =>
+  changedChoice(
+    tx,
+    agents,
+    card,
+    async () => [noChoice, column, ...(await projectLevels(tx, card.projectId))],
+    id => readCredentialOfProject(tx, card.projectId, id),
+  )
 
 const startsNothing = 'The card would start nothing: it is deferred, or its column is not active.'
 

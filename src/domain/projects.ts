@@ -222,10 +222,9 @@ async function storedUsageLimits(
   { usageLimits }: ProjectRow,
   { onLimit, next }: InferOutput<typeof ChangedUsageLimits>,
 ): Promise<string> {
-  const before = JSON.parse(usageLimits) as UsageLimits
+  const before = (JSON.parse(usageLimits) as UsageLimits).next.map(({ agent }) => agent)
   for (const { agent, credentialId, profile } of next) {
-    if (agent !== null && !before.next.some(each => each.agent === agent))
-      await requireAgent(tx, agents, agent, 'usageLimits')
+    if (agent !== null && !before.includes(agent)) await requireAgent(tx, agents, agent, 'usageLimits')
     if (credentialId !== null) await findOwnCredential(tx, caller, credentialId)
     if (profile !== null) await requireProfile(tx, profile, 'usageLimits')
   }

@@ -18,6 +18,7 @@ interface Asked {
 const begins = (call: Told): Told => ({ sessionUpdate: 'tool_call', status: 'pending', toolCallId: 'c1', ...call })
 const ends = (toolCallId: string): Told => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
 const detail = { detail: 'p' }
+const newCard = { title: 'New', prompt: 'Do it' }
 const content = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
 
 /** As the real agents ask, recorded. */
@@ -53,6 +54,22 @@ const ownTools: Record<string, Asked> = {
     before: [begins({ title: 'board-report_progress', kind: 'other', rawInput: detail })],
     call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
   },
+  'GitHub Copilot CLI, which takes a tool that creates for an edit': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-create_card', kind: 'edit', rawInput: newCard })],
+    call: { toolCallId: 'c1', title: 'Create a card', kind: 'other', status: 'pending', rawInput: newCard },
+  },
+  'GitHub Copilot CLI, which takes a tool that deletes for a deletion': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-delete_monitor', kind: 'delete', rawInput: { monitorId: '1' } })],
+    call: {
+      toolCallId: 'c1',
+      title: 'Delete a monitor',
+      kind: 'other',
+      status: 'pending',
+      rawInput: { monitorId: '1' },
+    },
+  },
 }
 
 /** What a model could do to be taken for a tool of the board. */
@@ -76,6 +93,31 @@ const lookAlikes: Record<string, Asked> = {
     agent: 'copilot',
     before: [begins({ title: 'board-report_progress', kind: 'execute', rawInput: { command: 'x' } })],
     call: { toolCallId: 'c1', title: 'board-report_progress', kind: 'execute', rawInput: { command: 'x' } },
+  },
+  'a command of GitHub Copilot CLI that is described like a tool that creates': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-create_card', kind: 'execute', rawInput: { command: 'x' } })],
+    call: { toolCallId: 'c1', title: 'Create a card', kind: 'other', rawInput: { command: 'x' } },
+  },
+  'an edit of GitHub Copilot CLI of a file that is named like a tool': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-create_card', kind: 'edit', rawInput: { path: 'board-create_card' } })],
+    call: { toolCallId: 'c1', title: 'Create a card', kind: 'edit', rawInput: { path: 'board-create_card' } },
+  },
+  'an edit of GitHub Copilot CLI that is titled like a tool that is not an edit': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-report_progress', kind: 'edit', rawInput: detail })],
+    call: { toolCallId: 'c1', title: 'Say what you do', kind: 'other', rawInput: detail },
+  },
+  'a tool of another server of GitHub Copilot CLI that creates a card': {
+    agent: 'copilot',
+    before: [begins({ title: 'evil-create_card', kind: 'edit', rawInput: newCard })],
+    call: { toolCallId: 'c1', title: 'Create a card', kind: 'other', rawInput: newCard },
+  },
+  'a tool of GitHub Copilot CLI that has the board run a command': {
+    agent: 'copilot',
+    before: [begins({ title: 'board-add_monitor', kind: 'other', rawInput: { command: 'x', intervalSecs: 60 } })],
+    call: { toolCallId: 'c1', title: 'Run a command on a schedule', kind: 'other', rawInput: { command: 'x' } },
   },
   'a tool of another server that has the title of one of the board': {
     agent: 'copilot',

@@ -36,9 +36,17 @@ const isNamedById = ({ toolCallId, title, kind }: Asked, tool: BoardToolName): b
   toolCallId.startsWith(`mcp_${boardServer}_${tool}__`) &&
   title === `${tool} (${boardServer} MCP Server)`
 
-/** A call of another kind has the description as its title that a model wrote. */
+/**
+ * GitHub Copilot CLI asks about a tool of a server with the kind `other`, and announces its call with a kind that follows from the tool's
+ * name. The title of its commands is a description that a model wrote.
+ */
 const isNamedByTitle = ({ title, kind }: Asked, call: KnownCall, tool: BoardToolName): boolean =>
-  kind === 'other' && call.kind === 'other' && call.title === `${boardServer}-${tool}` && title === traitsOf(tool).title
+  kind === 'other' &&
+  (call.kind === 'other' || call.kind === kindByVerb[tool.split('_')[0]!]) &&
+  call.title === `${boardServer}-${tool}` &&
+  title === traitsOf(tool).title
+
+const kindByVerb: Readonly<Record<string, string>> = { create: 'edit', delete: 'delete' }
 
 const commandTools = boardToolNames.filter(name => traitsOf(name).runsCommands)
 /** `mcp__board__add_monitor`, `board-add_monitor` or `add_monitor (board MCP Server)`; `grep add_monitor` is a command. */
