@@ -19,6 +19,7 @@ interface Options {
   allowDomain?: string[]
   allowGroup?: string[]
   groupsClaim?: string
+  emailVerification?: 'required' | 'assumed'
   file?: string
   delete?: boolean
   test?: boolean
@@ -31,6 +32,7 @@ interface Given {
   allowedDomains?: string[]
   allowedGroups?: string[]
   groupsClaim?: string
+  emailVerification?: 'required' | 'assumed'
 }
 
 const fields: Column<OidcSettings>[] = [
@@ -41,6 +43,7 @@ const fields: Column<OidcSettings>[] = [
   { name: 'allowedDomains', header: 'Domains', value: settings => settings.allowedDomains },
   { name: 'allowedGroups', header: 'Groups', value: settings => settings.allowedGroups },
   { name: 'groupsClaim', header: 'Groups claim', value: settings => settings.groupsClaim },
+  { name: 'emailVerification', header: 'Verified addresses', value: settings => settings.emailVerification },
 ]
 const testFields: Column<Tested>[] = [
   { name: 'ok', value: tested => tested.ok },
@@ -50,7 +53,17 @@ const testFields: Column<Tested>[] = [
 
 /** The command that says which identity provider signs people in. */
 export function registerOidc(settings: Command): void {
-  const setters = ['set', 'issuer', 'clientId', 'clientSecretStdin', 'allowDomain', 'allowGroup', 'groupsClaim', 'file']
+  const setters = [
+    'set',
+    'issuer',
+    'clientId',
+    'clientSecretStdin',
+    'allowDomain',
+    'allowGroup',
+    'groupsClaim',
+    'emailVerification',
+    'file',
+  ]
   const oidc = settings
     .command('oidc')
     .summary('Configure single sign-on')
@@ -64,15 +77,21 @@ export function registerOidc(settings: Command): void {
     .option('--allow-domain <domain...>', 'let in verified addresses of these domains only; none lifts the bound')
     .option('--allow-group <group...>', 'let in who is in one of these groups only; none lifts the bound')
     .option('--groups-claim <claim>', 'the claim that names the groups (groups, unless set)')
+    .addOption(
+      new Option(
+        '--email-verification <how>',
+        'if the provider sends no email_verified: reject the sign-in (required, the default), or trust the address (assumed)',
+      ).choices(['required', 'assumed']),
+    )
     .option(
       '-F, --file <file>',
-      'a JSON object with issuerUrl, clientId and clientSecret, perhaps allowedDomains, allowedGroups and groupsClaim; - for stdin',
+      'a JSON object with issuerUrl, clientId and clientSecret, perhaps allowedDomains, allowedGroups, groupsClaim and emailVerification; - for stdin',
     )
     .addOption(
       new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),
     )
     .addOption(new Option('--test', 'ask the provider for its metadata').conflicts(setters))
-    .option('-y, --yes', 'do not ask before removing')
+    .option('-y, --yes', 'remove single sign-on, or trust addresses, without asking')
     .action(async (options: Options) => {
       const context = await openUserContext(oidc)
       if (options.delete) return remove(context, options.yes)
@@ -92,14 +111,18 @@ export function registerOidc(settings: Command): void {
 async function set(context: Context, options: Options): Promise<OidcSettings> {
   if (options.file !== undefined && options.clientSecretStdin)
     throw usage('-F and --client-secret-stdin do not go together')
-  const changed = await context.client.oidc.set(
+  const settings =
     options.file === undefined
       ? await given(context, options)
-      : { ...((await readJson(options.file, '-F')) as Given), ...named(options), ...bounds(options) },
-  )
+      : { ...((await readJson(options.file, '-F')) as Given), ...named(options), ...bounds(options) }
+  if (settings.emailVerification === 'assumed') await confirm(context, trustQuestion, options.yes)
+  const changed = await context.client.oidc.set(settings)
   context.out.done(`Single sign-on is set. The provider must know this redirect URI: ${changed.redirectUri}`)
   return changed
 }
+
+const trustQuestion =
+  'Trust email addresses that the provider does not mark as verified? Anyone who can set an address there gets the account with that address.'
 
 /** What is not given stays as it is, save the secret. */
 async function given(context: Context, options: Options): Promise<Given> {
@@ -120,10 +143,11 @@ const named = ({ issuer, clientId }: Options) => ({
 })
 
 /** What is not given stays as it is on the server. */
-const bounds = ({ allowDomain, allowGroup, groupsClaim }: Options) => ({
+const bounds = ({ allowDomain, allowGroup, groupsClaim, emailVerification }: Options) => ({
   ...(allowDomain && { allowedDomains: noneAsEmpty(allowDomain) }),
   ...(allowGroup && { allowedGroups: noneAsEmpty(allowGroup) }),
   ...(groupsClaim !== undefined && { groupsClaim }),
+  ...(emailVerification !== undefined && { emailVerification }),
 })
 
 async function remove(context: Context, yes: boolean | undefined): Promise<void> {

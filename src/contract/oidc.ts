@@ -2,6 +2,13 @@ import * as v from 'valibot'
 import { text } from './fields.ts'
 import { anyone, del, get, post, superAdmin } from './route.ts'
 
+/**
+ * Whether an address counts as verified if the provider sends no `email_verified`. With `assumed`, whoever can set an address at the
+ * provider gets the account with that address.
+ */
+export const EmailVerification = v.picklist(['required', 'assumed'], 'must be required or assumed')
+export type EmailVerification = v.InferOutput<typeof EmailVerification>
+
 /** The client secret is sealed and never read back. */
 export const OidcSettings = v.object({
   configured: v.boolean(),
@@ -11,6 +18,7 @@ export const OidcSettings = v.object({
   allowedDomains: v.array(v.string()),
   allowedGroups: v.array(v.string()),
   groupsClaim: v.string(),
+  emailVerification: EmailVerification,
 })
 const HttpUrl = v.pipe(
   text(1, 2000),
@@ -22,7 +30,7 @@ const Domain = v.pipe(
   v.toLowerCase(),
   v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the part of an address behind its @'),
 )
-/** Who may sign in, where not everybody may whom the provider knows. What is left out stays as it is; an empty list lifts the bound. */
+/** Who may sign in, where not everybody may whom the provider knows. What is left out stays as it is; an empty list lifts the bound. A new issuer requires verified addresses again. */
 const SetOidc = v.strictObject({
   issuerUrl: HttpUrl,
   clientId: text(1, 500),
@@ -30,6 +38,7 @@ const SetOidc = v.strictObject({
   allowedDomains: v.optional(v.pipe(v.array(Domain), v.maxLength(100))),
   allowedGroups: v.optional(v.pipe(v.array(text(1, 500)), v.maxLength(100))),
   groupsClaim: v.optional(text(1, 200)),
+  emailVerification: v.optional(EmailVerification),
 })
 /** Nothing but a program's listener on the machine of the browser. */
 const Loopback = v.pipe(
@@ -54,7 +63,7 @@ export const oidc = {
     output: OidcSettings,
   }),
   set: post('/api/settings/oidc', {
-    audited: { target: 'settings', named: 'oidc', detail: ['issuer', 'clientId'] },
+    audited: { target: 'settings', named: 'oidc', detail: ['issuerUrl', 'clientId', 'emailVerification'] },
     who: superAdmin,
     summary: 'Configure single sign-on',
     input: SetOidc,

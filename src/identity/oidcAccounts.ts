@@ -46,7 +46,7 @@ export async function accountOf(
   const linked = await findUserByOidc(tx, claims)
   if (linked) return { user: linked }
   if (!(await hasUsers(tx))) throw refuse('This server has no users yet. Create the first one with: board auth setup')
-  const email = verifiedAddress(claims)
+  const email = verifiedAddress(claims, bounds)
   const known = await findLinkable(tx, email)
   if (known) requireUnlinked(known, claims)
   const replaced = known?.selfRegistered ? await endRegistrant(place, tx, known) : undefined
@@ -59,9 +59,10 @@ export async function accountOf(
 }
 
 /** Checked at every sign-in, of linked accounts too: somebody may have left the group. */
-function requireAllowed({ allowedDomains, allowedGroups }: OidcBounds, claims: Claims): void {
+function requireAllowed(bounds: OidcBounds, claims: Claims): void {
+  const { allowedDomains, allowedGroups } = bounds
   if (allowedDomains.length > 0) {
-    const email = verifiedAddress(claims)
+    const email = verifiedAddress(claims, bounds)
     if (!allowedDomains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase()))
       throw refuse('Addresses of your domain may not sign in to this server. Ask its administrator.')
   }
@@ -110,9 +111,16 @@ async function link(
   return { id, email, displayName, role }
 }
 
-function verifiedAddress({ email, isVerified }: Claims): string {
+function verifiedAddress(
+  { email, isVerified }: Claims,
+  { emailVerification }: Pick<OidcBounds, 'emailVerification'>,
+): string {
   if (email === undefined) throw refuse('The identity provider does not tell your email address.')
-  if (!isVerified) throw refuse('The identity provider has not verified your email address.')
+  if (isVerified === undefined && emailVerification === 'required')
+    throw refuse(
+      'The identity provider does not state that your email address is verified. A super_admin can accept that: board settings oidc --email-verification assumed',
+    )
+  if (isVerified === false) throw refuse('The identity provider has not verified your email address.')
   const address = v.safeParse(Email, email)
   if (!address.success) throw refuse('The identity provider gives an email address that is not valid.')
   return address.output

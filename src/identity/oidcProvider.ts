@@ -22,12 +22,12 @@ export interface Binding {
   nonce: string
   verifier: string
 }
-/** The provider's claims about a user. `isVerified` only if it says that the address is verified. */
+/** The provider's claims about a user. `isVerified` is undefined if the provider does not state whether the address is verified. */
 export interface Claims {
   issuer: string
   subject: string
   email: string | undefined
-  isVerified: boolean
+  isVerified: boolean | undefined
   displayName: string | undefined
   groups: readonly string[]
 }
@@ -139,11 +139,15 @@ async function claims(
     issuer,
     subject,
     email: typeof email === 'string' ? email : undefined,
-    isVerified: email_verified === true,
+    isVerified: readFlag(email_verified),
     displayName: typeof name === 'string' ? name : undefined,
     groups: groupsClaim === undefined ? [] : namesOf(told[groupsClaim] ?? idToken[groupsClaim]),
   }
 }
+
+/** Some providers send the flag as text. Any other value counts as false. */
+const readFlag = (value: unknown): boolean | undefined =>
+  value === undefined || value === null ? undefined : value === true || value === 'true'
 
 /** A list of groups, or the name of the only one. */
 const namesOf = (value: unknown): string[] =>

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { EmailVerification } from '../contract/oidc.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteServerSetting, readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
@@ -13,6 +14,7 @@ export interface OidcBounds {
   allowedGroups: readonly string[]
   /** The claim that holds a user's groups. */
   groupsClaim: string
+  emailVerification: EmailVerification
 }
 /** The identity provider for sign-ins. The client secret is sealed. */
 export interface OidcSettings extends OidcBounds {
@@ -21,7 +23,12 @@ export interface OidcSettings extends OidcBounds {
   sealedSecret: string
 }
 
-const noBounds: OidcBounds = { allowedDomains: [], allowedGroups: [], groupsClaim: 'groups' }
+const noBounds: OidcBounds = {
+  allowedDomains: [],
+  allowedGroups: [],
+  groupsClaim: 'groups',
+  emailVerification: 'required',
+}
 
 export const isOidcConfigured = async (db: Reader): Promise<boolean> =>
   (await readServerSetting(db, group)) !== undefined
@@ -41,7 +48,8 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
 type NewOidcSettings = Partial<OidcBounds> & { issuerUrl: string; clientId: string; clientSecret: string }
 
 /**
- * Stores the settings (specification "OIDC single sign-on"). Restrictions that are not given stay.
+ * Stores the settings (specification "OIDC single sign-on"). Restrictions that are not given stay. Another issuer must verify addresses
+ * unless `emailVerification` is given.
  * @throws Problem VALIDATION_FAILED for an issuer without TLS that is not on this machine, or one with a query, a
  *   fragment or a password
  */
@@ -54,11 +62,14 @@ export async function setOidcSettings(
   if (!mayBeProvider(url)) throw invalid('issuerUrl', 'must be an https URL, save on this machine')
   if (/[?#]/.test(issuerUrl) || url.username || url.password)
     throw invalid('issuerUrl', 'must not have a query, a fragment or a password')
-  const { allowedDomains, allowedGroups, groupsClaim } = (await readOidcSettings(tx)) ?? noBounds
+  const before = await readOidcSettings(tx)
+  const { allowedDomains, allowedGroups, groupsClaim } = before ?? noBounds
+  const { emailVerification } = before?.issuerUrl === issuerUrl ? before : noBounds
   const settings = {
     allowedDomains: bounds.allowedDomains ?? allowedDomains,
     allowedGroups: bounds.allowedGroups ?? allowedGroups,
     groupsClaim: bounds.groupsClaim ?? groupsClaim,
+    emailVerification: bounds.emailVerification ?? emailVerification,
     issuerUrl,
     clientId,
     sealedSecret: seal.seal(secretPlace({ issuerUrl, clientId }), clientSecret),
@@ -89,6 +100,7 @@ export const fingerprint = ({ issuerUrl, clientId, sealedSecret, ...bounds }: Oi
       bounds.allowedDomains,
       bounds.allowedGroups,
       bounds.groupsClaim,
+      bounds.emailVerification,
     ]),
     'base64url',
   )

@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import type { OidcSettings } from '../contract/oidc.ts'
+import type { EmailVerification, OidcSettings } from '../contract/oidc.ts'
 
 interface Settings {
   issuerUrl: string
@@ -7,6 +7,7 @@ interface Settings {
   allowedDomains: readonly string[]
   allowedGroups: readonly string[]
   groupsClaim: string
+  emailVerification: EmailVerification
 }
 
 /** `redirectUri` is what an administrator registers at the provider. */
@@ -21,4 +22,5 @@ export const oidcSettings = (
   allowedDomains: [...(settings?.allowedDomains ?? [])],
   allowedGroups: [...(settings?.allowedGroups ?? [])],
   groupsClaim: settings?.groupsClaim ?? 'groups',
+  emailVerification: settings?.emailVerification ?? 'required',
 })

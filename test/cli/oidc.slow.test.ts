@@ -138,6 +138,7 @@ test('settings oidc shows, sets, tries and removes, and never takes or shows the
     allowedDomains: [] as string[],
     allowedGroups: [] as string[],
     groupsClaim: 'groups',
+    emailVerification: 'required',
   }
   expect(await admin.json(['settings', 'oidc'])).toEqual(shown)
   expect(await admin.json(['settings', 'oidc', '--test'])).toEqual({ ok: true, issuer, error: null })
@@ -152,6 +153,7 @@ test('settings oidc shows, sets, tries and removes, and never takes or shows the
     ...shown,
     allowedGroups: ['ops'],
     groupsClaim: 'roles',
+    emailVerification: 'required',
   })
   expect(await bound('--allow-group', 'none', '--groups-claim', 'groups')).toEqual(shown)
   expect((await admin.board(['settings', 'oidc', '--issuer', issuer])).stderr).toContain('--client-secret-stdin')

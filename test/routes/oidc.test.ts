@@ -39,6 +39,7 @@ describe('the settings', () => {
       allowedDomains: [],
       allowedGroups: [],
       groupsClaim: 'groups',
+      emailVerification: 'required',
     })
     expect(await sso.configure()).toEqual(read.body.data)
     expect((await board.client.auth.status()).oidcEnabled).toBe(true)

@@ -31,6 +31,35 @@ const logIn = (email: string, password: string) =>
   board.request('POST', '/api/auth/login', { token: null, body: { email, password } })
 const unverified = ['OIDC_REFUSED', 'The identity provider has not verified your email address.']
 
+describe('an address that the provider', () => {
+  const cases: Array<[how: string, value: boolean | string | undefined, isRequired: boolean, isAssumed: boolean]> = [
+    ['sends as true', true, true, true],
+    ['sends as "true"', 'true', true, true],
+    ['sends as false', false, false, false],
+    ['sends as "false"', 'false', false, false],
+    ['sends as "1"', '1', false, false],
+    ['does not state', undefined, false, true],
+  ]
+  it.each(cases)('%s is accepted or refused as the setting states', async (how, value, isRequired, isAssumed) => {
+    const isAccepted = async (emailVerification: 'required' | 'assumed') => {
+      await sso.configure({ emailVerification })
+      const subject = `${emailVerification}-${how.replaceAll(/\W/g, '')}`
+      people.set(subject, { email: `${subject}@example.org`, ...(value !== undefined && { email_verified: value }) })
+      return (await sso.signInFor(subject)).goTo.searchParams.has('code')
+    }
+    expect([await isAccepted('assumed'), await isAccepted('required')]).toEqual([isAssumed, isRequired])
+  })
+
+  it('does not verify is trusted only by a setting that the audit log has, and until the issuer changes', async () => {
+    await sso.configure({ emailVerification: 'assumed' })
+    const { items } = await board.client.audit.list({})
+    expect(items.find(({ action }) => action === 'oidc.set')!.detail).toMatchObject({ emailVerification: 'assumed' })
+    expect(await sso.configure()).toMatchObject({ emailVerification: 'assumed' })
+    expect(await sso.configure({ issuerUrl: 'https://other.example' })).toMatchObject({ emailVerification: 'required' })
+    expect(await sso.configure()).toMatchObject({ emailVerification: 'required' })
+  })
+})
+
 describe('somebody who signs in', () => {
   it('gets an account, and the same one the next time', async () => {
     people.set('ada', { email: 'Ada@Example.org', email_verified: true, name: 'Ada \u0007Lovelace' })
@@ -141,7 +170,7 @@ describe('an account that exists', () => {
   })
 
   it('is not linked by an address that the provider has not verified', async () => {
-    for (const email_verified of [false, undefined, 'true']) {
+    for (const email_verified of [false, 'false', 'TRUE']) {
       people.set('mallory', { email: 'root@example.org', email_verified })
       expect(await sso.refusalOf('mallory')).toEqual(unverified)
     }

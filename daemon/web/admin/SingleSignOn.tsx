@@ -7,7 +7,7 @@ import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
-import { linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Check, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Secret } from '../ui/Secret.tsx'
 import { Outcome, type Tested } from './Outcome.tsx'
@@ -65,15 +65,17 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
     allowedDomains: settings.allowedDomains.join('\n'),
     allowedGroups: settings.allowedGroups.join('\n'),
     groupsClaim: settings.groupsClaim,
+    trustsAddresses: settings.emailVerification === 'assumed',
   })
   const save = async () => {
-    const { issuerUrl, clientId, clientSecret, groupsClaim } = values
+    const { issuerUrl, clientId, clientSecret, groupsClaim, trustsAddresses } = values
     onSaved(
       await client.oidc.set({
         issuerUrl,
         clientId,
         clientSecret,
         groupsClaim,
+        emailVerification: trustsAddresses ? 'assumed' : 'required',
         allowedDomains: linesOf(values.allowedDomains),
         allowedGroups: linesOf(values.allowedGroups),
       }),
@@ -99,6 +101,11 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
       />
       <TextArea label="Groups that may sign in" hint="One a line." {...bind('allowedGroups')} />
       <TextInput label="Claim that names the groups" {...bind('groupsClaim')} />
+      <Check
+        label="Trust addresses that the provider does not mark as verified"
+        hint="For a provider that sends no email_verified. Anyone who can set an address there gets the account with that address."
+        {...bind('trustsAddresses')}
+      />
     </Form>
   )
 }
