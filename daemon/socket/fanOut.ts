@@ -13,8 +13,8 @@ export interface Follower {
 /** An event's frame for an audience; undefined when it may not see the event. */
 export type FrameFor = (audience: Audience) => Frame | undefined
 
-/** Receives every notification, for any recipient. Its frame is made once per audience. */
-export type NotificationConsumer = (notification: EventData<'notification'>, frameFor: FrameFor) => void
+/** Receives every notification, for any recipient. */
+export type NotificationConsumer = (notification: EventData<'notification'>, event: StoredEvent) => void
 
 /** Delivers each new event to the followers of its project, and each notification to every consumer. */
 export interface FanOut {
@@ -87,7 +87,7 @@ function publish(
   const frameFor = framesOf(event)
   if (event.type === 'notification') {
     const notification = JSON.parse(event.data) as EventData<'notification'>
-    for (const consume of consumers) consume(notification, frameFor)
+    for (const consume of consumers) consume(notification, event)
   }
   const following = event.projectId === null ? undefined : followers.get(event.projectId)
   if (!following) return

@@ -102,6 +102,11 @@ export class Feed {
     return total
   }
 
+  /** The highest seq up to which a followed project's events were sent. Undefined if the socket follows none. */
+  newestSeq(): number | undefined {
+    return this.#cursors.size === 0 ? undefined : Math.max(...[...this.#cursors.values()].map(({ seq }) => seq))
+  }
+
   close(): void {
     for (const projectId of this.projects) this.unsubscribe(projectId)
   }

@@ -1,35 +1,46 @@
 import { createSerialQueue } from '../../src/async/serialQueue.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { audienceOf } from '../../src/domain/eventAudience.ts'
+import type { StoredEvent } from '../../src/events/outbox.ts'
 import type { Reader } from '../../src/store/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Connection } from './connection.ts'
-import type { FrameFor, NotificationConsumer } from './fanOut.ts'
+import type { NotificationConsumer } from './fanOut.ts'
+import type { Feed } from './feed.ts'
+import { eventFrame } from './frame.ts'
 import { requireReadAccess } from './messages.ts'
 
 const maxWaiting = 100
 
 /**
  * Sends a socket the notifications of its user about visible projects, in order. For a slow client at most a hundred
- * are queued; later ones are dropped, because notifications are not stored.
+ * are queued; later ones are dropped, because notifications are not stored. Access checks delay them, so that events of the feed overtake
+ * them: their seq is that of the newest event that the socket has then.
  */
-export function createNotificationConsumer(db: Reader, connection: Connection, log: Log): NotificationConsumer {
+export function createNotificationConsumer(
+  db: Reader,
+  connection: Connection,
+  feed: Pick<Feed, 'newestSeq'>,
+  log: Log,
+): NotificationConsumer {
   let waiting = 0
+  let lastSeq = 0
   const queue = createSerialQueue()
-  const tell = async (projectId: number, frameFor: FrameFor) => {
+  const tell = async (projectId: number, event: StoredEvent) => {
     await connection.drained()
     for (;;) {
       const { rightsVersion } = connection
       if (connection.ended || !(await isSeen(db, connection, projectId))) return
       if (connection.rightsVersion === rightsVersion) break
     }
-    const frame = frameFor(audienceOf(connection.caller.key?.permissions))
-    if (frame) connection.send(frame)
+    const visible = audienceOf(connection.caller.key?.permissions).view(event)
+    lastSeq = Math.max(lastSeq, feed.newestSeq() ?? event.seq)
+    if (visible) connection.send(eventFrame({ ...visible, seq: lastSeq }))
   }
-  return ({ userId, projectId }, frameFor) => {
+  return ({ userId, projectId }, event) => {
     if (String(connection.caller.userId) !== userId || waiting >= maxWaiting) return
     waiting++
-    void queue(() => tell(Number(projectId), frameFor))
+    void queue(() => tell(Number(projectId), event))
       .catch((error: unknown) => log('error', 'A notification could not be sent.', { cause: String(error) }))
       .finally(() => {
         waiting--

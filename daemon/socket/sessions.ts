@@ -51,12 +51,13 @@ export class SocketSessions implements Iterable<SocketSession> {
     if (this.#goodbye) return void closePeer(peer, this.#goodbye, goodbyes[this.#goodbye])
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, socket, admission, this.#log)
+    const feed = new Feed(connection, this.#dependencies)
     const endNotifications = this.#dependencies.fanOut.attach(
-      createNotificationConsumer(this.#db, connection, this.#log),
+      createNotificationConsumer(this.#db, connection, feed, this.#log),
     )
     this.#byPeer.set(peer, {
       connection,
-      feed: new Feed(connection, this.#dependencies),
+      feed,
       done: Promise.resolve(),
       endNotifications,
     })

@@ -21,6 +21,8 @@ export function dataOf(url: string, { status, headers, body, asked }: Answered):
   const envelope = typeof body === 'object' && body !== null ? (body as { data?: unknown; error?: unknown }) : {}
   if (status >= 400) {
     if (!isError(envelope.error) && !fromProxy.has(status)) throw noBoard(url, status, headers)
+    if (!isError(envelope.error))
+      throw new ApiFailure(status, { error: { message: pageOf(url, status, asked) } }, headers, asked)
     const failure = new ApiFailure(status, body, headers, asked)
     // A board below a path of a proxy may end in /api, so only an answer of an unknown route shows that.
     throw failure.code === 'NOT_FOUND' && /\/api\/?$/.test(url) ? belowApi(url, failure) : failure
@@ -31,6 +33,9 @@ export function dataOf(url: string, { status, headers, body, asked }: Answered):
 }
 
 const isError = (error: unknown): boolean => typeof (error as { code?: unknown } | undefined)?.code === 'string'
+
+const pageOf = (url: string, status: number, { path }: Asked): string =>
+  `${url.replace(/\/$/, '')}${path} returned a page with status ${status} that is not from a board. Check the proxy between here and the board.`
 
 function redirected(url: string, location: string): Unreachable {
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined

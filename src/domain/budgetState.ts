@@ -78,14 +78,14 @@ export const asProblem = (budget: MeasuredBudget): Problem => new Problem('BUDGE
 
 /** Which budget, what is spent, and when it begins anew: for people whom it stops. */
 export const describeExhausted = (budget: Described): string =>
-  `The budget of ${nameOf(budget)} is used up: ${shownSpent(budget)}. ${
+  `The budget of ${nameOf(budget)} is used up: ${describeSpent(budget)}. ${
     budget.resetsAt === null
       ? 'Raise its limit to go on.'
       : `It resets at ${shownTime(budget.resetsAt)}; to go on before, raise its limit.`
   }`
 
 export const describeWarned = (budget: Described): string =>
-  `${warnedFrom * 100} % of the budget of ${nameOf(budget)} is spent: ${shownSpent(budget)}.`
+  `${warnedFrom * 100} % of the budget of ${nameOf(budget)} is spent: ${describeSpent(budget)}.`
 
 type Described = Pick<
   MeasuredBudget,
@@ -93,7 +93,12 @@ type Described = Pick<
 >
 
 /** `$0.40 of $0.50 this month` */
-const shownSpent = ({ spent, amount, unit, period }: Pick<BudgetRow, 'spent' | 'amount' | 'unit' | 'period'>): string =>
+export const describeSpent = ({
+  spent,
+  amount,
+  unit,
+  period,
+}: Pick<BudgetRow, 'spent' | 'amount' | 'unit' | 'period'>): string =>
   `${shownAmount(spent, unit)} of ${shownAmount(amount, unit)}${{ day: ' today', month: ' this month', total: '' }[period]}`
 
 /** `project 3 "Shop"` */

@@ -11,14 +11,14 @@ import type { UsageGroup } from '../contract/usage.ts'
 import { append } from '../events/outbox.ts'
 import * as store from '../store/budgets.ts'
 import { projectOfCard } from '../store/cards.ts'
-import { UniqueViolation, type Reader, type Transaction } from '../store/database.ts'
+import type { Reader, Transaction } from '../store/database.ts'
 import { readSession } from '../store/sessions.ts'
 import { listUsageGroups, type UsageGroupRow } from '../store/usage.ts'
 import { budget as budgetView } from '../views/budgets.ts'
 import { organizationRole, requireRole } from './access.ts'
 import { periodAt } from './budgetPeriods.ts'
 import { pauseUnder } from './budgetPauses.ts'
-import { measure, measureFrom, stateOf, type MeasuredBudget } from './budgetState.ts'
+import { describeSpent, measure, measureFrom, stateOf, type MeasuredBudget } from './budgetState.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import * as credentials from './credentials.ts'
 import * as organizations from './organizations.ts'
@@ -82,17 +82,16 @@ export async function create(
   await requireManager(tx, caller, scope, scopeId)
   const { start, until } = periodAt(period, tx.now)
   const used = await measureFrom(tx, { scope, scopeId, unit }, { start, until })
-  const id = await refuseSecond(() =>
-    store.insertBudget(tx, {
-      [`${scope}Id`]: scopeId,
-      unit,
-      amount: limit,
-      period,
-      periodStart: start,
-      ...used,
-      told: stateOf(used.spent, limit),
-    }),
-  )
+  await requireOnlyOne(tx, { scope, scopeId, unit, period })
+  const id = await store.insertBudget(tx, {
+    [`${scope}Id`]: scopeId,
+    unit,
+    amount: limit,
+    period,
+    periodStart: start,
+    ...used,
+    told: stateOf(used.spent, limit),
+  })
   return changed(tx, agents, id, 'budget.created')
 }
 
@@ -112,15 +111,13 @@ export async function update(
   if (!isLimitOf(row.unit, limit)) throw invalid('limit', wholeLimit)
   const { start, until } = periodAt(period, tx.now)
   const used = await measureFrom(tx, row, { start, until })
-  await refuseSecond(async () => {
-    store.updateBudget(tx, id, {
-      amount: limit,
-      period,
-      periodStart: start,
-      ...used,
-      told: stateOf(used.spent, limit),
-    })
-    return (await store.readBudget(tx, id))!.id
+  await requireOnlyOne(tx, { ...row, period }, id)
+  store.updateBudget(tx, id, {
+    amount: limit,
+    period,
+    periodStart: start,
+    ...used,
+    told: stateOf(used.spent, limit),
   })
   agents.reconcile(tx)
   return changed(tx, agents, id, 'budget.updated')
@@ -198,15 +195,15 @@ async function findManaged(db: Reader, caller: Caller, id: number): Promise<stor
   return row
 }
 
-async function refuseSecond(write: () => Promise<number>): Promise<number> {
-  try {
-    return await write()
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-    throw new Problem('CONFLICT', 'There is a budget of that unit and period for it already; change that one.', {
-      cause: error,
-    })
-  }
+/** @throws Problem CONFLICT naming another budget of the same scope, unit and period */
+async function requireOnlyOne(tx: Transaction, budget: store.BudgetKind, id?: number): Promise<void> {
+  const first = await store.findBudgetOfKind(tx, budget)
+  if (first === undefined || first.id === id) return
+  const now = await measure(tx, first, tx.now)
+  throw new Problem(
+    'CONFLICT',
+    `Budget ${first.id} has that unit and period already: ${describeSpent(now)}. Change that one.`,
+  )
 }
 
 /** Announces a budget that was made or changed, and pauses what is at work under it where it is used up. */

@@ -45,6 +45,18 @@ export interface Spender {
   credentialId: number | null
 }
 
+/** A scope has at most one budget of a unit and period. */
+export type BudgetKind = Pick<BudgetRow, 'scope' | 'scopeId' | 'unit' | 'period'>
+export const findBudgetOfKind = (
+  db: Reader,
+  { scope, scopeId, unit, period }: BudgetKind,
+): Promise<BudgetRow | undefined> =>
+  db.get(`SELECT ${fields} FROM budgets b WHERE b.${scope}_id = ? AND b.unit = ? AND b.period = ?`, [
+    scopeId,
+    unit,
+    period,
+  ])
+
 export const insertBudget = (tx: Transaction, budget: NewBudget): Promise<number> => record.insert(tx, budget)
 export const updateBudget = (
   tx: Transaction,

@@ -75,8 +75,16 @@ test('a web page, other JSON, an empty answer and a strange status are no board'
     response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>')
   })
   expect(await told(missing)).toContain('a web page does (status 404)')
-  const away = await web((_, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'))
-  expect(await told(away)).toContain('status 502')
+})
+
+test.each([408, 429, 502, 503, 504])('a page with status %i names its address and the proxy', async status => {
+  const away = await web((_, response) => response.writeHead(status).end('<h1>Bad gateway</h1>'))
+  expect(await told(away)).toMatch(
+    new RegExp(
+      `${away}/api/\\S+ returned a page with status ${status} that is not from a board\\. check the proxy`,
+      'i',
+    ),
+  )
 })
 
 test('downloads and uploads find that no board answers, too', async () => {

@@ -69,7 +69,8 @@ test('what was used before a budget was made counts from the start of its period
 
 test('one budget of a unit and a period each; a limit suits its unit', async () => {
   const [first] = await list({ projectId })
-  expect(await create(budget())).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } })
+  const message = `Budget ${first!.id} has that unit and period already: $0.00 of $${first!.limit.toFixed(2)} this month. Change that one.`
+  expect(await create(budget())).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT', message } } })
   const refused = async (more: object, path: string) => {
     const { status, body } = await create(budget(more))
     expect([status, body.error.details[0].path]).toEqual([400, path])
