@@ -85,7 +85,7 @@ export function registerOidc(settings: Command): void {
     )
     .option(
       '-F, --file <file>',
-      'a JSON object with issuerUrl, clientId and clientSecret, perhaps allowedDomains, allowedGroups, groupsClaim and emailVerification; - for stdin',
+      'a JSON object with issuerUrl, clientId and clientSecret, and optionally allowedDomains, allowedGroups, groupsClaim and emailVerification; - for stdin',
     )
     .addOption(
       new Option('--delete', 'remove single sign-on; accounts and their sign-ins stay').conflicts([...setters, 'test']),

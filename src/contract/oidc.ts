@@ -3,7 +3,7 @@ import { text } from './fields.ts'
 import { anyone, del, get, post, superAdmin } from './route.ts'
 
 /**
- * Whether an address counts as verified if the provider sends no `email_verified`. With `assumed`, whoever can set an address at the
+ * Whether an address counts as verified if the provider sends no `email_verified`. With `assumed`, anyone who can set an address at the
  * provider gets the account with that address.
  */
 export const EmailVerification = v.picklist(['required', 'assumed'], 'must be required or assumed')
@@ -30,7 +30,7 @@ const Domain = v.pipe(
   v.toLowerCase(),
   v.regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be the part of an address behind its @'),
 )
-/** Who may sign in, where not everybody may whom the provider knows. What is left out stays as it is; an empty list lifts the bound. A new issuer requires verified addresses again. */
+/** The provider and its restrictions. An omitted field is unchanged, and an empty list does not restrict. A new issuer must verify addresses again. */
 const SetOidc = v.strictObject({
   issuerUrl: HttpUrl,
   clientId: text(1, 500),
