@@ -14,7 +14,7 @@ import { requireUnblocked } from './dependencies.ts'
 import { readPipeline } from './pipeline.ts'
 import { readAheadOfMove } from './readAhead.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from './sessions.ts'
-import { findHold, findStartProblem, startOrHold } from './startOrHold.ts'
+import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHold.ts'
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
@@ -78,6 +78,7 @@ async function moveCard(
     ...(await placing(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
     ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
+    ...heldFields(tx, hold),
   }
   const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
   await announceProgress(tx, agents, card, moved, byOf(ref))
@@ -147,7 +148,7 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef, f
   if (starts && !force) await requireUnblocked(tx, card)
   const problem = starts ? await findStartProblem(tx, agents, card, ref.caller) : undefined
   if (problem?.code === 'BUDGET_EXHAUSTED') throw problem
-  const activated = await changeCard(tx, card, { deferred: false, pullable: true })
+  const activated = await changeCard(tx, card, { deferred: false, pullable: true, ...heldFields(tx, problem) })
   return starts ? startOrHold(tx, agents, activated, ref.caller, problem) : activated
 }
 

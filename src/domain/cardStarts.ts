@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import { changeCard, changeCardIfThere } from './cardChanges.ts'
 import { announceReady } from './cardMoves.ts'
 import { notStarted, type Agents } from './sessions.ts'
-import { findHold, startOrHold } from './startOrHold.ts'
+import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 
 /**
  * Starts a card whose time has come, if it is idle in an active column: with the present rights of the person who set the time, or records
@@ -27,7 +27,9 @@ export async function startInTime(
     const lastAgentAction = notStarted(tx, { message: starter })
     return void (await changeCard(tx, card, { lastAgentAction }))
   }
-  const begun = await startOrHold(tx, agents, card, starter, await findHold(tx, agents, card, starter))
+  const hold = await findHold(tx, agents, card, starter)
+  const held = hold ? await changeCard(tx, card, heldFields(tx, hold)) : card
+  const begun = await startOrHold(tx, agents, held, starter, hold)
   if (hasActiveAgent(begun))
     insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id }, 'the time of its start has come'))
 }

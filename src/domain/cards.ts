@@ -32,7 +32,7 @@ import { requireOrder, type CardOrder } from './dependencies.ts'
 import { notStarted, type Agents } from './sessions.ts'
 import { mayStart, refusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
 import { readAheadOfCard } from './readAhead.ts'
-import { findHold, startOrHold } from './startOrHold.ts'
+import { findHold, heldFields, startOrHold } from './startOrHold.ts'
 import { startFor } from './startTimes.ts'
 import { countSessionCard } from './sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './steps.ts'
@@ -176,7 +176,8 @@ async function startCreated(
 ): Promise<CardRow> {
   const hold = await findHold(tx, agents, created, caller)
   if (hold && mustStart) throw hold
-  return startOrHold(tx, agents, created, caller, hold)
+  const card = hold ? await changeCard(tx, created, heldFields(tx, hold)) : created
+  return startOrHold(tx, agents, card, caller, hold)
 }
 
 /** @throws Problem VALIDATION_FAILED */

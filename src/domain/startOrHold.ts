@@ -3,7 +3,6 @@ import { readCard, type CardRow } from '../store/cards.ts'
 import type { Transaction } from '../store/database.ts'
 import { holdBack } from './budgetPauses.ts'
 import { asProblem, findExhausted } from './budgetState.ts'
-import { changeCard } from './cardChanges.ts'
 import { findBlockade } from './dependencies.ts'
 import { notStarted, start, type Agents } from './sessions.ts'
 import { refusal, type Starter } from './startPermission.ts'
@@ -44,9 +43,16 @@ export async function requireStartable(tx: Transaction, agents: Agents, card: Ca
   if (problem) throw problem
 }
 
+/** The fields of a card that state what holds it back. */
+export const heldFields = (
+  tx: Transaction,
+  hold: Problem | undefined,
+): { lastAgentAction?: ReturnType<typeof notStarted> } => (hold ? { lastAgentAction: notStarted(tx, hold) } : {})
+
 /**
- * Starts a card, or records on it the reason that holds it back. If the reason is a budget, its session waits and starts once the budget
- * allows it. A start that is forced past blockers does not wait, because the blockers would hold it then.
+ * Starts a card that nothing holds back. If a budget does, its session waits and starts once the budget allows it. A start that is
+ * forced past blockers does not wait, because the blockers would hold it then.
+ * @param card states what holds it back (`heldFields`)
  */
 export async function startOrHold(
   tx: Transaction,
@@ -56,7 +62,7 @@ export async function startOrHold(
   hold: Problem | undefined,
 ): Promise<CardRow> {
   const waitsForBudget = hold?.code === 'BUDGET_EXHAUSTED' && !(await findBlockade(tx, card, tx.now))
-  if (hold && !waitsForBudget) return changeCard(tx, card, { lastAgentAction: notStarted(tx, hold) })
+  if (hold && !waitsForBudget) return card
   const session = await start(tx, agents, card, by, waitsForBudget ? { waitsForBudget } : undefined)
   if (session && waitsForBudget) await holdBack(tx, agents, session)
   return (await readCard(tx, card.projectId, card.id))!

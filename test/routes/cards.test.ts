@@ -96,6 +96,7 @@ describe('creating', () => {
       mergedInto: null,
       pullRequest: null,
       issue: null,
+      source: null,
       pullable: true,
       creatorId: '0',
       creatorName: 'Local operator',
