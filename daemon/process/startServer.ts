@@ -13,7 +13,8 @@ import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import { version } from '../../src/config/version.ts'
 import { boardFolders } from '../../src/config/worktreePlaces.ts'
 import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
-import { git, GitMissing } from '../../src/git/git.ts'
+import { gitMissing } from '../../src/git/git.ts'
+import { findProgram } from '../../src/process/findProgram.ts'
 import { findAddingRepository } from '../../src/git/addingRepository.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { openLogs, type Logs } from '../../src/logs/logs.ts'
@@ -219,10 +220,8 @@ async function warnOfAddingRepositories(config: ServerConfig, log: Log): Promise
 }
 
 async function warnOfMissingGit(log: Log): Promise<void> {
-  await git('/', ['--version']).catch((error: unknown) => {
-    if (!(error instanceof GitMissing)) throw error
-    log('warn', `${error.message} Until then, cards have no worktrees, and agents cannot start in a repository.`)
-  })
+  if ((await findProgram('git', process.env.PATH ?? '')) === null)
+    log('warn', `${gitMissing} Until then, cards have no worktrees, and agents cannot start in a repository.`)
 }
 
 function holder(dataDir: string): string {

@@ -33,11 +33,12 @@ export interface GitResult {
 }
 
 /** This machine has no Git. */
+export const gitMissing =
+  'Git was not found on the server. Install it, or fix the PATH that the server is started with.'
+
 export class GitMissing extends Problem {
   constructor(cause: unknown) {
-    super('CONFLICT', 'Git was not found on the server. Install it, or fix the PATH that the server is started with.', {
-      cause,
-    })
+    super('CONFLICT', gitMissing, { cause })
   }
 }
 
