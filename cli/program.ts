@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { durationSecs } from './parsing/arguments.ts'
 import { example, formatHelp } from './help/help.ts'
@@ -70,7 +70,8 @@ function addGlobals(program: Command): void {
     .option('--jq <expression>', 'filter the JSON')
     .option('--template <text>', 'print a text for each row, with {{fields}} in it')
     .option('-q, --quiet', 'print ids only, and no talk')
-    .option('--no-color', 'print no colour')
+    .addOption(new Option('--color <when>', 'when to print color').choices(['always', 'never', 'auto']))
+    .option('--no-color', 'print no color, as --color never')
     .option('--no-input', 'never ask')
     .option('--timeout <time>', 'how long an answer may take: 30, 30s, 5m', durationSecs)
     .option('--debug', 'print each request on stderr')

@@ -115,6 +115,22 @@ export function registerVerbs(cards: Command): void {
     'board cards edit 12 --editor',
     'board cards list --label bug -q | board cards edit - --add-label triaged',
   )
+  registerAssign(cards)
+}
+
+function registerAssign(cards: Command): void {
+  const assign = cards
+    .command('assign <cards...>')
+    .summary('Assign cards to people')
+    .description('Assign cards to people, or take people off them. - reads IDs from stdin.')
+    .option('--to <people>', 'who is to do them as well, with commas: me, names, IDs', names)
+    .option('--remove <people>', 'who is to do them no more, with commas', names)
+    .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
+      if (to === undefined && remove === undefined)
+        throw usage('to whom?', { hint: 'give --to or --remove', see: 'board cards assign --help' })
+      await edited(await openContext(assign), ids, { addAssignee: to, removeAssignee: remove })
+    })
+  example(assign, 'board cards assign 12 13 --to me', 'board cards assign 12 --to ada --remove bob')
 }
 
 async function edited(context: Context, ids: string[], options: EditOptions): Promise<void> {

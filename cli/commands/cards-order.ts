@@ -3,6 +3,7 @@ import { cardFields } from '../cards/cardColumns.ts'
 import { inItsProject } from '../cards/cardApi.ts'
 import { cardIds } from '../cards/cardIds.ts'
 import { changeFromPresent } from '../cards/changeFromPresent.ts'
+import { planFilterOf } from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -12,6 +13,7 @@ import { printList, showsColumns } from './cards-list.ts'
 interface ReadyOptions {
   limit: number
   all?: boolean
+  assignee?: string
 }
 interface BlockOptions {
   by?: string[]
@@ -27,12 +29,18 @@ export function registerVerbs(cards: Command): void {
     )
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
     .addOption(new Option('--all', 'every card').conflicts('limit'))
-    .action(async ({ limit, all }: ReadyOptions) => {
+    .option('-a, --assignee <person>', 'only cards of this person: me, a name, an ID; none for those of nobody')
+    .action(async ({ limit, all, assignee }: ReadyOptions) => {
       const context = await openContext(ready)
       const { id: projectId } = await context.project()
       await printList(
         context,
-        { projectId, filter: { ready: true }, limit: all ? Infinity : limit, withColumns: showsColumns(context) },
+        {
+          projectId,
+          filter: { ready: true, ...(await planFilterOf(context, projectId, { assignee })) },
+          limit: all ? Infinity : limit,
+          withColumns: showsColumns(context),
+        },
         'No card could start now.',
       )
     })
@@ -40,6 +48,7 @@ export function registerVerbs(cards: Command): void {
     ready,
     'board cards ready',
     'board cards ready --limit 1 -q | board cards run -',
+    'board cards ready --assignee me',
     'board cards ready --json id,title',
   )
 

@@ -27,6 +27,7 @@ interface ReviewOptions {
   approve?: boolean
   requestChanges?: boolean
   drop?: boolean
+  list?: boolean
 }
 
 const reviewFields: Column<Review>[] = [
@@ -77,6 +78,17 @@ export function registerVerbs(cards: Command): void {
     .addOption(new Option('--approve', 'send the draft, if any, and approve the work').conflicts('requestChanges'))
     .option('--request-changes', 'send the draft and have the agent make the changes')
     .addOption(new Option('--drop', 'drop your draft').conflicts(['send', 'approve', 'requestChanges']))
+    .addOption(
+      new Option('--list', 'list the reviews, one line each').conflicts([
+        'message',
+        'file',
+        'comments',
+        'send',
+        'approve',
+        'requestChanges',
+        'drop',
+      ]),
+    )
     .action(async (id: string, options: ReviewOptions) => {
       const added = await readAdded(options)
       const context = await openContext(review)
@@ -88,6 +100,7 @@ export function registerVerbs(cards: Command): void {
     'board cards review 12 --file src/a.ts --line 12-15 -m "Why twice?"',
     'board cards review 12 --request-changes -m "Nearly there."',
     'board cards review 12 --approve',
+    'board cards review 12 --list',
     'npx oxlint -f unix | board cards review 12 -F - --send',
   )
 }
@@ -124,7 +137,7 @@ async function perform(context: Context, place: CardPlace, options: ReviewOption
     if (!isAdding) return out.done(`Your draft for card ${place.cardId} is dropped.`)
   }
   if (verdict) return isAdding ? sendWith(context, place, verdict, added) : send(context, place, verdict)
-  if (!isAdding) return show(context, place)
+  if (!isAdding) return show(context, place, options)
   const { draft } = await addToDraft(context, place, added)
   out.done(
     `Your draft for card ${place.cardId} has ${counted(draft.comments.length)}. Send it: board cards review ${place.cardId} --request-changes`,
@@ -180,10 +193,10 @@ async function send({ client, out }: Context, place: CardPlace, verdict: Verdict
   await out.record(review, reviewFields)
 }
 
-async function show(context: Context, place: CardPlace): Promise<void> {
+async function show(context: Context, place: CardPlace, { list }: ReviewOptions): Promise<void> {
   const { client, out } = context
   const reviews = await client.reviews.list(place)
-  if (out.json || out.quiet) return out.list(reviews, reviewFields)
+  if (list || out.json || out.quiet) return out.list(reviews, reviewFields, { empty: 'No reviews.' })
   const [card, draft] = await Promise.all([getCard(context, place), ownDraft(context, place)])
   const state = reviewWords(card) ?? 'not reviewed yet'
   const own = draft.updatedAt === null ? '' : `\nYour draft\n\n${withComments(draft.body, draft.comments)}`

@@ -30,7 +30,7 @@ export async function register(command: Command, verb?: string): Promise<void> {
   for (const [, load] of files) (await load()).registerVerbs(command)
   grouped(command, {
     'See cards': 'list ready view read summary activity',
-    'Write cards': 'add edit block attach attachments download detach comment',
+    'Write cards': 'add edit assign block attach attachments download detach comment',
     'Move cards on': 'move complete approve archive unarchive delete restore',
     'Run their agents': 'run wait cancel auto pipeline credential',
     'Work with their branches': 'diff review preview merge push pr update repositories checkout worktree',

@@ -103,7 +103,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'users reset-password': { fields: 'id email generatedPassword' },
   ...sameFields('id result error', [
     'agents retry, agents relay, agents relaunch, agents approve, agents answer, webhooks redeliver, monitors delete',
-    'cards read, cards edit, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
+    'cards read, cards edit, cards assign, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
     'cards auto, cards complete, cards archive, cards unarchive, cards delete',
   ]),
   ...sameFields('path size', ['cards download, projects export, export, backups download']),

@@ -12,7 +12,9 @@ export function createOutput(
   settings: Settings = readSettings(),
   name?: string,
 ): { out: Out; mayAsk: boolean; settings: Settings } {
-  const terminal = lookAtTerminal(globals.color !== false && settings.config?.color !== 'off')
+  const terminal = lookAtTerminal(
+    globals.color === false ? 'never' : (globals.color ?? (settings.config?.color === 'off' ? 'never' : 'auto')),
+  )
   const out = new Out({
     terminal,
     json: globals.json,

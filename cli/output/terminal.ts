@@ -1,3 +1,4 @@
+import type { ColorUse } from '../parsing/globals.ts'
 import { isTerminal } from './streams.ts'
 
 /** What the person sees: whether stdout is a terminal, its width, and whether it takes colour. */
@@ -11,8 +12,12 @@ export interface Terminal {
   stderrColour: boolean
 }
 
-/** Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS. */
-export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = process.env): Terminal {
+/**
+ * Looks at the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS.
+ * @param color `auto`: as the environment and the streams say
+ */
+export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process.env): Terminal {
+  const isColored = (terminal: boolean) => color === 'always' || (color === 'auto' && takesColour(terminal, env))
   const forced = isOn(env.BOARD_FORCE_TTY)
   const stdout = forced || isTerminal(1)
   const stderr = forced || isTerminal(2)
@@ -28,8 +33,8 @@ export function lookAtTerminal(wantsColour: boolean, env: NodeJS.ProcessEnv = pr
     stdin: isTerminal(0),
     width,
     height: rows || 24,
-    colour: wantsColour && takesColour(stdout, env),
-    stderrColour: wantsColour && takesColour(stderr, env),
+    colour: isColored(stdout),
+    stderrColour: isColored(stderr),
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 
+export type ColorUse = 'always' | 'never' | 'auto'
+
 /** The options that every command takes, as they were typed. */
 export interface Globals {
   url?: string
@@ -13,8 +15,8 @@ export interface Globals {
   quiet?: boolean
   /** false: `--no-input` was given. */
   input?: boolean
-  /** false: `--no-color` was given. */
-  color?: boolean
+  /** When to print color; false for `--no-color`. */
+  color?: ColorUse | false
   debug?: boolean
   /** Seconds. */
   timeout?: number

@@ -58,6 +58,21 @@ describe('a plan', () => {
     expect(await names(id)).toEqual(['Yan'])
   })
 
+  test('assign puts people on cards and takes them off, and ready filters by them', async () => {
+    const [first, second] = [await add('a'), await add('b')]
+    await cli.ok(['cards', 'assign', first, second, '--to', 'me,bob bell'])
+    expect([await names(first), await names(second)]).toEqual([
+      ['Ada', 'Bob Bell'],
+      ['Ada', 'Bob Bell'],
+    ])
+    await cli.ok(['cards', 'assign', '-', '--to', 'me', '--remove', 'bob bell'], { input: `${second}\n` })
+    expect(await names(second)).toEqual(['Ada'])
+    const ready = await cli.ok(['cards', 'ready', '--assignee', 'bob bell', '--all', '-q'])
+    expect(ready.split('\n')).toContain(first)
+    expect(ready.split('\n')).not.toContain(second)
+    expect((await cli.board(['cards', 'assign', first])).code).toBe(2)
+  })
+
   test('comes from files too', async () => {
     const line = { title: 'b', priority: 'high', due: '2030-01-31', estimate: 2, assignees: ['Bob Bell'] }
     const [id] = (await cli.ok(['cards', 'add', '--from', '-', '-q'], { input: JSON.stringify(line) })).split('\n')

@@ -48,6 +48,8 @@ test('comments are gathered in a draft, sent as one review, and shown with what 
   expect(shown).toContain('notes.txt:1-2 [resolved]\n  > one\n  > two\n  Why two?\n\n  Answer: Done: Why two?\n')
   expect(shown).not.toContain('\u001b[2J')
   expect(await cli.ok(['cards', 'review', id, '-q'])).toBe(`${sent.id}\n`)
+  expect((await cli.ok(['cards', 'review', id, '--list'])).split('\t')[0]).toBe(String(sent.id))
+  expect((await reviewed(id, '--list', '--approve')).code).toBe(2)
   expect(await cli.ok(['cards', 'diff', id, '--stat'])).toBe('notes.txt\t4\t0\n')
   expect(await cli.ok(['cards', 'diff', id, '--stat', '--since', sent.id])).toBe('notes.txt\t1\t0\n')
   expect((await cli.board(['cards', 'diff', id, '--since', 'last'])).code).toBe(2)

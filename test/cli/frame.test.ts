@@ -43,6 +43,18 @@ describe('in a pipe', () => {
     )
   })
 
+  test('--color always colors a pipe, and never and auto do not', async () => {
+    const isColored = async (args: string[], env: Record<string, string> = {}) =>
+      (await cli.ok(['projects', 'list', ...args], { env })).includes('\u001b[')
+    expect(await isColored(['--color', 'always'])).toBe(true)
+    expect(await isColored(['--color', 'always'], { NO_COLOR: '1' })).toBe(true)
+    expect(await isColored(['--color', 'auto'])).toBe(false)
+    expect(await isColored(['--color', 'never'], { BOARD_FORCE_TTY: '1' })).toBe(false)
+    expect(await isColored(['--no-color'], { BOARD_FORCE_TTY: '1' })).toBe(false)
+    expect(await isColored(['--color', 'auto'], { BOARD_FORCE_TTY: '1' })).toBe(true)
+    expect((await cli.board(['projects', 'list', '--color', 'maybe'])).code).toBe(2)
+  })
+
   test('a reader that has seen enough ends it quietly', async () => {
     const { code, stdout, stderr } = await run(
       '/bin/bash',

@@ -62,6 +62,7 @@ const whole: Record<string, (named: Named) => string[]> = {
   'backups restore': ({ backup }) => [backup, '--dry-run'],
   browse: () => ['--print'],
   'budgets set': () => ['project', '--limit', '5', '--unit', 'hours'],
+  'cards assign': ({ cardId, memberId }) => [cardId, '--remove', memberId],
   'cards auto': ({ cardId }) => [cardId, 'on'],
   'cards comment': ({ cardId }) => [cardId],
   'cards add': () => ['Added'],
