@@ -2,7 +2,6 @@ import type { CommanderError } from 'commander'
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -40,14 +39,12 @@ const notRun: Record<string, string> = {
 /** Pages of which no line is run: they are about this folder itself. */
 const onlyRead = ['CONTRIBUTING.md']
 /** Programs that stand in for others: name -> a script of them. */
-const standIns = (fixtures: string): Record<string, string> => ({
+const standIns: Record<string, string> = {
   // The packages are there already, and npm would fetch others; `npm test` in a project of somebody's does well.
-  npm: '[ "$1" != pack ] || echo board-0.1.0.tgz',
-  gh: `cat '${fixtures}/imports/github.json'`,
-  'notify-send': 'echo "$@" >> "$HOME/notified"',
+  npm: 'case "$1" in pack) echo board-0.1.0.tgz ;; start) exec board serve ;; esac',
   // What it is told to enable is this server.
   systemctl: 'case "$*" in *enable*) exec board serve > /dev/null ;; esac',
-})
+}
 /** `board serve` is the server of all pages where none runs yet, else one that is ended as soon as it answers. `board events` goes on until it has told of a move. */
 const board = (program: string) => `#!/bin/bash
 set -eu
@@ -63,7 +60,7 @@ case "\${1-}" in
     if [ \${#extra[@]} = 0 ]; then echo $pid > "$HOME/server.pid"; echo "\${line##*:}" > "$HOME/port"; else kill -TERM $pid; wait $pid; fi ;;
   events)
     "\${board[@]}" "$@" & pid=$!
-    for place in 0 1 0 1 0 1 0 1 0 1; do [ -e "$HOME/notified" ] || { "\${board[@]}" cards move 1 --position $place -q > /dev/null; sleep 0.2; }; done
+    for place in 0 1 0 1 0 1 0 1 0 1; do [ -e "$HOME/moves.log" ] || { "\${board[@]}" cards move 1 --position $place -q > /dev/null; sleep 0.2; }; done
     kill -TERM $pid; wait $pid || [ $? = 143 ] ;;
   *) exec "\${board[@]}" "$@" ;;
 esac
@@ -117,7 +114,7 @@ beforeAll(async () => {
   const bin = join(root, 'bin')
   const clone = join(root, 'board')
   for (const path of [bin, clone, home]) mkdirSync(path)
-  const programs = { ...standIns(resolve('test/fixtures')), board: board(resolve('bin/board.js')) }
+  const programs = { ...standIns, board: board(resolve('bin/board.js')) }
   for (const [name, script] of Object.entries(programs))
     writeFileSync(join(bin, name), script.startsWith('#!') ? script : `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   hideAgents(join(home, '.local/share/board'), { claude: { command: [process.execPath, fixture('well-behaved')] } })
@@ -163,12 +160,6 @@ const environment = (bin: string): Record<string, string> => ({
   TERM: 'dumb',
   BOARD_ALLOW_PRIVATE_WEBHOOKS: '1',
   GIT_CONFIG_NOSYSTEM: '1',
-  ...Object.fromEntries(
-    ['AUTHOR', 'COMMITTER'].flatMap(who => [
-      [`GIT_${who}_NAME`, 'Ada'],
-      [`GIT_${who}_EMAIL`, 'ada@example.org'],
-    ]),
-  ),
 })
 
 /** The pages' addresses are those of this test's server and receiver, save where a server is told its own. */
@@ -190,17 +181,14 @@ function withAddresses(script: string): string {
     .join('\n')
 }
 
-/** Files that the reader has: a password, keys of other services, a picture, and what other programs exported. */
+/** Files that the reader of docs/operations.md has: a password and keys of other services. */
 function bringFiles(): void {
   for (const [name, text] of Object.entries({
     password: 'correct horse\n',
     key: 'sk-ant-api03-of-a-test\n',
     'key.txt': 'of-a-test\n',
-    'shot.png': 'a picture\n',
   }))
     writeFileSync(join(folder, name), text, { mode: 0o600 })
-  cpSync('test/fixtures/imports/trello.json', join(folder, 'trello.json'))
-  cpSync('test/fixtures/imports/tasks.md', join(folder, 'TODO.md'))
 }
 
 /** Whether the shell has come to the end of what it was told. */
@@ -227,11 +215,11 @@ describe('the pages that people read', () => {
     const titles = cards.map(({ title }) => title)
     expect(titles).toEqual(expect.arrayContaining(['My first card', 'Update the dependencies']))
     // It is done, so the night has archived it.
-    expect(titles).not.toContain('Fix the login')
+    expect(titles).not.toContain('Say hello')
     expect(execFileSync('git', ['-C', folder, 'log', '-1', '--format=%s %an'], { encoding: 'utf8' })).toMatch(
-      /Fix the login/,
+      /Say hello/,
     )
-    expect(readFileSync(join(home, 'notified'), 'utf8')).toMatch(/^card\.moved card 1$/m)
+    expect(readFileSync(join(home, 'moves.log'), 'utf8')).toMatch(/^card\.moved card 1$/m)
     await eventually('the webhook', () => received.includes('/hook'))
     const projects = await listed<Array<{ name: string; path: string }>>('projects', 'list')
     expect(projects.map(({ path }) => path)).toEqual(['my-app', 'my-copy', 'club-site'].map(name => join(home, name)))
@@ -251,6 +239,12 @@ describe('the pages that people read', () => {
     }
     expect(wrong).toEqual([])
     for (const name of Object.keys(notRun)) expect(whole, name).toContain(`\`${name}`)
+  })
+
+  test('state the number of recipes', () => {
+    const readme = readFileSync('README.md', 'utf8')
+    const recipes = /^## Eleven recipes\n([\s\S]*?)^## /m.exec(readme)?.[1]
+    expect(recipes?.match(/^### /gm)).toHaveLength(11)
   })
 
   test('link to files that are there', () => {
