@@ -18,7 +18,7 @@ import { startServer, type RunningServer } from './process/startServer.ts'
 const loadAfterMs = 1000
 /** Longer than what is in progress may take (`drainMs`), and within the 15 s that a signal may take. */
 const maxStopMs = 14_000
-/** After a failed start, the process ends at the latest then, whatever handles are still open. */
+/** After a failed start, the process ends after this time even if handles are still open. */
 const maxFailureMs = 2000
 /** The build puts it beside the server's program. */
 const watchdogProgram = fileURLToPath(new URL('watchdog.cjs', import.meta.url))

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { maxPromptBytes } from '../../src/contract/fields.ts'
+import type { Context } from '../context/context.ts'
 import { promptOf, type PromptOptions } from '../input/promptOption.ts'
 
 /** A prompt that a card can have. */
@@ -11,24 +12,30 @@ export interface FittingPrompt {
   file?: string
 }
 
-/** The prompt as typed. If the file of `--prompt-file` is too long for a prompt, it is to be attached, and the prompt refers to it. */
-export async function withFittingPrompt<T>(
+/**
+ * Passes on the prompt as typed. If the file of `--prompt-file` is too long for a prompt, `use` gets it to attach, with a prompt that
+ * refers to it, and the person is told.
+ */
+export async function withFittingPrompt(
+  { out }: Context,
   options: PromptOptions,
-  use: (prompt: FittingPrompt) => Promise<T>,
-): Promise<T> {
+  use: (prompt: FittingPrompt) => Promise<void>,
+): Promise<void> {
   const prompt = await promptOf(options)
   const { promptFile } = options
   if (promptFile === undefined || prompt === undefined || Buffer.byteLength(prompt) <= maxPromptBytes)
     return use({ prompt })
-  if (promptFile !== '-') return use({ prompt: reference(promptFile), file: promptFile })
+  const attach = async (file: string) => {
+    await use({ prompt: `The task is in the attached file ${basename(file)}.`, file })
+    out.done(`The text is too long for a prompt, and was attached as ${basename(file)}.`)
+  }
+  if (promptFile !== '-') return attach(promptFile)
   const folder = await mkdtemp(join(tmpdir(), 'board-prompt-'))
   try {
     const file = join(folder, 'prompt.txt')
     await writeFile(file, prompt, { mode: 0o600 })
-    return await use({ prompt: reference(file), file })
+    await attach(file)
   } finally {
     await rm(folder, { recursive: true })
   }
 }
-
-const reference = (file: string): string => `The task is in the attached file ${basename(file)}.`

@@ -108,7 +108,7 @@ export function registerVerbs(cards: Command): void {
 }
 
 async function addOne(context: Context, title: string | undefined, options: AddOptions): Promise<void> {
-  await withFittingPrompt(options, ({ prompt, file }) =>
+  await withFittingPrompt(context, options, ({ prompt, file }) =>
     addWith(context, title, prompt, {
       ...options,
       attach: [...(options.attach ?? []), ...(file === undefined ? [] : [file])],

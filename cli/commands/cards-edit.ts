@@ -147,7 +147,7 @@ async function edited(context: Context, ids: string[], options: EditOptions): Pr
       see: 'board cards edit --help',
     })
   if (promptFile === '-' && ids.includes('-')) throw usage('stdin can hold the prompt or the ids, not both')
-  await withFittingPrompt(options, prompt => editEach(context, ids, options, prompt))
+  await withFittingPrompt(context, options, prompt => editEach(context, ids, options, prompt))
 }
 
 async function editEach(

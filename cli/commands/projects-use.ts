@@ -37,7 +37,12 @@ async function clearProject(command: Command): Promise<void> {
   const { out } = createOutput(globals)
   const profile = discover(globals).profile?.value
   const project = profile === undefined ? undefined : readSettings().profiles?.[profile]?.project
-  if (profile === undefined || project === undefined) return out.done('No profile names a project.')
-  await changeProfile(profile, { project: undefined })
-  out.done(`Profile ${profile} names no project any more: the working folder chooses it.`)
+  const isNamed = profile !== undefined && project !== undefined
+  if (isNamed) await changeProfile(profile, { project: undefined })
+  await out.did(
+    { id: null, name: null, profile: profile ?? null },
+    isNamed
+      ? `Profile ${profile} names no project any more: the working folder chooses it.`
+      : 'No profile names a project.',
+  )
 }

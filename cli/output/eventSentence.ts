@@ -20,7 +20,7 @@ interface Data {
   body?: string
 }
 
-/** What happened, after the card that it happened to. */
+/** The part of a sentence that follows the name of the card. */
 const phrases: Record<string, (data: Data) => string> = {
   'card.created': ({ columnName }) => `created in ${columnName}`,
   'card.updated': ({ status }) => `changed, is ${status}`,

@@ -139,7 +139,10 @@ test.each([
   expect((await card(id)).prompt).toBe(`The task is in the attached file ${name}.`)
   expect(await attached(id)).toEqual([name])
   const other = (await cli.ok(['cards', 'add', 'Another', '-q'])).trim()
-  await cli.ok(['cards', 'edit', other, '--prompt-file', path], { input })
+  expect(await cli.board(['cards', 'edit', other, '--prompt-file', path], { input })).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`The text is too long for a prompt, and was attached as ${name}.\n`) as string,
+  })
   expect((await card(other)).prompt).toBe(`The task is in the attached file ${name}.`)
   expect(await attached(other)).toEqual([name])
   expect((await cli.board(['cards', 'add', 'Long', '--prompt', text])).code).toBe(2)
