@@ -1,6 +1,9 @@
 import { join } from 'node:path'
 import type { GitRun } from './filters.ts'
+import { shellWord } from '../process/shellWord.ts'
 import { nulSeparated } from './fileNames.ts'
+import { git, inGitDir } from './git.ts'
+import { kindOf } from './kindOf.ts'
 import type { WorkingTree } from './workingTrees.ts'
 
 const maxListBytes = 256 * 1024 * 1024
@@ -58,6 +61,26 @@ export async function listSubmoduleCommits(
   return links.map(link => ({ ...link, name: nameOf.get(link.path) }))
 }
 
+const fillCommand = 'submodule update --init --recursive'
+
+/**
+ * Returns the command that fills the submodules of a new worktree. Where a remote is a local folder or needs a key, the sandbox does not
+ * reach it, so the command takes the commits from the Git folder of the submodule in the project's folder.
+ */
+export async function submoduleFillCommand({ commonDir, gitDir }: WorkingTree): Promise<string> {
+  const args = ['config', '-z', '--get-regexp', '^submodule\\..*\\.url$']
+  const { stdout } = await git(commonDir, args, { env: inGitDir(commonDir) })
+  const unreachable = settingsIn(stdout, 'url').filter(([name, url]) => !/^https?:/.test(url) && !name.includes('='))
+  const stores = await Promise.all(
+    unreachable.map(async ([name]) => {
+      const store = join(modulesOf({ gitDir }), name)
+      return (await kindOf(store)) === 'folder' ? ['-c', `submodule.${name}.url=${store}`] : []
+    }),
+  )
+  const options = stores.flat().map(shellWord)
+  return ['git', ...(options.length > 0 ? ['-c protocol.file.allow=always'] : []), ...options, fillCommand].join(' ')
+}
+
 /** Reads a setting of the submodules in `.gitmodules` of a commit or tree, by their names. */
 export async function readModules(
   run: GitRun,
@@ -66,15 +89,16 @@ export async function readModules(
 ): Promise<Map<string, string>> {
   const args = ['config', '-z', '--blob', `${revision}:.gitmodules`, '--get-regexp', `^submodule\\..*\\.${setting}$`]
   // The file is missing, or broken.
-  const listed = nulSeparated(await run(args).catch(() => Buffer.alloc(0)))
-  return new Map(
-    listed.flatMap((entry): Array<[string, string]> => {
-      const at = entry.indexOf('\n')
-      const name = entry.slice('submodule.'.length, at - `.${setting}`.length)
-      return at > 0 && isSafeName(name) ? [[name, entry.slice(at + 1)]] : []
-    }),
-  )
+  return new Map(settingsIn(await run(args).catch(() => Buffer.alloc(0)), setting))
 }
+
+/** The values of a setting of submodules, by their names, as `git config -z` lists them. */
+const settingsIn = (listed: Buffer, setting: string): Array<[string, string]> =>
+  nulSeparated(listed).flatMap((entry): Array<[string, string]> => {
+    const at = entry.indexOf('\n')
+    const name = entry.slice('submodule.'.length, at - `.${setting}`.length)
+    return at > 0 && isSafeName(name) ? [[name, entry.slice(at + 1)]] : []
+  })
 
 /** Whether a name of a submodule leads to no other folder than its own. Git has the same rule. */
 export const isSafeName = (name: string): boolean =>

@@ -2,6 +2,7 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import { git, GitFailed, inGitDir } from '../git/git.ts'
+import { submoduleFillCommand } from '../git/submodules.ts'
 import { readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { findPlace, findUsable } from './findPlace.ts'
 import { syncBranch } from './syncBranch.ts'
@@ -53,17 +54,24 @@ export async function isClean(
   }
 }
 
-/** Lists the submodules of a project's worktree that have no files. @throws GitFailed, GitMissing, Problem */
-export async function listEmptySubmodules(
+/** The submodules of a worktree that have no files, and the command that fills them. */
+export interface EmptySubmodules {
+  paths: string[]
+  fillCommand: string
+}
+
+/** Finds the submodules of a project's worktree that have no files; null if there are none. @throws GitFailed, GitMissing, Problem */
+export async function findEmptySubmodules(
   worktrees: Worktrees,
   project: ProjectFolder,
   worktreePath: string,
-): Promise<string[]> {
+): Promise<EmptySubmodules | null> {
   const repository = await findProjectRepository(project)
   const worktree = repository && (await worktreeOf(repository, worktreePath))
-  if (worktree?.head === undefined) return []
+  if (!repository || worktree?.head === undefined) return null
   const { commonDir, head } = worktree
   // Most repositories have none, and a process of a worktree takes time to start.
   const { exitCode } = await git(commonDir, ['cat-file', '-e', `${head}:.gitmodules`], { env: inGitDir(commonDir) })
-  return exitCode === 0 ? worktrees.run('listEmptySubmodules', { worktree }) : []
+  const paths = exitCode === 0 ? await worktrees.run('listEmptySubmodules', { worktree }) : []
+  return paths.length > 0 ? { paths, fillCommand: await submoduleFillCommand(repository) } : null
 }

@@ -8,6 +8,7 @@ import { kindOf } from '../git/kindOf.ts'
 import { shadowFolder } from '../git/shadow.ts'
 import { isSafeName, keptRefs, listSubmoduleCommits, modulesOf, type SubmoduleChange } from '../git/submodules.ts'
 import { isMain, type Repository, type WorkingTree } from '../git/workingTrees.ts'
+import { shellWord } from '../process/shellWord.ts'
 import type { OperationResult } from './operations.ts'
 import { receiveObjects } from './receiveObjects.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -134,8 +135,8 @@ const unnamed = ({ path, commit }: Found): Problem =>
 function onlyInWorktree(submodule: Found, { worktree, target }: SubmodulePlaces): Problem {
   const { path, commit, isInWorktree } = submodule
   if (!isInWorktree || !worktree) return missing(submodule)
-  const folders = [target, worktree].map(({ topLevel }) => quoted(join(topLevel, shownName(path))))
-  const steps = `Push it to the remote of the submodule: ${pushCommand(folders[1]!, commit)}. Or fill the submodule of the target (git -C ${quoted(target.topLevel)} submodule update --init --recursive) and copy the commit: git -C ${folders[0]} fetch ${folders[1]} ${commit}.`
+  const folders = [target, worktree].map(({ topLevel }) => shellWord(join(topLevel, shownName(path))))
+  const steps = `Push it to the remote of the submodule: ${pushCommand(folders[1]!, commit)}. Or fill the submodule of the target (git -C ${shellWord(target.topLevel)} submodule update --init --recursive) and copy the commit: git -C ${folders[0]} fetch ${folders[1]} ${commit}.`
   return submoduleProblem(path, `${about(submodule)}, which only the card's worktree has. ${steps} Then try again.`)
 }
 
@@ -143,7 +144,7 @@ function unpushed(submodule: Found, { worktree, target }: SubmodulePlaces): Prob
   const { path, commit, isInStore, isInWorktree } = submodule
   const place = isInStore ? target : isInWorktree ? worktree : undefined
   if (!place) return missing(submodule)
-  const command = pushCommand(quoted(join(place.topLevel, shownName(path))), commit)
+  const command = pushCommand(shellWord(join(place.topLevel, shownName(path))), commit)
   return submoduleProblem(
     path,
     `${about(submodule)}, which no remote of the submodule has. Push it there first: ${command}. Then try again.`,
@@ -159,8 +160,6 @@ const missing = (submodule: Found): Problem =>
 const about = ({ path, commit }: Found): string => `The submodule ${shownName(path)} is at the commit ${short(commit)}`
 
 const pushCommand = (folder: string, commit: string): string => `git -C ${folder} push origin ${commit}:refs/heads/NAME`
-
-const quoted = (path: string): string => (/^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
 
 const submoduleProblem = (path: string, message: string): Problem =>
   new Problem('CONFLICT', `${message} Nothing was merged or pushed.`, {

@@ -1,8 +1,9 @@
+import { renameSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { diffFiles } from '../../src/boardModel/diffFiles.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { createCommandCards, type CommandCard, type CommandProject } from '../support/agents/commandCards.ts'
-import { addSubmodule, commitIn, fill, git } from '../support/git/submodules.ts'
+import { addSubmodule, commitIn, fill, git, libraryOf } from '../support/git/submodules.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
 
 describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const))('with --sandbox %s', sandbox => {
@@ -20,14 +21,29 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
     diffFiles(await cards.diff(project, card)).map(({ path }) => path)
 
   describe('the transcript of a new worktree', () => {
-    const fillAll = 'git submodule update --init --recursive'
-    const note = `The worktree has empty submodules: libs/lib. To fill them in each new worktree, add this command to the project's setup: ${fillAll}`
+    const note =
+      "The worktree has empty submodules: libs/lib. To fill them in each new worktree, add this command to the project's setup: git "
+    const fillAll = 'submodule update --init --recursive'
+    const commandIn = (said: string) => /setup: (git .*? --recursive) \(/.exec(JSON.parse(said)[0].content)![1]!
 
-    test('names empty submodules, with the command that fills them', async () => {
+    test('names empty submodules, with the command that fills them from the remote', async () => {
       const project = await newProject()
-      const card = await cards.run(project, 'true')
-      expect(card.said).toContain(note)
+      git(project.path, 'config', 'submodule.libs/lib.url', 'https://example.org/lib.git')
+      expect((await cards.run(project, 'true')).said).toContain(`${note}${fillAll} (board`)
     })
+
+    test.each(['libs/lib', "it's a lib"])(
+      'names a command that needs no remote, if the sandbox does not reach the remote of %j',
+      async folder => {
+        const project = await newProject(folder)
+        renameSync(libraryOf(project.path, folder), `${libraryOf(project.path, folder)}-moved`)
+        const setup = commandIn((await cards.run(project, 'true')).said)
+        await board.client.projects.update({ id: project.projectId, worktree: { setup } })
+        const card = await cards.run(project, `cat "${folder}/lib.txt"`)
+        expect(card.said).toContain('lib\\n')
+        expect(card.said).not.toContain('empty submodules')
+      },
+    )
 
     test.each(['setup', 'beforeRun'])('names no submodules if %s fills them', async which => {
       const project = await newProject()
@@ -66,7 +82,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       const columns = await board.client.columns.list({ projectId })
       const card = await cards.run({ projectId, columnId: columns[1]!.id }, 'true')
       expect(JSON.parse(card.said)).toContainEqual(
-        expect.objectContaining({ content: expect.stringContaining(`cd "$BOARD_REPOSITORIES/lib" && ${fillAll}`) }),
+        expect.objectContaining({ content: expect.stringMatching(/: cd "\$BOARD_REPOSITORIES\/lib" && git .*update/) }),
       )
     })
   })

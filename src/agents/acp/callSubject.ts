@@ -1,4 +1,5 @@
 import { visibleText } from '../../config/visibleText.ts'
+import { shellWord } from '../../process/shellWord.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 
 /** What a tool call would run, and which files it is about. */
@@ -61,11 +62,9 @@ function commandOf({ command, cmd }: Json): string | null {
   if (!Array.isArray(given) || given.length === 0 || !given.every(word => typeof word === 'string')) return null
   const [program, option, script] = given as string[]
   return shown(
-    given.length === 3 && shells.test(program!) && /^-l?c$/.test(option!) ? script! : given.map(quoted).join(' '),
+    given.length === 3 && shells.test(program!) && /^-l?c$/.test(option!) ? script! : given.map(shellWord).join(' '),
   )
 }
-
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 /** The call's locations, the files of its diffs, and the input's fields that are named like paths. */
 function pathsOf({ locations, content }: Json, input: Json): string[] {

@@ -27,9 +27,13 @@ export function createLibrary(path: string): string {
   return path
 }
 
+/** The remote of a submodule. */
+export const libraryOf = (repository: string, name: string): string =>
+  join(repository, `remote-${name.replaceAll('/', '-')}`)
+
 /** Adds a submodule to a repository. Its remote is in the repository's folder, where agents can read it. */
 export function addSubmodule(repository: string, folder: string, name = folder): string {
-  const library = createLibrary(join(repository, `remote-${name.replaceAll('/', '-')}`))
+  const library = createLibrary(libraryOf(repository, name))
   git(library, 'config', 'receive.denyCurrentBranch', 'ignore')
   const exclude = git(repository, 'rev-parse', '--path-format=absolute', '--git-path', 'info/exclude')
   appendFileSync(exclude, '/remote-*\n')
