@@ -6,7 +6,7 @@ import * as branches from '../../src/domain/branches.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import * as cards from '../../src/domain/cards.ts'
 import * as projects from '../../src/domain/projects.ts'
-import { branchWords, list, workIn } from '../../src/domain/repositoryWork.ts'
+import { branchWords, list, withResolution, workIn } from '../../src/domain/repositoryWork.ts'
 import type { Handlers } from '../http/handlers.ts'
 import { gitCredentialOf } from '../../src/identity/forgeAccess.ts'
 import { startingWrite } from './startingWrite.ts'
@@ -40,7 +40,7 @@ export function branchesRoutes(app: App): Handlers<Contract['branches']> {
       const reach = { ...remoteReach, credential: await gitCredentialOf(app, project) }
       const result = await branches.update(app.worktrees, db, card, project, strategy, reach, repository)
       if ('problem' in result) {
-        if (!resolve) throw result.problem
+        if (!resolve) throw withResolution(result.problem, card.id, repository)
         return startingWrite(
           app,
           call,

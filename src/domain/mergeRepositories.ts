@@ -1,5 +1,5 @@
 import { Problem } from '../contract/errors.ts'
-import { home, homeName } from '../contract/repositories.ts'
+import { homeName } from '../contract/repositories.ts'
 import type { Merged } from '../worktrees/merge.ts'
 import type { CardRow } from '../store/cards.ts'
 import type { Reader } from '../store/database.ts'
@@ -7,7 +7,7 @@ import { mergesOf } from '../store/merges.ts'
 import type { ProjectRow } from '../store/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { merge } from './changes.ts'
-import { inRepository, listTouched, listWork, workIn, type RepositoryWork } from './repositoryWork.ts'
+import { inRepository, listTouched, listWork, withResolution, workIn, type RepositoryWork } from './repositoryWork.ts'
 
 /** What was merged in one of a project's repositories; empty for the home. */
 export interface MergedRepository extends Merged {
@@ -71,17 +71,6 @@ async function mergeIn(
     throw inRepository(repository, withResolution(error, card.id, repository))
   })
   return { repository, branch: card.gitBranch, ...merged }
-}
-
-/** A conflict, with the command that has the card's agent resolve it. */
-function withResolution(error: unknown, cardId: number, repository: string): unknown {
-  if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') return error
-  const where = repository === home ? '' : ` --repository ${repository}`
-  return new Problem(
-    error.code,
-    `${error.message} To have the card's agent resolve the conflicts, run: board cards update ${cardId} --resolve${where}`,
-    { cause: error, details: error.details },
-  )
 }
 
 /** Whether the work of a card in all of its repositories but these is merged, or there is none. */

@@ -219,6 +219,17 @@ export function inRepository(repository: string, error: unknown): unknown {
   })
 }
 
+/** Adds to a conflict the command that has the card's agent resolve it. */
+export function withResolution<Failure>(error: Failure, cardId: number, repository: string): Failure | Problem {
+  if (!(error instanceof Problem) || error.code !== 'MERGE_CONFLICT') return error
+  const option = repository === home ? '' : ` --repository ${repository}`
+  return new Problem(
+    error.code,
+    `${error.message} To have the card's agent resolve the conflicts, run: board cards update ${cardId} --resolve${option}`,
+    { cause: error, details: error.details },
+  )
+}
+
 function refuse(rule: string): never {
   throw invalid('repository', rule)
 }

@@ -144,6 +144,7 @@ describe('an update', () => {
     theirs('main', 'shared', `theirs ${strategy}\n`)
     expect(await failure(update(card, { strategy }))).toMatchObject({
       code: 'MERGE_CONFLICT',
+      message: expect.stringContaining(`board cards update ${card.id} --resolve`) as string,
       details: [{ path: 'shared', message: 'has a conflict' }],
     })
     expect(git('rev-parse', card.gitBranch!)).toBe(tip)
