@@ -164,6 +164,19 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     expect(git(board.path, 'show', 'main:more')).toBe('More.\n')
   })
 
+  test('a question about a card goes away with the card', async () => {
+    const id = await worked()
+    const { page } = await look(id)
+    await page.goto(`${board.url}/${at(await worked())}`)
+    const merge = page.getByRole('button', { name: 'Merge…' })
+    await merge.click()
+    await page.getByRole('dialog', { name: 'Merge the card’s work?' }).waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await merge.click()
+    await page.getByRole('dialog', { name: 'Merge the card’s work?' }).waitFor()
+  })
+
   test('a merge can move the card to done, and the card reads merged everywhere until main loses the merge', async () => {
     const id = await worked()
     const { page, axeViolations } = await look(id)

@@ -75,13 +75,13 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
   const [given, setGiven] = useState<Partial<AfterMerge>>({})
   const after: AfterMerge = { ...defaultAfterMerge, ...usual, ...given }
   const [conflicts, setConflicts] = useState<readonly string[]>([])
-  const target = into.trim() === '' ? 'the branch that the project’s folder is on' : into.trim()
+  const target = into.trim()
   const merge = async () => {
     setConflicts([])
     try {
       const merged = await client.agents.merge({
         ...place,
-        into: into.trim() || undefined,
+        into: target || undefined,
         squash: isSquash,
         ...after,
       })
@@ -110,7 +110,7 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
         onSubmit={async () =>
           confirm({
             title: 'Merge the card’s work?',
-            text: `${card.gitBranch ?? 'The card’s work'} goes into ${target}${isSquash ? ' as one commit' : ''}. What is not committed yet becomes a commit of the card’s branch first. Where ${target} is checked out, its files change.`,
+            text: `${card.gitBranch ?? 'The card’s work'} is merged into ${target || 'the branch that the project’s folder is on'}${isSquash ? ' as one commit' : ''}. Uncommitted changes become a commit of the card’s branch first. ${target ? `If a folder has ${target} checked out, its files change` : 'The files of the folder change'}.`,
             submit: isSquash ? 'Squash and merge' : 'Merge',
             isDanger: false,
             run: merge,
@@ -132,7 +132,7 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
           onChange={removeWorktree => setGiven({ ...given, removeWorktree })}
         />
       </Form>
-      {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={into.trim() === '' ? resolve : undefined} />}
+      {conflicts.length > 0 && <Conflicts paths={conflicts} onResolve={target === '' ? resolve : undefined} />}
     </>
   )
 }
