@@ -19,6 +19,7 @@ type Permission = EventData<'agent.permission'>
 
 /** An agent that is cancelled may go on to talk until its processes are gone. */
 const lastWordsMs = 3000
+const retryMs = 1000
 const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
 
 /**
@@ -40,19 +41,28 @@ export async function followMessages(
     printer: createPrinter(context, await hiddenBySettings(context)),
   })
   const bell = createBell(context)
+  // An outage can begin while messages are read. The next reading has what is missing.
+  const read = (work: () => Promise<void>) =>
+    jobs.add(() =>
+      work().catch((error: unknown) => {
+        if (exitOf(error) !== 'unreachable') throw error
+        talk.readAgain()
+        setTimeout(() => read(() => talk.begin()), retryMs).unref()
+      }),
+    )
   let status: CardStatus = 'idle'
   // With `until`, the wait reports outages.
   const outage = until ? undefined : watchOutage(context.out)
   const live = new Live(context.connection, {
     onSubscribed: () => {
       outage?.end()
-      jobs.add(() => talk.begin())
+      read(() => talk.begin())
     },
     onEvent: message => {
       bell.hear(message)
       if (message.type === 'agent.status' && (message.data as Session).cardId === place.cardId)
         status = (message.data as Session).status
-      jobs.add(() => talk.hear(message))
+      read(() => talk.hear(message))
     },
     onState: ({ name }) => {
       if (name === 'waiting') outage?.begin()
@@ -106,6 +116,11 @@ class Talk {
   /** Reads what is there, unless that was done: after a break, the connection tells everything that it missed. */
   async begin(): Promise<void> {
     if (!this.#hasBegun) await this.#read()
+  }
+
+  /** What comes from now on is in the next reading. */
+  readAgain(): void {
+    this.#hasBegun = false
   }
 
   async hear({ type, data }: LiveMessage): Promise<void> {

@@ -3,6 +3,12 @@ import { getCard, type Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { columnsOf } from '../context/resolve.ts'
 import { exitOf } from '../failures/failure.ts'
+import { listCards } from './cardListing.ts'
+
+type Column = Awaited<ReturnType<typeof columnsOf>>[number]
+
+/** More than a column with a limit has. */
+const maxCards = 1000
 
 /** An agent is at work, waits for its turn, or continues once a person, a budget or a sign of life allows it. */
 export const atWork: ReadonlySet<CardStatus> = new Set<CardStatus>(['queued', 'running', 'waiting'])
@@ -16,8 +22,13 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
   // Cards that block each other in other ways than the board checks never start.
   if (seen.has(card.id) || card.archivedAt || (card.status !== 'idle' && card.status !== 'completed')) return false
   seen.add(card.id)
-  const { isActive, isPulled, hasFullColumn } = await surroundings(context, card)
-  if (card.autoMode && hasFullColumn && card.lastAgentAction?.type === 'not_started') return true
+  const { isActive, pulling, full } = await surroundings(context, card)
+  const isFreed = async (columns: readonly Column[]) => {
+    for (const column of columns) if (await isWorkExpectedIn(context, card, column, seen)) return true
+    return false
+  }
+  if (card.autoMode && card.lastAgentAction?.type === 'not_started' && (await isFreed(full))) return true
+  const isPulled = pulling !== undefined && (!full.includes(pulling) || (await isFreed([pulling])))
   if (card.status === 'completed') return isPulled
   // An API key does not see auto mode.
   const startsWhenReady = card.autoMode ?? true
@@ -26,6 +37,19 @@ export async function isWorkExpected(context: Context, card: Card, seen = new Se
     return (startsWhenReady || isPulled || startsInTime) && (await areBlockersExpected(context, card, seen))
   if (card.startAt && !card.ready) return startsInTime || isPulled || startsWhenReady
   return card.ready && isPulled
+}
+
+/** Returns whether a card in a full column is expected to work, after which it can leave the column. */
+async function isWorkExpectedIn(
+  context: Context,
+  { projectId }: Card,
+  { id }: Column,
+  seen: Set<string>,
+): Promise<boolean> {
+  const { cards } = await listCards(context, { projectId, filter: { columnId: id }, limit: maxCards })
+  if (cards.some(({ status }) => atWork.has(status))) return true
+  for (const card of cards) if (await isWorkExpected(context, card, seen)) return true
+  return false
 }
 
 async function areBlockersExpected(context: Context, card: Card, seen: Set<string>): Promise<boolean> {
@@ -38,17 +62,18 @@ async function areBlockersExpected(context: Context, card: Card, seen: Set<strin
   return true
 }
 
-/** The type of a card's column, and whether the columns of its board take cards automatically or are full. */
+/** Whether a card's column is active, the column that takes the card automatically, and the full columns of its board. */
 async function surroundings(
   context: Context,
   card: Card,
-): Promise<{ isActive: boolean; isPulled: boolean; hasFullColumn: boolean }> {
+): Promise<{ isActive: boolean; pulling: Column | undefined; full: Column[] }> {
   const columns = await readColumns(context, card)
   const at = columns.findIndex(({ id }) => id === card.columnId)
+  const next = at < 0 ? undefined : columns[at + 1]
   return {
     isActive: columns[at]?.columnType === 'active',
-    isPulled: card.pullable !== false && at >= 0 && columns[at + 1]?.pull === true,
-    hasFullColumn: columns.some(({ wipLimit, cardCount }) => wipLimit !== null && cardCount >= wipLimit),
+    pulling: card.pullable !== false && next?.pull === true ? next : undefined,
+    full: columns.filter(({ wipLimit, cardCount }) => wipLimit !== null && cardCount >= wipLimit),
   }
 }
 

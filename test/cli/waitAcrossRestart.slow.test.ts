@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { commandLine, type CommandLine } from '../support/commands/commandLine.ts'
@@ -17,13 +18,15 @@ const program = resolve(import.meta.dirname, '..', '..', 'bin', 'board.js')
 const servers: ChildProcess[] = []
 let cli: CommandLine | undefined
 
-afterAll(async () => {
-  cli?.close()
-  for (const child of servers) {
+afterEach(async () => {
+  for (const child of servers.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue
     child.kill('SIGTERM')
     await once(child, 'exit')
   }
+})
+afterAll(() => {
+  cli?.close()
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 })
 
@@ -108,4 +111,60 @@ test('waiting and following go on over the death of the server, and tell what ca
   await eventually('the end of the wait', () => waiting.code !== undefined, 30_000)
   expect(waiting).toMatchObject({ code: 1, stdout: `${id}\tinterrupted\tserver_restart\tStruck\n` })
   await eventually('word of the end', () => following.stderr.includes('interrupted: server_restart'), 20_000)
+})
+
+/** Forwards connections to a server, and ends those that ask for messages while `isCutting`, except the first. */
+async function cuttingProxy(
+  url: string,
+): Promise<{ url: string; cut: { isCutting: boolean; count: number }; close: () => void }> {
+  const cut = { isCutting: true, count: -1 }
+  const sockets = new Set<Socket>()
+  const proxy = createServer(near => {
+    const far = connect(Number(new URL(url).port), '127.0.0.1')
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => other.destroy()).on('close', () => other.destroy())
+    }
+    far.pipe(near)
+    near.on('data', (chunk: Buffer) => {
+      if (chunk.includes('/agent/messages')) cut.count += 1
+      if (cut.isCutting && cut.count > 0 && chunk.includes('/agent/messages')) near.destroy()
+      else far.write(chunk)
+    })
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const close = () => {
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, cut, close }
+}
+
+test('cards run --follow reads messages again if the server went away during the reading', async () => {
+  configure(dataDir, { endless: { fixture: 'forever' } }, randomUUID())
+  const { url } = await serve('0')
+  const { token } = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
+  const client = createClient({ url, token })
+  const { id: projectId } = await client.projects.create({ name: 'Cut', path: makeRepository(join(root, 'cut')) })
+  const { id } = await client.cards.create({ projectId, title: 'Cut', agent: 'endless' })
+  const proxy = await cuttingProxy(url)
+  const own = commandLine({ BOARD_URL: proxy.url, BOARD_TOKEN: token, BOARD_PROJECT: projectId })
+  try {
+    // The first reading is that of the last message before the start.
+    const following = own.start(['cards', 'run', id, '--follow'])
+    await eventually('the cut', () => proxy.cut.count > 2 || following.code !== undefined, 20_000)
+    expect(following.code).toBeUndefined()
+    expect(following.stdout).toBe('')
+    proxy.cut.isCutting = false
+    await eventually('a message', () => following.stdout !== '', 15_000)
+    await client.cards.complete({ projectId, cardId: id })
+    await eventually('the end', () => following.code !== undefined, 15_000)
+    expect(following.code, following.stderr).toBe(0)
+  } finally {
+    own.close()
+    proxy.close()
+  }
 })

@@ -88,7 +88,8 @@ describe('cards wait --for completed', () => {
     await cli.ok(['cards', 'cancel', blocker])
   })
 
-  test('waits for a card that a full column pulls once it has room', async () => {
+  /** A card that the full column of another one takes once it has room. */
+  const createPulled = async () => {
     const boardId = (await board.client.boards.create({ projectId: board.projectId, name: 'Pulling' })).id
     const columns = await board.client.columns.list({ projectId: board.projectId, boardId })
     const [backlog, active] = [
@@ -97,7 +98,18 @@ describe('cards wait --for completed', () => {
     ]
     const busy = await create('endless', { columnId: active.id })
     await board.client.columns.update({ projectId: board.projectId, columnId: active.id, wipLimit: 1, pull: true })
-    const id = await create('good', { columnId: backlog.id })
+    return { busy, id: await create('good', { columnId: backlog.id }) }
+  }
+
+  test('ends for a card that a full column pulls once it has room, if the column has no work', async () => {
+    const { busy, id } = await createPulled()
+    await cli.ok(['cards', 'wait', busy, '--for', 'running'])
+    await cli.ok(['cards', 'cancel', busy])
+    expect((await wait(id, '--for', 'completed')).code).toBe(1)
+  })
+
+  test('waits for a card that a full column pulls once it has room', async () => {
+    const { busy, id } = await createPulled()
     const waiting = wait(id, '--for', 'completed')
     await cli.ok(['cards', 'wait', busy, '--for', 'running'])
     await cli.ok(['cards', 'complete', busy])
