@@ -63,6 +63,13 @@ An unknown field names the known ones:
 In a template (mustache), {{title}} is a field, {{#labels}}{{.}} {{/labels}} goes through a list, {{#unread}}new{{/unread}}
 is there if the field is true and {{^unread}}read{{/unread}} if it is not, and \\t and \\n are a tab and a new line.
 
+IDs are text in --json ("12"), and numbers in responses of /api/external (12). In --jq, "12" == 12 is false, and text is
+sorted by character ("9" after "12"). Convert IDs before you compare or sort them. tonumber and tostring accept both forms:
+  board cards list --jq 'sort_by(.id | tonumber) | .[].title'
+  board cards list --jq '.[] | select((.id | tonumber) >= 2) | .title'
+  board api /api/external/projects/1/cards --jq '.items[] | select((.id | tostring) == "2") | .title'
+In the shell, both forms are the same: --jq '.[0].id' prints 12 without quotes.
+
 Examples:
   board cards list --template '#{{id}} {{title}}{{#labels}} [{{.}}]{{/labels}}'
   board cards list --json id,title,status

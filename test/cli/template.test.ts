@@ -1,5 +1,6 @@
+import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandLine, inTurn, type CommandLine } from '../support/commands/commandLine.ts'
+import { commandLine, inTurn, run, type CommandLine } from '../support/commands/commandLine.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
@@ -82,4 +83,51 @@ test('completion offers the fields of what a command prints, behind each comma t
   ])
   expect([first, second, joined, none]).toEqual(['title\n', 'title,status,statusReason\n', '--json=id,name\n', ''])
   expect(card).toBe('1\tLess <b> & more\n')
+})
+
+describe('the examples of `board help formatting`', () => {
+  const program = resolve(import.meta.dirname, '../../bin/board.js')
+  const typed = (line: string, token = board.token) =>
+    run('/bin/sh', ['-c', `board() { "${process.execPath}" "${program}" "$@"; }; ${line}`], {
+      env: { ...cli.env, BOARD_TOKEN: token },
+      cwd: cli.home,
+    })
+
+  test('run in a shell, and compare IDs of --json and of /api/external', async () => {
+    const { key } = await board.client.keys.create({
+      name: 'reader',
+      scope: 'project',
+      projectId: '1',
+      permissions: ['cards.read'],
+    })
+    const help = await cli.ok(['help', 'formatting'])
+    const lines = [...help.matchAll(/^ {2}(board .+)$/gm)].map(([, line]) => line!)
+    expect(lines).toHaveLength(8)
+    const printed = new Map<string, string>()
+    for (const line of lines) {
+      const { code, stdout, stderr } = await typed(line, line.includes('/api/external/') ? key : undefined)
+      expect({ line, code, stderr: code === 0 ? '' : stderr }).toEqual({
+        line,
+        code: line.endsWith(' --json x') ? 2 : 0,
+        stderr: line.endsWith(' --json x') ? expect.stringContaining('known fields: ') : '',
+      })
+      printed.set(line, stdout)
+    }
+    const byId = lines.filter(line => /tonumber|tostring/.test(line)).map(line => printed.get(line))
+    expect(byId).toEqual(['Less <b> & more\n{{secret}}\n', '{{secret}}\n', '{{secret}}\n'])
+  })
+
+  test('print an ID of either form without quotes', async () => {
+    const { key } = await board.client.keys.create({
+      name: 'reader 2',
+      scope: 'project',
+      projectId: '1',
+      permissions: ['cards.read'],
+    })
+    const ids = await Promise.all([
+      typed("board cards list --jq '.[0].id'"),
+      typed("board api /api/external/projects/1/cards --jq '.items[0].id'", key),
+    ])
+    expect(ids.map(({ stdout }) => stdout)).toEqual(['1\n', '1\n'])
+  })
 })
