@@ -27,6 +27,9 @@ export interface PlanFilter {
   sort?: Sort
 }
 
+/** How options name people, as `resolvePeople` finds them. */
+export const peopleWords = 'me, names, IDs; on a server without accounts, me is the local operator'
+
 /** The most urgent first, as people name them. */
 const priorityNames = priorities.toReversed()
 
@@ -46,10 +49,14 @@ export const addPlanOptions = (command: Command): Command =>
     )
     .option('--estimate <number>', 'how much it is, in a unit of your own; none for none', orWord('none', estimate))
 
+/** The text of the option `--assignee` of lists. */
+export const assigneeFilterText =
+  'Only cards of this person: me, a name, an ID; none for cards without an assignee. On a server without accounts, me is the local operator'
+
 /** The options that filter a list by plan, and sort it. */
 export const addPlanFilters = (command: Command): Command =>
   command
-    .option('-a, --assignee <person>', 'only cards of this person: me, a name, an id; none for those of nobody')
+    .option('-a, --assignee <person>', assigneeFilterText)
     .addOption(new Option('--priority <priority>', 'only cards of this priority').choices(priorityNames))
     .option('--due-before <time>', 'only cards that are due before: 2030-01-31, today, tomorrow, 3d, now', dayStart)
     .addOption(
@@ -115,8 +122,8 @@ async function resolvePerson(context: Context, projectId: string, wanted: string
   if (isId(wanted)) return wanted
   if (wanted === 'me') {
     const { id } = await client.auth.me()
-    if (id !== null && isId(id)) return id
-    throw usage('there is no account yet that could be you', { see: 'board auth setup --help' })
+    if (id !== null) return id
+    throw usage('an agent has no account: --assignee me is for people')
   }
   if (wanted.includes('@') && !external) {
     const found = (await client.users.search({ q: wanted })).find(

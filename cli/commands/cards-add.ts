@@ -7,7 +7,7 @@ import { createCard, getCard, withColumnName, type Card } from '../cards/cardApi
 import { listCards } from '../cards/cardListing.ts'
 import { cardIdOf, cardIds } from '../cards/cardIds.ts'
 import { activeColumn, runCard } from '../cards/cardRun.ts'
-import { addPlanOptions, names, planOf, resolvePeople, type PlanOptions } from '../cards/planOptions.ts'
+import { addPlanOptions, names, peopleWords, planOf, resolvePeople, type PlanOptions } from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -64,7 +64,7 @@ export function registerVerbs(cards: Command): void {
   const add = addPlanOptions(
     addChoiceOptions(described, "the agent that works on it (default: its column's, else its project's)"),
   )
-    .option('-a, --assignee <people>', 'who is to do it, with commas: me, names, ids', names)
+    .option('-a, --assignee <people>', `Assignees, separated by commas: ${peopleWords}`, names)
     .option('--terminal <command>', 'a terminal card: what runs is this shell command, not an agent')
     .option('--blocked-by <cards>', 'the cards that it waits for, with commas', cardIds)
     .option('--parent <card>', 'the card that it is a part of', cardIdOf)

@@ -8,7 +8,15 @@ import { assigneeNames } from '../../src/boardModel/plan.ts'
 import { getCard, inItsProject, type Card, type CardPlace } from '../cards/cardApi.ts'
 import { cardIdOf } from '../cards/cardIds.ts'
 import { changeFromPresent } from '../cards/changeFromPresent.ts'
-import { addPlanOptions, isPlanned, names, planOf, resolvePeople, type PlanOptions } from '../cards/planOptions.ts'
+import {
+  addPlanOptions,
+  isPlanned,
+  names,
+  peopleWords,
+  planOf,
+  resolvePeople,
+  type PlanOptions,
+} from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { cardOfText, cardText } from '../cards/cardFile.ts'
 import { edit } from '../input/editor.ts'
@@ -75,7 +83,7 @@ export function registerVerbs(cards: Command): void {
     addChoiceOptions(described, "the agent that works on them; none for their column's or project's"),
   )
     .option('--no-start-at', 'start whenever somebody starts them')
-    .option('--add-assignee <people>', 'who is to do them as well, with commas: me, names, ids', names)
+    .option('--add-assignee <people>', `People to add, separated by commas: ${peopleWords}`, names)
     .option('--remove-assignee <people>', 'who is to do them no more, with commas', names)
     .option('--watch', 'tell you of what happens on them')
     .option('--no-watch', 'tell you nothing of what happens on them')
@@ -123,7 +131,7 @@ function registerAssign(cards: Command): void {
     .command('assign <cards...>')
     .summary('Assign cards to people')
     .description('Assign cards to people, or take people off them. - reads IDs from stdin.')
-    .option('--to <people>', 'who is to do them as well, with commas: me, names, IDs', names)
+    .option('--to <people>', `People to add, separated by commas: ${peopleWords}`, names)
     .option('--remove <people>', 'who is to do them no more, with commas', names)
     .action(async (ids: string[], { to, remove }: { to?: string[]; remove?: string[] }) => {
       if (to === undefined && remove === undefined)

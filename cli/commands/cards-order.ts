@@ -3,7 +3,7 @@ import { cardFields } from '../cards/cardColumns.ts'
 import { inItsProject } from '../cards/cardApi.ts'
 import { cardIds } from '../cards/cardIds.ts'
 import { changeFromPresent } from '../cards/changeFromPresent.ts'
-import { planFilterOf } from '../cards/planOptions.ts'
+import { assigneeFilterText, planFilterOf } from '../cards/planOptions.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
@@ -29,7 +29,7 @@ export function registerVerbs(cards: Command): void {
     )
     .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(100))
     .addOption(new Option('--all', 'every card').conflicts('limit'))
-    .option('-a, --assignee <person>', 'only cards of this person: me, a name, an ID; none for those of nobody')
+    .option('-a, --assignee <person>', assigneeFilterText)
     .action(async ({ limit, all, assignee }: ReadyOptions) => {
       const context = await openContext(ready)
       const { id: projectId } = await context.project()

@@ -1,11 +1,10 @@
 import * as v from 'valibot'
-import { Email, Id, Name, text, Time, UserRole } from './fields.ts'
+import { AccountId, Email, Id, Name, text, Time, UserRole } from './fields.ts'
 import { InvitationToken } from './invitations.ts'
 import { anyone, anyToken, del, get, permissions, post, put, superAdmin, user } from './route.ts'
 
-/** The local operator, before the first user exists, has the id "0". */
 export const Me = v.object({
-  id: v.union([Id, v.literal('0')]),
+  id: AccountId,
   email: v.string(),
   displayName: v.string(),
   role: UserRole,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { GivenTime, Id, IntegerId, Name, queryInteger, Ref, Time } from './fields.ts'
+import { AccountId, AccountRef, GivenTime, IntegerAccountId, Name, queryInteger, Time } from './fields.ts'
 
 /** From what comes last to what comes first. */
 export const priorities = ['low', 'normal', 'high', 'urgent'] as const
@@ -28,19 +28,19 @@ const Plan = {
 }
 const names = v.pipe(v.array(Name), v.maxLength(maxAssignees, `must name at most ${maxAssignees} people`))
 /** Who is to do a card, how soon, by when, and how much it is. Accounts and names without one are set each on their own. */
-export const CardPlan = { assigneeIds: v.optional(people(Ref)), assigneeNames: v.optional(names), ...Plan }
+export const CardPlan = { assigneeIds: v.optional(people(AccountRef)), assigneeNames: v.optional(names), ...Plan }
 /** The same for external routes. */
-export const ExternalPlan = { assigneeIds: v.optional(people(IntegerId)), ...Plan }
+export const ExternalPlan = { assigneeIds: v.optional(people(IntegerAccountId)), ...Plan }
 
 /** Somebody with an account, or a name without one: of an import, or of an account that is gone. */
 const assignee = <UserId extends v.GenericSchema>(userId: UserId) =>
   v.union([v.object({ userId, displayName: v.string() }), v.object({ name: v.string() })])
-export const Assignee = assignee(Id)
+export const Assignee = assignee(AccountId)
 export type Assignee = v.InferOutput<typeof Assignee>
 const shownPlan = { priority: Priority, dueAt: v.nullable(Time), estimate: v.nullable(v.number()) }
 /** How the plan of a card is shown. */
 export const ShownPlan = { assignees: v.array(Assignee), ...shownPlan }
-export const ShownExternalPlan = { assignees: v.array(assignee(IntegerId)), ...shownPlan }
+export const ShownExternalPlan = { assignees: v.array(assignee(IntegerAccountId)), ...shownPlan }
 
 /** The orders of a list. With `-` it is the other way round; cards without a due date come last either way. */
 export const sorts = ['position', 'id', 'priority', 'dueAt', 'updatedAt'] as const
@@ -49,7 +49,7 @@ export type Sort = SortField | `-${SortField}`
 const sortNames: readonly Sort[] = [...sorts, ...sorts.map(sort => `-${sort}` as const)]
 /** What lists are filtered by, beside where a card is and what it says, and how they are sorted. */
 export const PlanFilter = {
-  assigneeId: v.optional(v.union([queryInteger(1), v.literal('none')], 'must be an id, or none')),
+  assigneeId: v.optional(v.union([queryInteger(0), v.literal('none')], 'must be an id, or none')),
   priority: v.optional(Priority),
   dueBefore: v.optional(GivenTime),
   sort: v.optional(

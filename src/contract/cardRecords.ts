@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { AgentChoice } from './agentChoice.ts'
 import { ShownPlan } from './cardPlan.ts'
 import {
+  AccountId,
   CardKind,
   CardStatus,
   ColumnType,
@@ -64,7 +65,7 @@ export const CardItem = v.object({
   issue: v.nullable(IssueSummary),
   agent: AgentChoice.entries.agent,
   /** The account that made it; null where that is none, or not known. */
-  creatorId: v.nullable(Id),
+  creatorId: v.nullable(AccountId),
   /** What it was called then. */
   creatorName: v.nullable(v.string()),
   attachmentCount: Count,
@@ -102,7 +103,7 @@ export const CardDetail = v.object({
   discoveredFromId: v.nullable(Id),
   source: v.nullable(CardSource),
   /** The accounts that are told of what happens on it. */
-  watcherIds: v.array(Id),
+  watcherIds: v.array(AccountId),
   useWorktree: v.boolean(),
   /** What its branch starts at. */
   base: v.nullable(v.string()),

@@ -7,7 +7,7 @@ import { Budget, ReachedBudget } from './budgets.ts'
 import { CardDetail } from './cardRecords.ts'
 import { Column } from './columns.ts'
 import { CommentDeleted, CommentWritten } from './comments.ts'
-import { ColumnType, Count, Id, Position, Time } from './fields.ts'
+import { AccountId, ColumnType, Count, Id, Position, Time } from './fields.ts'
 import { Monitor } from './monitors.ts'
 import { Notification } from './notifications.ts'
 import { PreviewState } from './previews.ts'
@@ -106,8 +106,8 @@ export const events = {
   'card.assigned': cardEvent(
     v.object({
       ...CardDetail.entries,
-      assignedIds: v.array(Id),
-      by: v.object({ userId: v.nullable(Id), name: v.string() }),
+      assignedIds: v.array(AccountId),
+      by: v.object({ userId: v.nullable(AccountId), name: v.string() }),
     }),
   ),
   'card.moved': cardEvent(v.object({ ...CardDetail.entries, from: Place, to: Place })),

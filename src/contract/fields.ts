@@ -66,6 +66,14 @@ export const integerRefTo = (notFound: NotFoundCode) => v.pipe(IntegerId, v.meta
 export const queryRefTo = (notFound: NotFoundCode) => v.pipe(queryInteger(1), v.metadata({ notFound }))
 /** A row's id that internal routes answer: `"12"`. */
 export const Id = idText
+/** An account's ID. Before the first account exists, the local operator is 0. */
+export const AccountId = v.union([Id, v.literal('0')], 'must be an id')
+export const IntegerAccountId = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+/** The ID of an account that a client names on internal routes. */
+export const AccountRef = v.pipe(
+  v.union([v.pipe(AccountId, v.transform(Number)), v.number()], 'must be an id'),
+  IntegerAccountId,
+)
 /** All ids of a list in their new order. */
 export const Order = v.strictObject({ ids: v.pipe(v.array(Ref), v.maxLength(10_000)) })
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Email, Id, Time } from './fields.ts'
+import { AccountId, Email, Id, Time } from './fields.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, manager, patch, post, viewer } from './route.ts'
 
@@ -28,7 +28,7 @@ export const NewInvitation = v.object({ ...Invitation.entries, token: v.string()
 const MemberOrInvitation = v.variant('pending', [ProjectMember, Invitation])
 
 /** Somebody whom cards can be assigned to: the owner, a member, or a member of the organization. */
-const Person = v.object({ userId: Id, displayName: v.string() })
+const Person = v.object({ userId: AccountId, displayName: v.string() })
 
 export const members = {
   people: get('/api/projects/{projectId}/people', {

@@ -3,7 +3,20 @@ import { AgentChoice, ChangedAgentChoice } from './agentChoice.ts'
 import { CardPlan, Priority } from './cardPlan.ts'
 import { Forced } from './cardOrder.ts'
 import { CardDetail } from './cardRecords.ts'
-import { Count, Id, integer, Labels, Name, Prompt, queryInteger, refTo, text, Time, Title } from './fields.ts'
+import {
+  AccountId,
+  Count,
+  Id,
+  integer,
+  Labels,
+  Name,
+  Prompt,
+  queryInteger,
+  refTo,
+  text,
+  Time,
+  Title,
+} from './fields.ts'
 import { Maker } from './makers.ts'
 import { ofProject } from './notFound.ts'
 import { del, get, member, patch, post, viewer } from './route.ts'
@@ -68,7 +81,7 @@ export const ShownTemplate = v.object({
   useWorktree: v.boolean(),
   autoMode: v.boolean(),
   ...AgentChoice.entries,
-  assigneeIds: v.array(Id),
+  assigneeIds: v.array(AccountId),
   priority: Priority,
 })
 export const Overlap = v.picklist(['skip', 'queue', 'add'], 'must be skip, queue or add')

@@ -6,7 +6,7 @@ import { findAgentToken } from '../store/agentTokens.ts'
 import type { Reader } from '../store/database.ts'
 import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/keys.ts'
 import { findSignIn } from '../store/signInTokens.ts'
-import { hasUsers, localOperator, readAccount, readFirstSuperAdmin } from '../store/users.ts'
+import { hasUsers, localOperator, localOperatorName, readAccount, readFirstSuperAdmin } from '../store/users.ts'
 import type { Grant, GrantBeside } from '../store/projects.ts'
 import { isOpen } from './authSettings.ts'
 import { isOperatorSignIn } from './operatorSignIns.ts'
@@ -24,7 +24,7 @@ export const operatorAccount = {
   userId: localOperator,
   role: 'super_admin',
   email: '',
-  displayName: 'Local operator',
+  displayName: localOperatorName,
 } as const
 
 interface AgentNames {

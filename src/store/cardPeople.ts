@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
+import { localOperator, localOperatorName } from './users.ts'
 
 /** Somebody whom cards of a project can be assigned to. */
 export interface PersonRow {
@@ -10,19 +11,17 @@ export interface PersonRow {
 const belonging = `SELECT owner_id AS id FROM projects WHERE id = ?1 UNION SELECT user_id FROM project_members WHERE project_id = ?1
   UNION SELECT o.user_id FROM organization_members o JOIN projects p ON p.organization_id = o.organization_id WHERE p.id = ?1`
 
+/** SQL of people of the project. Before the first account exists, the local operator owns each project. */
+const people = `SELECT b.id AS userId, coalesce(u.display_name, '${localOperatorName}') AS displayName
+  FROM (${belonging}) b LEFT JOIN users u ON u.id = b.id WHERE (u.id IS NOT NULL OR b.id = ${localOperator})`
+
 /** Everybody who belongs to a project, by name. */
 export const listPeople = (db: Reader, projectId: number): Promise<PersonRow[]> =>
-  db.all(
-    `SELECT u.id AS userId, u.display_name AS displayName FROM (${belonging}) b JOIN users u ON u.id = b.id ORDER BY u.display_name COLLATE NOCASE, u.id`,
-    [projectId],
-  )
+  db.all(`${people} ORDER BY displayName COLLATE NOCASE, userId`, [projectId])
 
 /** Those of the accounts that belong to a project. */
 export const listPeopleOf = (db: Reader, projectId: number, userIds: readonly number[]): Promise<PersonRow[]> =>
-  db.all(
-    `SELECT u.id AS userId, u.display_name AS displayName FROM json_each(?2) j JOIN users u ON u.id = j.value WHERE u.id IN (${belonging})`,
-    [projectId, JSON.stringify(userIds)],
-  )
+  db.all(`${people} AND b.id IN (SELECT value FROM json_each(?2))`, [projectId, JSON.stringify(userIds)])
 
 /** Says of an account whether it watches a card; null leaves it to what it has to do with the card. Version and time stay. */
 export const setWatching = (tx: Transaction, cardId: number, userId: number, watching: boolean | null): void =>

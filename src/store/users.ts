@@ -5,6 +5,7 @@ import { noteRightsChanged } from './rights.ts'
 
 /** The account before the first user exists, for holders of the local token. The first user takes over what it owns. */
 export const localOperator = 0
+export const localOperatorName = 'Local operator'
 
 /** An account. */
 export const userFields = {
@@ -131,6 +132,16 @@ export async function reassignToFirst(tx: Transaction, first: UserRow): Promise<
   await tx.run(
     `UPDATE cards SET watch_choices = json_remove(json_set(watch_choices, '$."${to}"', json(watch_choices -> '$."${from}"')), '$."${from}"')
      WHERE watch_choices LIKE '%"${from}":%'`,
+  )
+  await tx.run(
+    `UPDATE cards SET assignees = (SELECT json_group_array(json(iif(value ->> '$.userId' = '${from}', json_object('userId', '${to}', 'displayName', ?1), value)))
+       FROM (SELECT value FROM json_each(cards.assignees) ORDER BY key)) WHERE id IN (SELECT card_id FROM card_assignees WHERE user_id = ${from})`,
+    [first.displayName],
+  )
+  await tx.run(
+    `UPDATE schedules SET template = json_set(template, '$.assigneeIds', (SELECT json_group_array(iif(value = ${from}, ${to}, value))
+       FROM (SELECT value FROM json_each(schedules.template, '$.assigneeIds') ORDER BY key)))
+     WHERE EXISTS (SELECT 1 FROM json_each(schedules.template, '$.assigneeIds') WHERE value = ${from})`,
   )
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
   for (const table of ['webhooks', 'schedules'])

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { Maker as MakerView } from '../contract/makers.ts'
 import type { Maker } from '../store/makers.ts'
-import { localOperator } from '../store/users.ts'
+import { localOperator, localOperatorName } from '../store/users.ts'
 
 /** Whose rights something has that goes on by itself; null for what is nobody's. */
 export const maker = ({
@@ -14,7 +14,7 @@ export const maker = ({
     ? null
     : {
         userId: String(makerUserId),
-        displayName: makerUserId === localOperator ? 'Local operator' : makerName,
+        displayName: makerUserId === localOperator ? localOperatorName : makerName,
         keyId: makerKeyId === null ? null : String(makerKeyId),
         keyName: makerKeyName,
       }
