@@ -1,9 +1,13 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { bulk, readIds } from '../input/bulk.ts'
 import { archiveCard, getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
 import { openContext, type Context } from '../context/context.ts'
+import { resolveBoard } from '../context/resolve.ts'
+import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
+import type { Column } from '../output/output.ts'
+import { count } from '../parsing/arguments.ts'
 
 interface DeleteOptions {
   force?: boolean
@@ -88,15 +92,39 @@ async function deleted(context: Context, ids: string[], { force, yes, dryRun }: 
   await eachCard(context, wanted, ({ client }, place) => client.cards.delete({ ...place, force }), 'deleted')
 }
 
+interface RestoreOptions {
+  force?: boolean
+  board?: string
+  limit: number
+  all?: boolean
+}
+type DeletedCard = Awaited<ReturnType<Context['client']['cards']['listDeleted']>>[number]
+
+const deletedColumns: Column<DeletedCard>[] = [
+  { name: 'id', style: 'id', align: 'right', value: card => card.id },
+  { name: 'title', style: 'title', value: card => card.title },
+  { name: 'columnName', header: 'COLUMN', value: card => card.columnName },
+  { name: 'deletedAt', header: 'DELETED', style: 'time', value: card => card.deletedAt },
+  { name: 'restorableUntil', header: 'UNTIL', style: 'time', value: card => card.restorableUntil },
+]
+
 /** A deleted card does not say where it was, so it is restored in the current project. */
 function registerRestore(cards: Command): void {
   const command = cards
-    .command('restore <cards...>')
-    .summary('Restore deleted cards')
-    .description('Restore cards of the current project that were deleted in the last 30 days. - reads ids from stdin.')
-    .option('--force', 'also into a full column')
-    .action(async (ids: string[], { force }: { force?: boolean }) => {
+    .command('restore [cards...]')
+    .summary('Restore deleted cards, or list them')
+    .description(
+      'Restore cards of the current project that were deleted in the last 30 days. Without cards, list the cards that can be restored, newest deletion first. - reads IDs from stdin.',
+    )
+    .option('--force', 'Restore cards into a full column')
+    .option('-b, --board <board>', 'List only deleted cards of this board, by name or ID')
+    .addOption(new Option('--limit <number>', 'Maximum number of listed cards').argParser(count).default(100))
+    .addOption(new Option('--all', 'List every deleted card').conflicts('limit'))
+    .action(async (ids: string[], options: RestoreOptions) => {
       const context = await openContext(command)
+      if (ids.length === 0) return listDeleted(context, options)
+      const { force } = options
+      if (options.board !== undefined) throw usage('--board is for the list: omit it to restore cards')
       await bulk(
         context,
         ids,
@@ -104,5 +132,33 @@ function registerRestore(cards: Command): void {
         { verb: 'restored' },
       )
     })
-  example(command, 'board cards restore 12', 'board cards restore 12 -P web')
+  example(
+    command,
+    'board cards restore',
+    'board cards restore 12',
+    'board cards restore 12 -P web',
+    'board cards restore --jq \'.[] | select(.columnName == "Backlog") | .id\' | board cards restore -',
+  )
+}
+
+const pageSize = 1000
+
+async function listDeleted(context: Context, { board, limit: wanted, all }: RestoreOptions): Promise<void> {
+  const { client, out } = context
+  const { id: projectId } = await context.project()
+  const boardId = board === undefined ? undefined : (await resolveBoard(context, projectId, board)).id
+  const maxCards = all ? Infinity : wanted
+  const cards: DeletedCard[] = []
+  // One more than wanted shows whether there are more.
+  for (let isWhole = false; !isWhole && cards.length <= maxCards;) {
+    const limit = Math.min(pageSize, maxCards + 1 - cards.length)
+    const page = await client.cards.listDeleted({ projectId, boardId, limit, offset: cards.length })
+    cards.push(...page)
+    isWhole = page.length < limit
+  }
+  const shown = cards.slice(0, maxCards)
+  await out.list(shown, deletedColumns, { empty: 'No deleted cards to restore.' })
+  if (cards.length > shown.length)
+    out.warn(`there are more deleted cards; these are the newest ${shown.length}. --all lists every card`)
+  if (shown.length > 0) out.done(`Restore a card: board cards restore ${shown[0]!.id}`)
 }

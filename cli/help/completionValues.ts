@@ -138,10 +138,13 @@ async function personCandidates({ client, project }: Context): Promise<Candidate
   return [{ value: 'me' }, ...named(people.map(({ userId, displayName }) => ({ id: userId, name: displayName })))]
 }
 
-/** The project's first cards, by id; archived ones where those are meant. Nothing lists deleted ones. */
+/** The project's first cards, by ID: archived ones for `unarchive`, deleted ones for `restore`. */
 async function cardCandidates(context: Context, { command }: Place): Promise<Candidate[]> {
-  if (command.name() === 'restore') return []
-  return (await firstCards(context, command.name() === 'unarchive')).map(({ id, title }) => ({
+  const found =
+    command.name() === 'restore'
+      ? await context.client.cards.listDeleted({ projectId: (await context.project()).id, limit: maxCards })
+      : await firstCards(context, command.name() === 'unarchive')
+  return found.map(({ id, title }) => ({
     value: String(id),
     about: title,
   }))

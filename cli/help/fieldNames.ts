@@ -29,6 +29,7 @@ const commandsByRoute: Record<string, string> = {
   'budgets.list': 'budgets list, budgets set',
   'cards.get': 'cards view, cards add, cards block, presession accept',
   'cards.list': 'cards list',
+  'cards.listDeleted': 'cards restore',
   'comments.create': 'cards comment',
   'columns.list': 'columns list, columns create, columns edit, columns reorder',
   'credentials.choose': 'projects credential, cards credential',
@@ -103,7 +104,7 @@ const ownFieldsByCommand: Record<string, { route?: string; fields: string }> = {
   'users reset-password': { fields: 'id email generatedPassword' },
   ...sameFields('id result error', [
     'agents retry, agents relay, agents relaunch, agents approve, agents answer, webhooks redeliver, monitors delete',
-    'cards read, cards edit, cards assign, cards move, cards run, cards cancel, cards approve, cards restore, cards detach',
+    'cards read, cards edit, cards assign, cards move, cards run, cards cancel, cards approve, cards detach',
     'cards auto, cards complete, cards archive, cards unarchive, cards delete',
   ]),
   ...sameFields('path size', ['cards download, projects export, export, backups download']),

@@ -12,7 +12,7 @@ import { requireNothingLostBeside } from '../../src/domain/repositoryWorktrees.t
 import * as worktrees from '../../src/domain/worktrees.ts'
 import { listItemsJson, listSortedJson, projectOfCard, readItemsJson, type CardFilter } from '../../src/store/cards.ts'
 import { orderedIds } from '../../src/store/order.ts'
-import { cardFor, hasActiveAgent } from '../../src/views/cards.ts'
+import { cardFor, deletedCard, hasActiveAgent } from '../../src/views/cards.ts'
 import { Json, type Call, type Handlers } from '../http/handlers.ts'
 import { cardFlowRoutes } from './cardFlow.ts'
 import { removalOf } from './removal.ts'
@@ -41,6 +41,8 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     await requireNothingLostBeside(app.worktrees, app.db, card, project, force, app.config.dataDir)
     return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing)
   },
+  listDeleted: async input =>
+    (await cardRemoval.listRestorable(app.reads, input, app.config.clock().getTime())).map(deletedCard),
   restore: ({ force, ...ref }, call) =>
     startingWrite(
       app,

@@ -18,6 +18,17 @@ import {
 import { IssueSummary } from './issueRecords.ts'
 import { PullRequestSummary } from './pullRequestRecords.ts'
 
+/** A deleted card, until it is purged. */
+export const DeletedCard = v.object({
+  id: Id,
+  title: Title,
+  boardId: Id,
+  columnId: Id,
+  columnName: v.string(),
+  deletedAt: Time,
+  restorableUntil: Time,
+})
+
 /** The type of a last action that says that a card's work is in its base already, and its worktree can go. */
 export const landedAction = 'landed'
 export const LastAction = v.nullable(v.object({ type: v.string(), at: Time, detail: v.nullable(v.string()) }))

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { ChangedAgentChoice } from './agentChoice.ts'
 import { CardBase, CardOrder, Force, Forced } from './cardOrder.ts'
 import { CardPlan, PlanFilter } from './cardPlan.ts'
-import { CallersCard, CardItem } from './cardRecords.ts'
+import { CallersCard, CardItem, DeletedCard } from './cardRecords.ts'
 import { cardFlow } from './cardFlow.ts'
 import {
   CardStatus,
@@ -38,6 +38,11 @@ const ListCards = v.strictObject({
   limit: limit(1000, 1000),
   cursor: v.optional(queryInteger(0)),
   offset: v.optional(queryInteger(0)),
+})
+const ListDeleted = v.strictObject({
+  boardId: v.optional(refTo('BOARD_NOT_FOUND')),
+  limit: limit(100, 1000),
+  offset: v.optional(queryInteger(0), 0),
 })
 const UpdateCard = v.strictObject({
   title: v.optional(Title),
@@ -130,6 +135,13 @@ export const cards = {
     summary: 'Delete a card; it can be restored for 30 days',
     input: DeleteCard,
     emits: ['card.deleted'],
+  }),
+  listDeleted: get('/api/projects/{projectId}/deleted-cards', {
+    notFound: ofProject,
+    who: member('cards.delete'),
+    summary: 'List the deleted cards that can be restored, newest first',
+    input: ListDeleted,
+    output: v.array(DeletedCard),
   }),
   restore: post('/api/projects/{projectId}/cards/{cardId}/restore', {
     fails: ['COLUMN_FULL'],

@@ -1,7 +1,8 @@
 import { Problem } from '../contract/errors.ts'
 import { listPurgeable, purgeCards } from '../store/cardLeftovers.ts'
 import { archivedCardIds, readDeletedCard, type CardRow } from '../store/cards.ts'
-import type { Transaction } from '../store/database.ts'
+import type { Reader, Transaction } from '../store/database.ts'
+import { listDeletedCards, type DeletedCardRow } from '../store/deletedCards.ts'
 import { listDependents } from '../store/dependencies.ts'
 import * as order from '../store/order.ts'
 import { announceParent, changeCard, trashCard } from './cardChanges.ts'
@@ -36,6 +37,17 @@ async function trash(tx: Transaction, agents: Agents, card: CardRow): Promise<vo
   await trashCard(tx, card)
   await announceParent(tx, card)
 }
+
+/** The cards of a project that `restore` can bring back, the newest deletion first. */
+export const listRestorable = async (
+  db: Reader,
+  filter: { projectId: number; boardId?: number; limit: number; offset: number },
+  nowMs: number,
+): Promise<Array<DeletedCardRow & { restorableUntil: string }>> =>
+  (await listDeletedCards(db, { ...filter, since: new Date(nowMs - restorableMs).toISOString() })).map(card => ({
+    ...card,
+    restorableUntil: new Date(Date.parse(card.deletedAt) + restorableMs).toISOString(),
+  }))
 
 /**
  * Restores a deleted card to the end of its column. @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`,

@@ -1,10 +1,11 @@
 import type { InferOutput } from 'valibot'
 import type { Assignee } from '../contract/cardPlan.ts'
-import { CallersCard, CardDetail, type Pipeline } from '../contract/cardRecords.ts'
+import { CallersCard, CardDetail, type DeletedCard, type Pipeline } from '../contract/cardRecords.ts'
 import { events, type EventData } from '../contract/events.ts'
 import { ExternalCard } from '../contract/external.ts'
 import { activeStatuses, cardFields } from '../store/cardFields.ts'
 import type { CardRow } from '../store/cards.ts'
+import type { DeletedCardRow } from '../store/deletedCards.ts'
 import { viewOf } from './view.ts'
 
 export interface Step {
@@ -66,6 +67,19 @@ export function cardMoved(card: CardRow, from: Moved['from'], to: Moved['to']): 
   view.to = to
   return view
 }
+
+/** A deleted card in the list of those that can be restored. */
+export const deletedCard = ({
+  id,
+  boardId,
+  columnId,
+  ...card
+}: DeletedCardRow & { restorableUntil: string }): InferOutput<typeof DeletedCard> => ({
+  id: String(id),
+  boardId: String(boardId),
+  columnId: String(columnId),
+  ...card,
+})
 
 /** The accounts that a card is assigned to. */
 export const assigneeIdsOf = ({ assignees }: Pick<CardRow, 'assignees'>): number[] =>

@@ -183,7 +183,7 @@ test('whatever is listed is offered, with the things that are there', async () =
   expect(offered['orgs member set <member>']).toContain(named.memberId)
 })
 
-test('archived cards are offered to those who bring them back, and only to them', async () => {
+test('archived and deleted cards are offered only to the commands that bring them back', async () => {
   const idsFor = async (verb: string) =>
     (await cli.ok(['__complete', '--', 'cards', verb, '']))
       .split('\n')
@@ -191,7 +191,8 @@ test('archived cards are offered to those who bring them back, and only to them'
       .map(line => line.split('\t')[0])
   expect(await idsFor('unarchive')).toEqual([named.archivedCardId])
   expect(await idsFor('archive')).not.toContain(named.archivedCardId)
-  expect(await idsFor('restore')).toEqual([])
+  expect(await idsFor('restore')).toEqual([named.deletedCardId])
+  expect(await idsFor('archive')).not.toContain(named.deletedCardId)
 })
 
 /** Two processes at a time. */

@@ -74,7 +74,7 @@ const whole: Record<string, (named: Named) => string[]> = {
   'cards download': ({ attachmentId, folder }) => [attachmentId, '-o', `${folder}/attachment-${attachmentId}`],
   'cards pr edit': ({ cardId }) => [cardId, '--title', 'Edited'],
   'cards preview': ({ cardId }) => [cardId, '--status'],
-  'cards restore': ({ deletedCardId }) => [deletedCardId],
+  'cards restore': () => [],
   'cards unarchive': ({ archivedCardId }) => [archivedCardId],
   'cards worktree': ({ cardId, worktree }) => [cardId, '--attach', worktree],
   'columns clear': ({ doneColumnId }) => [doneColumnId, '--yes'],

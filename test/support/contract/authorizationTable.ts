@@ -216,7 +216,7 @@ export const sections: Section[] = [
       'cards.update':
         'projects.markAllRead, issues.sync, cards.update, cards.setPipeline, attachments.create, attachments.delete, reviews.getDraft, reviews.putDraft, reviews.create',
       'cards.move': 'cards.move, cards.complete',
-      'cards.delete': 'cards.delete, cards.restore, columns.clear',
+      'cards.delete': 'cards.delete, cards.listDeleted, cards.restore, columns.clear',
       'agents.archive': 'cards.archive, cards.unarchive',
       'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
       'scripts.run':
@@ -367,6 +367,7 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
   'cards.list boardId': ['empty', 'empty'],
   'cards.list columnId': ['empty', 'empty'],
+  'cards.listDeleted boardId': ['empty', 'empty'],
   'cards.list assigneeId': ['empty', 'empty'],
   'external.list assigneeId': ['empty', 'empty'],
   'cards.create assigneeIds': ['VALIDATION_FAILED', 'VALIDATION_FAILED'],

@@ -21,9 +21,6 @@ type Examples = {
   }
 }
 
-/** A file of the built page, whose name changes with what is in it. */
-const asset = readdirSync('dist/web/assets')[0]!
-
 /** An input that each row answers with success on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
   const {
@@ -69,7 +66,8 @@ export const examples = (seed: Seed): Examples => {
       daemons: {},
       metrics: {},
       home: {},
-      asset: { filename: asset },
+      // The name of a file of the built page changes with its content.
+      asset: { filename: readdirSync('dist/web/assets')[0]! },
       openapi: {},
       docs: {},
       socket: {},
@@ -244,6 +242,7 @@ export const examples = (seed: Seed): Examples => {
         baseCardId: null,
       },
       delete: { ...card, force: 'true' },
+      listDeleted: { projectId },
       restore: { projectId, cardId: deletedCardId },
       view: card,
       move: { ...card, columnId: activeColumnId, position: 0 },
