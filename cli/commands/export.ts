@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { organizationLabel } from '../../src/boardModel/organizationLabel.ts'
 import type { ApiFailure } from '../../src/client/failures.ts'
 import { openUserContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
@@ -35,14 +36,14 @@ export function register(command: Command): void {
 /** @throws Failure (usage) where an organization has to be named, else what went wrong */
 async function whichOne({ client }: Context, error: unknown): Promise<never> {
   if (!(error as ApiFailure).details?.some(({ path }) => path === 'organizationId')) throw error
-  const own = (await client.organizations.list()).filter(({ role }) => role === 'admin').map(({ name }) => name)
+  const own = (await client.organizations.list()).filter(({ role }) => role === 'admin')
   throw own.length === 0
     ? usage('which organization? you administer none', {
         hint: 'to save a project: board projects export -P <project>; an organization that you know of: --org <organization>',
         see: 'board orgs list',
       })
     : usage('which organization? you administer several', {
-        hint: `name one with --org: ${own.join(', ')}`,
+        hint: `name one with --org: ${own.map(each => organizationLabel(each, own)).join(', ')}`,
         see: 'board orgs list',
       })
 }

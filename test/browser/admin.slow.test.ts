@@ -73,6 +73,30 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     expect(readFileSync((await download.path())!, 'utf8')).toContain('Shop')
   })
 
+  test('organizations with the same name are shown with their IDs', async () => {
+    const client = board.as(ada.token)
+    const [first, second] = [
+      await client.organizations.create({ name: 'Twin' }),
+      await client.organizations.create({ name: 'Twin' }),
+    ]
+    await client.organizations.create({ name: 'Only' })
+    const { id: projectId } = await client.projects.create({ name: 'twins', path: board.folder('twins') })
+    const { page } = await visit(ada, { at: '#/admin/organizations' })
+    for (const { id } of [first, second]) {
+      const panel = page.getByRole('region', { name: `Twin (#${id})`, exact: true })
+      await panel.getByRole('heading', { name: `Twin (#${id})` }).waitFor()
+      await panel.getByRole('button', { name: `Delete Twin (#${id})` }).waitFor()
+    }
+    await page.getByRole('region', { name: 'Only', exact: true }).waitFor()
+    const general = await visit(ada, { at: `#/projects/${projectId}/settings/general` })
+    const offered = general.page.getByRole('combobox', { name: 'Organization' }).locator('option')
+    await offered.filter({ hasText: `Twin (#${second.id})` }).waitFor({ state: 'attached' })
+    const names = await offered.allTextContents()
+    expect(names).toEqual(expect.arrayContaining([`Twin (#${first.id})`, `Twin (#${second.id})`, 'Only']))
+    await client.projects.delete({ id: projectId })
+    for (const { id } of [first, second]) await client.organizations.delete({ id })
+  })
+
   test('makes a backup, and restores it by its name typed', async () => {
     const client = board.as(ada.token)
     const { id: projectId } = await client.projects.create({ name: 'work', path: board.folder('work') })

@@ -271,6 +271,11 @@ test('an organization is saved with its projects', async () => {
     stderr:
       'board: which organization? you administer several\nname one with --org: Choir, Club\nsee: board orgs list\n',
   })
+  const twin = await board.client.organizations.create({ name: 'Choir' })
+  expect((await cli.board(['export'])).stderr).toMatch(
+    new RegExp(String.raw`--org: Choir \(#\d+\), Choir \(#${twin.id}\), Club\n`),
+  )
+  expect((await cli.board(['export', '--org', `#${twin.id}`, '-o', '-'])).code).toBe(0)
   expect((await cli.board(['export', '--org', '99'])).code).toBe(3)
 })
 

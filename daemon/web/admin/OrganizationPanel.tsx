@@ -28,21 +28,23 @@ const roles = [
 
 interface OrganizationProps {
   organization: Organization
+  /** Its name, with its ID if another organization has the same name. */
+  label: string
   /** Reads all organizations again. */
   reload: () => Promise<void>
 }
 
 /** An organization with its members and projects, and what may be done with it. */
-export function OrganizationPanel({ organization, reload }: OrganizationProps) {
-  const { id, name, role } = organization
+export function OrganizationPanel({ organization, label, reload }: OrganizationProps) {
+  const { id, role } = organization
   const me = useStore(session, now => (now.name === 'in' ? now.me : undefined))
   const mayManage = role === 'admin' || me?.role !== 'user'
   const own = (useStore(projects) ?? []).filter(({ organizationId }) => organizationId === id)
   return (
-    <section className="panel" aria-label={name}>
+    <section className="panel" aria-label={label}>
       <div className="page-head">
-        <h3>{name}</h3>
-        {mayManage && <Tools organization={organization} reload={reload} mayDelete={own.length === 0} />}
+        <h3>{label}</h3>
+        {mayManage && <Tools organization={organization} label={label} reload={reload} mayDelete={own.length === 0} />}
       </div>
       <p className="dim">
         {own.length === 0 ? 'No projects.' : 'Projects: '}
@@ -55,7 +57,7 @@ export function OrganizationPanel({ organization, reload }: OrganizationProps) {
       </p>
       {mayManage && <DefaultCredential organization={organization} reload={reload} />}
       <OrganizationBudgets id={id} mayManage={mayManage} />
-      <Members id={id} name={name} mayManage={mayManage} myId={me?.id} onLeft={reload} />
+      <Members id={id} name={label} mayManage={mayManage} myId={me?.id} onLeft={reload} />
     </section>
   )
 }
@@ -72,12 +74,12 @@ function OrganizationBudgets({ id, mayManage }: { id: string; mayManage: boolean
   )
 }
 
-function Tools({ organization, reload, mayDelete }: OrganizationProps & { mayDelete: boolean }) {
-  const { id, name } = organization
+function Tools({ organization, label, reload, mayDelete }: OrganizationProps & { mayDelete: boolean }) {
+  const { id } = organization
   const download = async () => saveFile(await client.transfers.exportOrganization({ organizationId: Number(id) }))
   const remove = () =>
     confirm({
-      title: `Delete ${name}`,
+      title: `Delete ${label}`,
       text: 'Its members lose nothing else. It must not have projects.',
       submit: 'Delete the organization',
       run: async () => {
@@ -87,12 +89,12 @@ function Tools({ organization, reload, mayDelete }: OrganizationProps & { mayDel
     })
   return (
     <div className="tools">
-      <Rename organization={organization} reload={reload} />
-      <Button icon="down" aria-label={`Export ${name} with its projects`} onClick={download}>
+      <Rename organization={organization} label={label} reload={reload} />
+      <Button icon="down" aria-label={`Export ${label} with its projects`} onClick={download}>
         Export
       </Button>
       {mayDelete && (
-        <Button isDanger aria-label={`Delete ${name}`} onClick={remove}>
+        <Button isDanger aria-label={`Delete ${label}`} onClick={remove}>
           Delete
         </Button>
       )}
@@ -101,7 +103,7 @@ function Tools({ organization, reload, mayDelete }: OrganizationProps & { mayDel
 }
 
 /** Which credential the agents of its projects use where nothing nearer names one. */
-function DefaultCredential({ organization: { id, defaultCredentialId }, reload }: OrganizationProps) {
+function DefaultCredential({ organization: { id, defaultCredentialId }, reload }: Omit<OrganizationProps, 'label'>) {
   const own = useLoad(() => client.credentials.list(), [])
   const choose = async (value: string) => {
     const { defaultCredentialId: chosen } = await client.organizations.setCredential({
@@ -163,7 +165,7 @@ function Members({ id, name, mayManage, myId, onLeft }: MembersProps) {
   )
 }
 
-function Rename({ organization: { id, name }, reload }: OrganizationProps) {
+function Rename({ organization: { id, name }, label, reload }: OrganizationProps) {
   const [text, setText] = useState<string>()
   const save = async () => {
     await client.organizations.update({ id, name: text! })
@@ -172,7 +174,7 @@ function Rename({ organization: { id, name }, reload }: OrganizationProps) {
   }
   if (text === undefined)
     return (
-      <Button aria-label={`Rename ${name}`} onClick={() => setText(name)}>
+      <Button aria-label={`Rename ${label}`} onClick={() => setText(name)}>
         Rename
       </Button>
     )

@@ -1,3 +1,4 @@
+import { organizationLabel } from '../../../src/boardModel/organizationLabel.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
@@ -22,7 +23,12 @@ export function Organizations() {
           <>
             {all.length === 0 && <p>You are in no organization.</p>}
             {all.map(organization => (
-              <OrganizationPanel key={organization.id} organization={organization} reload={loaded.reload} />
+              <OrganizationPanel
+                key={organization.id}
+                organization={organization}
+                label={organizationLabel(organization, all)}
+                reload={loaded.reload}
+              />
             ))}
           </>
         )}

@@ -1,3 +1,4 @@
+import { organizationLabel } from '../../../src/boardModel/organizationLabel.ts'
 import { permissions, projectPermissions } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
 import { projects } from '../app/projects.ts'
@@ -8,7 +9,7 @@ import { KeyList } from '../project/KeyList.tsx'
 /** All API keys of the person. */
 export function Keys() {
   const list = useLoad(() => client.keys.list(), [])
-  const organizations = useLoad(() => client.organizations.list(), [])
+  const { value: own = [] } = useLoad(() => client.organizations.list(), [])
   const all = useStore(projects) ?? []
   const isSuper = useStore(session, now => now.name === 'in' && now.me.role === 'super_admin')
   return (
@@ -18,18 +19,17 @@ export function Keys() {
         list={list}
         places={[
           ['server', 'All that I may see'],
-          ...(organizations.value ?? []).map(({ id, name }) => [`organization ${id}`, `Organization ${name}`] as const),
+          ...own.map(each => [`organization ${each.id}`, `Organization ${organizationLabel(each, own)}`] as const),
           ...all.map(({ id, name }) => [`project ${id}`, `Project ${name}`] as const),
         ]}
         // Permissions about the server go with its scope, and are a super administrator's to give.
         offered={place => (isSuper && place === 'server' ? permissions : projectPermissions)}
-        placeOf={({ organizationId, projectId, scope }) =>
-          scope === 'server'
-            ? 'all that you may see'
-            : scope === 'organization'
-              ? `the organization ${organizations.value?.find(({ id }) => id === organizationId)?.name ?? organizationId}`
-              : `the project ${all.find(({ id }) => id === projectId)?.name ?? projectId}`
-        }
+        placeOf={({ organizationId, projectId, scope }) => {
+          if (scope === 'server') return 'all that you may see'
+          if (scope === 'project') return `the project ${all.find(({ id }) => id === projectId)?.name ?? projectId}`
+          const organization = own.find(({ id }) => id === organizationId)
+          return `the organization ${organization ? organizationLabel(organization, own) : organizationId}`
+        }}
         empty="You have no keys."
       />
     </>

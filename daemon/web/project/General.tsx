@@ -1,3 +1,4 @@
+import { organizationLabel } from '../../../src/boardModel/organizationLabel.ts'
 import { showError, showMessage } from '../app/messages.ts'
 import { loadProjects, projects } from '../app/projects.ts'
 import { navigate } from '../app/router.ts'
@@ -60,7 +61,8 @@ function Identity({ project, onChange }: SectionProps) {
     onChange(await client.projects.update({ id: project.id, name, path, organizationId: organizationId || null }))
     showMessage('The project is saved.')
   }
-  const offered = (organizations.value ?? []).map(({ id, name }) => [id, name] as const)
+  const own = organizations.value ?? []
+  const offered = own.map(each => [each.id, organizationLabel(each, own)] as const)
   return (
     <div className="panel">
       <Form submit="Save" onSubmit={save}>
