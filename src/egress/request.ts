@@ -4,8 +4,8 @@ import { createTail } from '../process/output.ts'
 
 const timeLimitMs = 10_000
 const maxBytes = 256 * 1024
-/** What is read of a body of which only the end is kept. */
-const maxReadBytes = 256 * 1024 * 1024
+/** The limit for reading a body of which only the end is kept. */
+const maxTailReadBytes = 256 * 1024 * 1024
 
 export interface OutboundRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -13,26 +13,31 @@ export interface OutboundRequest {
   body?: string | Uint8Array
   signal?: AbortSignal
 }
-/**
- * How far an answer is waited for and read, whether its end is kept instead of its start, whether one whose body breaks off is an
- * answer, and who makes the connection.
- */
+/** The limits of one response. The defaults are 10 seconds and 256 KiB. */
 export interface OutboundLimits {
+  /** The limit for the whole response, from the connection to the end of the body. */
   timeLimitMs?: number
+  /** The number of bytes that `text` keeps. */
   maxBytes?: number
+  /** The number of bytes that are read to find the end of the body (default: `maxBytes`). */
+  maxReadBytes?: number
+  /** Keeps the end of the body instead of its start. */
   keepsEnd?: boolean
-  takesPart?: boolean
+  /** Returns a response whose body fails as `unfinished`, instead of throwing. */
+  keepsUnfinished?: boolean
   dispatcher?: Dispatcher
 }
 export interface OutboundAnswer {
   status: number
   headers: Record<string, string>
   text: string
+  /** Why the end of the body was not received: "did not end within 15 seconds". Undefined for a complete response. */
+  unfinished: string | undefined
 }
 
 /**
- * Sends one request to a server that a user has named. No redirect is followed, so that what the request carries goes nowhere
- * else; the answer must come within 10 seconds, and of its body 256 KiB are read.
+ * Sends one request to a server that a user has named. Redirects are not followed, so the request's credentials reach no
+ * other server.
  * @throws Error of the network, or TimeoutError
  */
 export async function sendOutbound(
@@ -49,28 +54,37 @@ export async function sendOutbound(
     signal: AbortSignal.any(ends),
     ...(limits.dispatcher && { dispatcher: limits.dispatcher }),
   })
-  return { status: answer.statusCode, headers: plain(answer.headers), text: await readBody(answer.body, limits) }
+  return { status: answer.statusCode, headers: plain(answer.headers), ...(await readBody(answer.body, limits)) }
 }
 
+/** Leaving the loop before the end of the body closes the connection. */
 async function readBody(
   body: AsyncIterable<Buffer>,
-  { maxBytes: most = maxBytes, keepsEnd = false, takesPart = false }: OutboundLimits,
-): Promise<string> {
+  limits: OutboundLimits,
+): Promise<Pick<OutboundAnswer, 'text' | 'unfinished'>> {
+  const { maxBytes: maxKept = maxBytes, keepsEnd = false, keepsUnfinished = false } = limits
+  const maxRead = limits.maxReadBytes ?? (keepsEnd ? maxTailReadBytes : maxKept)
   const kept: Buffer[] = []
-  const tail = createTail(most)
-  const enough = keepsEnd ? maxReadBytes : most
+  const tail = createTail(maxKept)
   let size = 0
+  let unfinished: string | undefined
   try {
     for await (const chunk of body) {
       if (keepsEnd) tail.add(chunk)
-      else kept.push(chunk)
+      else if (size < maxKept) kept.push(chunk)
       size += chunk.length
-      if (size >= enough) break
+      if (size <= maxRead) continue
+      unfinished = `is larger than ${maxRead / 1024} KiB`
+      break
     }
   } catch (error) {
-    if (!takesPart) throw error
+    if (!keepsUnfinished) throw error
+    unfinished =
+      (error as Error).name === 'TimeoutError'
+        ? `did not end within ${(limits.timeLimitMs ?? timeLimitMs) / 1000} seconds`
+        : 'broke off'
   }
-  return keepsEnd ? tail.text() : Buffer.concat(kept).subarray(0, most).toString('utf8')
+  return { text: keepsEnd ? tail.text() : Buffer.concat(kept).subarray(0, maxKept).toString('utf8'), unfinished }
 }
 
 const plain = (headers: Record<string, string | string[] | undefined>) =>

@@ -43,9 +43,11 @@ export async function deliver(receiver: Receiver, entries: readonly Entry[], sig
   }
 }
 
-function understand(receiver: Receiver, { status, headers, text }: OutboundAnswer): Delivery {
+function understand(receiver: Receiver, { status, headers, text, unfinished }: OutboundAnswer): Delivery {
   const body = parse(text)
   if (status >= 200 && status < 300) {
+    if (unfinished !== undefined)
+      return { kind: 'later', status, why: `its response ${unfinished}`, afterMs: undefined }
     const { rejectedLogRecords = 0, errorMessage } = (body.partialSuccess ?? {}) as {
       rejectedLogRecords?: string | number
       errorMessage?: unknown

@@ -9,6 +9,8 @@ import type { AttemptRow, DueDelivery } from '../store/deliveries.ts'
 import { openSecret } from './secrets.ts'
 
 const maxAnswerBytes = 4096
+/** Allows receivers that answer with a whole page. */
+const maxReadBytes = 1024 * 1024
 const jitter = 0.1
 
 /** What attempts need of the board. `onFailure` is told of what the receiver is not to blame for. */
@@ -23,8 +25,8 @@ export interface AttemptParts {
 export const isGone = ({ responseStatus }: Pick<AttemptRow, 'responseStatus'>): boolean => responseStatus === 410
 
 /**
- * Sends a message, signed, once (Standard Webhooks 1.0). Any answer but 2xx is a failure, a redirect too; the answer's first
- * 4 KiB are kept, or what has come of them in time.
+ * Sends a message, signed, once (Standard Webhooks 1.0). It succeeds if the receiver answers 2xx and the whole response arrives
+ * within the time limit and 1 MiB. A redirect is a failure. The first 4 KiB of the response are kept.
  * @returns what it came to, and when to try again if that makes sense; undefined when `signal` stopped it
  */
 export async function attempt(
@@ -45,18 +47,20 @@ export async function attempt(
     const limits = {
       timeLimitMs: timeoutMs,
       maxBytes: maxAnswerBytes,
-      takesPart: true,
+      maxReadBytes,
+      keepsUnfinished: true,
       dispatcher: await egress.dispatcher(),
     }
-    const { status, text } = await sendOutbound(
+    const { status, text, unfinished } = await sendOutbound(
       delivery.url,
       { method: 'POST', headers, body: delivery.body, signal },
       limits,
     )
+    if (signal.aborted && unfinished !== undefined) return undefined
     Object.assign(came, {
       responseStatus: status,
       responseBody: text.replaceAll('\0', '\u2400'),
-      error: status >= 200 && status < 300 ? null : `The receiver answered with status ${status}.`,
+      error: whyRefused(status, unfinished),
     })
   } catch (error) {
     if (signal.aborted) return undefined
@@ -77,6 +81,13 @@ export async function attempt(
     nextAttemptAt,
     status: came.error === null ? 'succeeded' : nextAttemptAt === null ? 'failed' : 'pending',
   }
+}
+
+function whyRefused(status: number, unfinished: string | undefined): string | null {
+  if (status < 200 || status > 299) return `The receiver answered with status ${status}.`
+  return unfinished === undefined
+    ? null
+    : `The receiver answered with status ${status}, but its response ${unfinished}.`
 }
 
 function signedHeaders(seal: Seal, delivery: DueDelivery, at: Date): Record<string, string> {

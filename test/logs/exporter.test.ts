@@ -126,6 +126,19 @@ test.each([429, 502, 503, 504])('what is answered with %i is sent again, in orde
   ])
 })
 
+test('entries are sent again if a response does not end', async () => {
+  start()
+  receiver.answer = response => {
+    receiver.answer = undefined
+    response.on('drain', () => response.write('x'.repeat(65_536)))
+    response.writeHead(200).write('x'.repeat(1024 * 1024))
+  }
+  say(3)
+  await idle()
+  expect(received()).toEqual([0, 1, 2])
+  expect(said[0]!.fields).toEqual({ why: 'its response is larger than 256 KiB', willRetry: true })
+})
+
 test('it waits as long as Retry-After says', async () => {
   start()
   receiver.answer = response => {

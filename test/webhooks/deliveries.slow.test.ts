@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertDelivery } from '../../src/store/deliveries.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually, slowdown } from '../support/waiting/eventually.ts'
@@ -280,15 +280,118 @@ test('redirects are not followed, answers that do not come fail, and so do recei
   expect(elsewhere.got()).toEqual([])
 })
 
-test('an answer whose body does not end is an answer', async () => {
-  const { add, deliveries } = await hook(['card.created'], (_, response) => {
-    response.writeHead(200).write('so far')
+/** Writes to a response until the connection closes. */
+const writeForever = (response: ServerResponse, chunk: string, everyMs: number) => {
+  const timer = setInterval(() => {
+    // The kernel's buffers would take megabytes that nobody reads.
+    while (response.write(chunk) && everyMs === 0);
+  }, everyMs)
+  response.on('close', () => clearInterval(timer))
+}
+const lateMs = () => timeoutSecs * 1000
+
+describe('a response that is not complete is retried, and its connection closes', () => {
+  const cases: ReadonlyArray<
+    [name: string, answer: (response: ServerResponse) => void, status: number | null, error: string]
+  > = [
+    [
+      'a body that stops',
+      response => response.writeHead(200).write('so far'),
+      200,
+      `The receiver answered with status 200, but its response did not end within ${timeoutSecs} seconds.`,
+    ],
+    [
+      'a body that trickles',
+      response => writeForever(response.writeHead(200), '.', 50),
+      200,
+      `The receiver answered with status 200, but its response did not end within ${timeoutSecs} seconds.`,
+    ],
+    [
+      'a body that flows without end',
+      response => writeForever(response.writeHead(200), 'x'.repeat(65_536), 0),
+      200,
+      'The receiver answered with status 200, but its response is larger than 1024 KiB.',
+    ],
+    [
+      'a body that breaks off',
+      response => {
+        response.writeHead(200, { 'content-length': 100 }).write('so far')
+        setTimeout(() => response.destroy(), 50)
+      },
+      200,
+      'The receiver answered with status 200, but its response broke off.',
+    ],
+    [
+      'an error whose body does not end',
+      response => response.writeHead(500).write('so far'),
+      500,
+      'The receiver answered with status 500.',
+    ],
+    [
+      'headers that trickle',
+      response => {
+        const { socket } = response
+        socket!.write('HTTP/1.1 200 OK\r\n')
+        const timer = setInterval(() => socket!.write('x: y\r\n'), 50)
+        response.on('close', () => clearInterval(timer))
+      },
+      null,
+      `The receiver could not be reached: it did not answer within ${timeoutSecs} seconds.`,
+    ],
+    [
+      'headers that flow without end',
+      response => {
+        const { socket } = response
+        socket!.write('HTTP/1.1 200 OK\r\n')
+        const timer = setInterval(() => socket!.write('x: y\r\n'.repeat(1000)), 0)
+        response.on('close', () => clearInterval(timer))
+      },
+      null,
+      'The receiver could not be reached: UND_ERR_HEADERS_OVERFLOW.',
+    ],
+    [
+      'interim responses without end',
+      response => {
+        const timer = setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50)
+        response.on('close', () => clearInterval(timer))
+      },
+      null,
+      `The receiver could not be reached: it did not answer within ${timeoutSecs} seconds.`,
+    ],
+  ]
+  test.concurrent.each(cases)('%s', async (_name, answer, responseStatus, error) => {
+    let closed = 0
+    const { add, deliveries } = await hook(['card.created'], (_, response) => {
+      response.on('close', () => closed++)
+      answer(response)
+    })
+    await add('Unfinished')
+    const [failed] = await eventually(
+      'its failure',
+      async () => ((await deliveries('failed')).length === 1 ? deliveries() : undefined),
+      10 * lateMs(),
+    )
+    expect(failed).toMatchObject({ attempts: 4, responseStatus, error, nextAttemptAt: null })
+    await eventually('closed connections', () => closed === 4)
   })
-  await add('Taken')
-  const [taken] = await eventually('its success', async () =>
-    (await deliveries('succeeded')).length === 1 ? deliveries() : undefined,
-  )
-  expect(taken).toMatchObject({ attempts: 1, responseStatus: 200, responseBody: 'so far' })
+})
+
+test('a response that ends just in time, and a large one that ends, are complete', async () => {
+  const slow = await hook(['card.created'], (_, response) => {
+    response.writeHead(200).write('so far')
+    setTimeout(() => response.end(', and the rest'), lateMs() / 2)
+  })
+  const large = await hook(['card.created'], (_, response) => response.writeHead(200).end('x'.repeat(900 * 1024)))
+  for (const [{ add, deliveries }, responseBody] of [
+    [slow, 'so far, and the rest'],
+    [large, 'x'.repeat(4096)],
+  ] as const) {
+    await add('Taken')
+    const [taken] = await eventually('its success', async () =>
+      (await deliveries('succeeded')).length === 1 ? deliveries() : undefined,
+    )
+    expect(taken).toMatchObject({ attempts: 1, responseStatus: 200, responseBody, error: null })
+  }
 })
 
 test('deleting or disabling a webhook, or deleting its project, ends what is pending', async () => {

@@ -12,12 +12,16 @@ let dataDir: string
 let board: TestBoard
 let receiver: Receiver
 let isSilent: boolean
+/** The headers of the response arrive, and its body does not end. */
+let isUnfinished: boolean
 
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'board-restart-'))
   isSilent = false
+  isUnfinished = false
   receiver = await startReceiver((_, response) => {
-    if (!isSilent) response.writeHead(200).end()
+    if (isUnfinished) response.writeHead(200).write('so far')
+    else if (!isSilent) response.writeHead(200).end()
   })
 })
 afterEach(async () => {
@@ -61,6 +65,23 @@ test('what was on its way when the server stopped is sent again, with the same i
   expect(
     (await board.client.webhooks.deliveries({ projectId, webhookId })).items.map(({ attempts }) => attempts),
   ).toEqual([1, 1, 1])
+})
+
+test('a delivery whose response was unfinished when the server stopped is sent again', async () => {
+  await start()
+  const { projectId, webhookId } = await hook()
+  isUnfinished = true
+  await board.client.cards.create({ projectId, title: 'A' })
+  await eventually('an attempt on its way', () => receiver.received.length === 1)
+  await board.close()
+  isUnfinished = false
+  await start()
+  await eventually('a second attempt', () => receiver.received.length === 2)
+  const { items } = await eventually('its success', async () => {
+    const page = await board.client.webhooks.deliveries({ projectId, webhookId, status: 'succeeded' })
+    return page.items.length === 1 ? page : undefined
+  })
+  expect(items[0]).toMatchObject({ attempts: 1, responseBody: '' })
 })
 
 test("with another key than the one that sealed its secret, a webhook's messages fail and say why", async ({
