@@ -1,16 +1,15 @@
 import { constants } from 'node:fs'
-import { copyFile, lstat, mkdir, open, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../config/folders.ts'
 import { causeOf, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
+import { readHeader, type DatabaseHeader } from './databaseHeader.ts'
 import { backupsFolder, exists, namesIn, readRecord } from './folder.ts'
 import { databaseName } from './manifest.ts'
 
 /** A file that says that this data folder has a database: without one that can be read the board never begins anew. */
 const markerName = 'database.json'
-const magic = Buffer.from('SQLite format 3\0')
-const headerBytes = 100
 
 /**
  * Looks whether the database that a data folder should have is there, without opening it: the engine would take an empty file
@@ -27,7 +26,8 @@ export async function lookAtDatabase(dataDir: string): Promise<{ isThere: boolea
   const path = join(dataDir, databaseName)
   const header = await readHeader(path)
   const isKnown = await hadDatabase(dataDir)
-  if (header !== undefined && header.size > 0) return { isThere: true, reason: await findFault(path, header, isKnown) }
+  if (header !== undefined && header.sizeBytes > 0)
+    return { isThere: true, reason: await findFault(path, header, isKnown) }
   return isKnown ? { isThere: true, reason: header ? 'it is empty' : 'it is gone' } : { isThere: false }
 }
 
@@ -77,46 +77,23 @@ async function newestGood(dataDir: string): Promise<string | undefined> {
   return undefined
 }
 
-interface Header {
-  size: number
-  bytes: Buffer
-  changedAt: Date
-}
-
-async function readHeader(path: string): Promise<Header | undefined> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  try {
-    const stats = await file?.stat()
-    const bytes = Buffer.alloc(headerBytes)
-    await file?.read(bytes, 0, headerBytes, 0)
-    return stats && { size: stats.size, bytes, changedAt: stats.mtime }
-  } finally {
-    await file?.close()
-  }
-}
-
-/** What the first hundred bytes tell (the format's section 1.3). While there is a log, the file may still lack pages. */
-async function findFault(path: string, { size, bytes }: Header, isKnown: boolean): Promise<string | undefined> {
-  if (!bytes.subarray(0, magic.length).equals(magic)) return 'it is no database'
-  const pageBytes = bytes.readUInt16BE(16) === 1 ? 65_536 : bytes.readUInt16BE(16)
-  const pages = bytes.readUInt32BE(28)
+/** Finds a fault in the header. While there is a log, the file might lack pages. */
+async function findFault(path: string, header: DatabaseHeader, isKnown: boolean): Promise<string | undefined> {
+  if (!header.isDatabase) return 'it is not a database'
   const logBytes = await lstat(`${path}-wal`).then(
     stats => stats.size,
     () => 0,
   )
-  if (logBytes === 0 && isKnown && bytes.readUInt32BE(60) === 0) return 'it holds no board'
-  const isCounted = bytes.readUInt32BE(24) === bytes.readUInt32BE(92)
-  return logBytes === 0 && isCounted && size < pages * pageBytes ? 'its end is missing' : undefined
+  if (logBytes > 0) return undefined
+  if (isKnown && header.schemaVersion === 0) return 'it holds no board'
+  return header.isCounted && header.sizeBytes < header.pages * header.pageBytes ? 'its end is missing' : undefined
 }
 
 /** Copies the files of the database into a folder of their own, once for each state of them. Tells the folder's name. */
 async function keepCopy(dataDir: string): Promise<string | undefined> {
   const header = await readHeader(join(dataDir, databaseName))
-  if (!header || header.size === 0) return undefined
-  const name = `damaged-${header.changedAt.toISOString().replaceAll(':', '-')}-${header.size}`
+  if (!header || header.sizeBytes === 0) return undefined
+  const name = `damaged-${header.changedAt.toISOString().replaceAll(':', '-')}-${header.sizeBytes}`
   if (await exists(join(dataDir, name))) return name
   await mkdir(join(dataDir, name), { mode: 0o700 })
   for (const file of [databaseName, `${databaseName}-wal`])

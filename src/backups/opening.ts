@@ -3,12 +3,13 @@ import { retry } from '../async/retry.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, EmbeddedDatabase } from '../store/database.ts'
 import { openDatabase, openSharedDatabase } from '../store/open.ts'
 import { letGiveBack } from '../store/givingBack.ts'
 import { requireFinished } from '../store/copying.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
 import { damaged, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
+import { lacksLog, markUse, requireLatestEvents, warnOfCopy } from './databaseUse.ts'
 import { databaseName } from './manifest.ts'
 import { movedTo } from './moving.ts'
 import { keepMigrationCopy } from './migrationCopy.ts'
@@ -66,9 +67,11 @@ async function requireHere(dataDir: string): Promise<void> {
 async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock'>, log: Log): Promise<Database> {
   await requireHere(dataDir)
   await requireDatabase(dataDir, log)
+  const isCopy = await lacksLog(dataDir)
   let isOpen = false
-  let db: Database | undefined
+  let db: EmbeddedDatabase | undefined
   try {
+    if (isCopy) await requireLatestEvents(dataDir)
     const onDamage = (problem: Problem) =>
       isOpen ? damaged(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
     const path = join(dataDir, databaseName)
@@ -80,10 +83,12 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
     db = openDatabase({ path, clock, onDamage })
     if ((await presentVersion(db)) === 0 && (await hadDatabase(dataDir)))
       throw new Problem('DATABASE_DAMAGED', undefined, { cause: new Error('It holds no board.') })
+    if (isCopy) await warnOfCopy(db, dataDir, log)
     await migrate(db, present => keepMigrationCopy(dataDir, present, clock()))
     await markDatabase(dataDir, clock())
+    const used = await markUse(db, dataDir, clock)
     isOpen = true
-    return db
+    return used
   } catch (error) {
     const problem =
       error instanceof Problem && error.code === 'DATABASE_DAMAGED'

@@ -20,6 +20,7 @@ import { forgetTickets } from '../store/tickets.ts'
 import { verifyArchive } from './archiver.ts'
 import { keepAudit } from './auditMerge.ts'
 import type { Backups } from './backups.ts'
+import { clearUse } from './databaseUse.ts'
 import { attachmentsName, databaseName } from './manifest.ts'
 import { backupName } from './names.ts'
 import { beginState, commitState, type Prepared } from './swap.ts'
@@ -156,6 +157,7 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
   const db = openDatabase({ path, clock: config.clock })
   try {
     await migrate(db)
+    await clearUse(db)
     await db.transaction(async tx => {
       await deleteAllSignInTokens(tx)
       await deleteAllAgentTokens(tx)

@@ -9,7 +9,7 @@ import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 const skippedTables = new Set(['daemons', 'leases', 'process_runs', 'tickets', 'counters', 'revocations'])
 /** A replaced board keeps its audit log, and the copied one is merged into it. */
 const merged = 'audit_entries'
-const ownSettings = ['unfinished-copy', 'ready', 'sealing-key']
+const ownSettings = ['unfinished-copy', 'ready', 'sealing-key', 'database-use']
 const [maxRows, minRows] = [400, 1]
 /** SQLite takes at most 32,766 parameters a statement. */
 const maxParameters = 20_000

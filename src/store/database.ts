@@ -99,6 +99,12 @@ export interface Database extends Reader {
   close(): Promise<void>
 }
 
+/** A database in a file. */
+export interface EmbeddedDatabase extends Database {
+  /** Moves what the log holds into the file. To be called while nothing else uses the database: it blocks the process. */
+  checkpoint(): void
+}
+
 /**
  * A file. `onDamage` is called once, when corruption is found, and may return a message with more detail for refused
  * writes.

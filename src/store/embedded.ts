@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../contract/errors.ts'
 import { createCommitSignals, type CommitSignals } from './commitSignals.ts'
 import { openConnection, type Connection } from './connection.ts'
-import { translate, type Database, type EmbeddedOptions, type Reader } from './database.ts'
+import { translate, type EmbeddedDatabase, type EmbeddedOptions, type Reader } from './database.ts'
 import { attempt, createJobQueue, settle, type Job, type Outcome } from './jobs.ts'
 
 const maxJobsPerCommit = 128
@@ -13,7 +13,7 @@ const busyWaitMs = 200
  * One libSQL file: a connection that only reads, and one that only writes, behind one queue. Once corruption is found,
  * every write is refused.
  */
-export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Database {
+export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): EmbeddedDatabase {
   const health = createHealth(onDamage)
   const signals = createCommitSignals()
   const writer = openWriter(path, clock, { health, signals })
@@ -45,6 +45,7 @@ export function openEmbedded({ path, clock, onDamage }: EmbeddedOptions): Databa
       snapshots.add(snapshot)
       return health.watch(snapshot.finally(() => snapshots.delete(snapshot)))
     },
+    checkpoint: writer.checkpoint,
     close: async () => {
       closing = true
       await Promise.all([jobs.close(), Promise.allSettled(snapshots)])
@@ -113,6 +114,7 @@ function createHealth(onDamage: EmbeddedOptions['onDamage']): Health {
 interface EmbeddedWriter {
   commitBatch(jobs: readonly Job[]): Promise<readonly Job[]>
   commits(): number
+  checkpoint(): void
   close(): void
 }
 
@@ -144,6 +146,13 @@ function openWriter(
       }
       for (const outcome of outcomes) settle(outcome)
       return []
+    },
+    checkpoint: () => {
+      try {
+        connection?.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      } catch (error) {
+        throw health.note(translate(error))
+      }
     },
     close: () => {
       // Folds the log into the file. A corrupt file is left as it is.

@@ -1,11 +1,17 @@
-import { translate, type Database, type EmbeddedOptions, type RemoteOptions } from './database.ts'
+import {
+  translate,
+  type Database,
+  type EmbeddedDatabase,
+  type EmbeddedOptions,
+  type RemoteOptions,
+} from './database.ts'
 import { openEmbedded } from './embedded.ts'
 
 /**
  * Opens a database file, which is made if it is not there.
  * @throws Problem DATABASE_DAMAGED, DISK_FULL
  */
-export function openDatabase(options: EmbeddedOptions): Database {
+export function openDatabase(options: EmbeddedOptions): EmbeddedDatabase {
   try {
     return openEmbedded(options)
   } catch (error) {

@@ -39,7 +39,7 @@ export function hashOfBoard(dataDir: string): string {
       const order = columns.map((_, at) => at + 1).join(', ')
       hash.update(`${table} ${sql}\n`)
       for (const row of all(
-        `SELECT ${columns.join(', ')} FROM ${table}${table === 'server_settings' ? " WHERE name <> 'ready'" : ''} ORDER BY ${order}`,
+        `SELECT ${columns.join(', ')} FROM ${table}${table === 'server_settings' ? " WHERE name NOT IN ('ready', 'database-use')" : ''} ORDER BY ${order}`,
       ))
         hash.update(`${JSON.stringify(row)}\n`)
     }

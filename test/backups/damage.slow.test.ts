@@ -69,7 +69,7 @@ describe('a data folder whose database cannot be read', () => {
     'is gone': { reason: 'it is gone', damage: () => rmSync(file()), isCopied: false },
     'is empty': { reason: 'it is empty', damage: () => truncateSync(file(), 0), isCopied: false },
     'is something else': {
-      reason: 'it is no database',
+      reason: 'it is not a database',
       damage: () => writeFileSync(file(), 'garbage '.repeat(2000)),
       isCopied: true,
     },

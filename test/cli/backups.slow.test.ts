@@ -257,7 +257,7 @@ describe('without a server', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /board: the database board\.db is damaged: it is no database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest good backup is (\S+); to put it in place: board backups restore \1\n/,
+        /board: the database board\.db is damaged: it is not a database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest good backup is (\S+); to put it in place: board backups restore \1\n/,
       ),
     })
     expect(refused.stderr).toContain(filename)

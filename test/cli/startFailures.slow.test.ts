@@ -46,6 +46,7 @@ const faults: ReadonlyArray<[name: string, fault: (path: string) => void, reason
   ['board.db-wal', folderInPlaceOf, 'it is not a file'],
   ['board.lock', folderInPlaceOf, 'it is not a file'],
   ['daemon.json', folderInPlaceOf, 'it is not a file'],
+  ['database-use.json', folderInPlaceOf, 'it is not a file'],
   ['attachments', fileInPlaceOf, 'it is a file'],
 ]
 
