@@ -62,6 +62,27 @@ describe('moves that start agents', () => {
   })
 })
 
+describe('a confirmation', () => {
+  test('enter answers none that shows y: the question stays, and nothing is deleted, moved or merged', async () => {
+    for (const title of ['One', 'Two']) await world.card(title)
+    await open()
+    for (const [keys, question] of [
+      ['VD', 'Delete 2 cards?'],
+      ['L', 'Move 2 cards to In Progress?'],
+      ['M', 'Merge the branches of 2 cards'],
+    ] as const) {
+      terminal.process.write(keys)
+      await terminal.shows(question)
+      await terminal.shows('y yes, n no')
+      // If enter answered, n would open the form of a new card.
+      terminal.process.write('\r\rn')
+      await terminal.lacks(question)
+      expect(terminal.text()).not.toContain('New card in')
+    }
+    expect(await inColumn('backlog')).toBe('One,Two')
+  })
+})
+
 describe('undo and redo', () => {
   test('u goes back step by step, U goes forward again, and a new change ends that', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)

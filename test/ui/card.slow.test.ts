@@ -32,7 +32,11 @@ afterEach(async () => {
 })
 
 const open = async (options: TerminalOptions = {}) => {
-  terminal = boardIn(['ui'], { ...options, cwd: cli.home, env: { ...cli.env, TERM: 'xterm-256color', ...options.env } })
+  terminal = boardIn(['ui'], {
+    ...options,
+    cwd: cli.home,
+    env: { ...cli.env, TERM: 'xterm-256color', ...options.env },
+  })
   await terminal.shows('live', 20_000)
 }
 const add = async (agent: string, input: Parameters<AgentBoard['start']>[1] = {}) =>
@@ -117,6 +121,10 @@ describe('an opened card', () => {
     terminal.press('a')
     await terminal.shows(`The agent of card ${id} asks`)
     await terminal.shows('y approve, n refuse')
+    terminal.press('enter', 'a')
+    await add('good', { title: 'Seen after the keys' })
+    await terminal.shows('y approve, n refuse')
+    expect((await board.card(id)).status).toBe('waiting')
     terminal.press('y')
     await terminal.shows('Written.', 20_000)
     await terminal.shows('✓ completed', 20_000)
@@ -257,7 +265,7 @@ describe('agents from the board', () => {
     terminal.press('n')
     await terminal.lacks('will be ended')
     expect((await board.card(id)).status).toBe('running')
-    terminal.press('H', 'enter')
+    terminal.press('H', 'y')
     await board.untilStatus(id, 'cancelled')
     await terminal.shows(/│▌ At work/)
   })

@@ -131,11 +131,12 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   const { cardId, requestId, feedback } = dialog
   if (requestId === undefined) return updated(model)
   if (feedback) return updateFeedback(model, dialog, feedback, requestId, key)
-  if (dialog.takesText && ['y', 'a', 'f', 'enter'].includes(key.name))
+  if (dialog.takesText && ['f', 'enter'].includes(key.name))
     return showDialog(model, { ...dialog, feedback: emptyField })
-  if (['y', 'a', 'enter'].includes(key.name) && hasSeveralAnswers(dialog.options))
+  if (dialog.takesText && key.name === 'y') return updated(model)
+  if (key.name === 'y' && hasSeveralAnswers(dialog.options))
     return updated(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
-  if (['y', 'a', 'enter'].includes(key.name))
+  if (key.name === 'y')
     return updated(withNotice(leaveApproval(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
       type: 'approve',
       cardId,
@@ -186,6 +187,6 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
 }
 
 function updateConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Update {
-  if (key.name === 'y' || key.name === 'enter') return perform(closeDialog(model), action)
+  if (key.name === 'y') return perform(closeDialog(model), action)
   return key.name === 'n' ? updated(closeDialog(model)) : updated(model)
 }
