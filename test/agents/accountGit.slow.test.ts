@@ -40,6 +40,14 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
     projectId = (await board.client.projects.create({ name: context.task.name, path })).id
   })
 
+  const signCommits = (scope: string) => {
+    const program = join(home, 'signer')
+    writeFileSync(program, '#!/bin/sh\ncat >/dev/null\necho signature\necho "[GNUPG:] SIG_CREATED " >&2\n')
+    chmodSync(program, 0o700)
+    git(path, 'config', '--global', 'gpg.program', program)
+    git(path, 'config', scope, 'commit.gpgSign', 'true')
+  }
+
   const run = async (command: string, input: { useWorktree?: boolean } = {}) => {
     const columnId = (await board.client.columns.list({ projectId }))[1]!.id
     const { id } = await board.client.cards.create({
@@ -142,11 +150,7 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
   ])(
     'signatures of the %s are reported before an agent starts in the sandbox, and its commits work',
     async (_, scope) => {
-      const program = join(home, 'signer')
-      writeFileSync(program, '#!/bin/sh\ncat >/dev/null\necho signature\necho "[GNUPG:] SIG_CREATED " >&2\n')
-      chmodSync(program, 0o700)
-      git(path, 'config', '--global', 'gpg.program', program)
-      git(path, 'config', scope, 'commit.gpgSign', 'true')
+      signCommits(scope)
       const { id, branch, status, said } = await run(
         'echo work > work; git add -A; git commit -qm Work && git tag -a v -m v',
       )
@@ -158,6 +162,20 @@ describe.each(sandboxes)('with --sandbox %s', sandbox => {
       expect((await run('true')).said.includes('signature')).toBe(isSandboxed)
     },
   )
+
+  test.each(['merge', 'rebase'] as const)('an update by %s signs its commits', async strategy => {
+    signCommits('--global')
+    const { id, branch } = await run('echo work > work; git add -A; git commit -qm Work; echo more > more')
+    writeFileSync(join(path, 'other'), 'other\n')
+    git(path, 'add', '.')
+    git(path, 'commit', '-qm', 'Other')
+    expect(await board.client.branches.update({ projectId, cardId: id, strategy })).toMatchObject({ updated: true })
+    // A merge keeps the commit of the agent, which a rebase replaces.
+    const kept = strategy === 'merge' ? ['--invert-grep', '--grep=^Work$'] : []
+    const made = git(path, 'rev-list', ...kept, `main..${branch}`).split('\n')
+    expect(made).toHaveLength(2)
+    for (const commit of made) expect(git(path, 'cat-file', 'commit', commit)).toContain('gpgsig signature')
+  })
 
   test('no signatures, no report', async () => {
     expect((await run('true')).said).not.toContain('signature')

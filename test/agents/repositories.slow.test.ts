@@ -152,6 +152,26 @@ test('a file of a project names its repositories, of which those that are here c
 })
 
 describe('a card', () => {
+  test('gets copies of the ignored files that .worktreeinclude of each repository names', async () => {
+    const { path, lib, card, worktree } = await newProject()
+    for (const [folder, name] of [
+      [path, '.env.home'],
+      [lib, '.env.lib'],
+    ] as const) {
+      writeFileSync(join(folder, '.gitignore'), '.env.*\n')
+      writeFileSync(join(folder, '.worktreeinclude'), `${name}\n`)
+      gitIn(folder, 'add', '.')
+      gitIn(folder, 'commit', '-qm', 'Include')
+      for (const each of ['.env.home', '.env.lib']) writeFileSync(join(folder, each), `${each} of ${folder}\n`)
+    }
+    const made = await card('idle')
+    const copied = (folder: string) => readdirSync(folder).filter(name => name.startsWith('.env'))
+    expect(copied(worktree(made))).toEqual(['.env.home'])
+    expect(copied(worktree(made, 'lib'))).toEqual(['.env.lib'])
+    expect(readFileSync(join(worktree(made, 'lib'), '.env.lib'), 'utf8')).toBe(`.env.lib of ${lib}\n`)
+    expect(copied(worktree(made, 'docs'))).toEqual([])
+  })
+
   test('has a worktree on one branch in each, and untouched ones go with it without asking', async () => {
     const { lib, docs, path, card, of, worktree, list } = await newProject()
     gitIn(docs, 'branch', 'board/1-roof')
