@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { startBoard } from '../support/servers/testBoard.ts'
@@ -72,7 +74,10 @@ describe('a question of ask_person', () => {
   })
 
   test('stays open if the agent gives the call up and ends its turn: the answer continues the session', async () => {
-    const { id } = await start({ ask: [which, { question: 'Which region?' }], giveUpMs: 300 })
+    const giveUpFile = join(board.dataDir, 'give-up')
+    const { id } = await start({ ask: [which, { question: 'Which region?' }], giveUpFile })
+    await questions(id, 2)
+    writeFileSync(giveUpFile, '')
     await board.until(id, 'the end of the turn', ({ statusReason }) => statusReason === 'question')
     await board.untilNoneRuns()
     const [first, second] = await questions(id, 2)

@@ -10,9 +10,15 @@ export interface PersonAnswer {
   comment: string
 }
 
-/** A question to people that takes words, or one of the options. No policy answers it. */
+const endsAsQuestion = /[?\uff1f]["')*_\s]*$/
+
+/** A question to people that takes words, or one of the options. Its title is the first line that ends as a question, else the first line. No policy answers it. */
 export function personQuestion(text: string, options: readonly string[] = []): PermissionRequest {
-  const title = toPlainLine(text)
+  const lines = text.trim().split('\n')
+  const asked = lines.find(line => endsAsQuestion.test(line)) ?? lines[0]!
+  const title = toPlainLine(asked.replace(/^#+ +/, ''))
+  const isTitleWhole = asked === lines[0] && asked.endsWith(title)
+  const details = (isTitleWhole ? lines.slice(1) : lines).join('\n').trim()
   return {
     id: randomBytes(6).toString('hex'),
     toolCallId: '',
@@ -23,7 +29,7 @@ export function personQuestion(text: string, options: readonly string[] = []): P
     takesText: true,
     command: null,
     paths: [],
-    plan: title === text.trim() ? null : text.trim(),
+    plan: details === '' ? null : details,
     about: 'question',
   }
 }
