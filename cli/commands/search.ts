@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { placeOfMatch } from '../../src/boardModel/placeOfMatch.ts'
 import { count } from '../parsing/arguments.ts'
 import { openContext, requireUser } from '../context/context.ts'
 import { example } from '../help/help.ts'
@@ -16,13 +17,19 @@ const columns: Column<Hit>[] = [
   { name: 'columnName', header: 'COLUMN', value: hit => (hit.archived ? 'archived' : hit.columnName) },
   { name: 'status', style: 'status', value: hit => hit.status },
   { name: 'excerpt', header: 'TEXT', style: 'text', value: hit => hit.excerpt },
+  { name: 'foundIn', header: 'FOUND', style: 'text', value: hit => placeOfMatch(hit) },
 ]
 
 export function register(command: Command): void {
   example(
     command
-      .argument('<words...>', 'what titles, prompts, labels and names hold; the last word may be its beginning')
-      .description('Find cards, boards and projects in everything that you may see, or in one project with -P.')
+      .argument(
+        '<words...>',
+        'Words of titles, prompts, labels, comments, last messages of agents, and names; the last word can be a prefix',
+      )
+      .description(
+        "Find cards, boards and projects in everything that you may see, or in one project with -P. A card is found by its text, its comments and its agent's last message.",
+      )
       .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(20)),
     'board search login',
     'board search "memory leak" -P api',

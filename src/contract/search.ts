@@ -2,7 +2,11 @@ import * as v from 'valibot'
 import { CardStatus, Id, limit, queryInteger, text } from './fields.ts'
 import { get, userOr } from './route.ts'
 
-/** `excerpt` is what stands around the first word that was found in the text. */
+/**
+ * `excerpt` is the text around the first word that was found. `foundIn` is `name` for projects and boards, `card` for a
+ * card's title, prompt and labels, `comment` for its newest comment with the words, and `message` for its agent's last
+ * message. `author` and `commentId` are the comment's.
+ */
 export const Hit = v.object({
   type: v.picklist(['card', 'board', 'project']),
   id: Id,
@@ -13,6 +17,9 @@ export const Hit = v.object({
   columnName: v.nullable(v.string()),
   status: v.nullable(CardStatus),
   archived: v.boolean(),
+  foundIn: v.picklist(['name', 'card', 'comment', 'message']),
+  author: v.nullable(v.string()),
+  commentId: v.nullable(Id),
 })
 const Search = v.strictObject({
   q: v.pipe(
@@ -33,9 +40,22 @@ export const search = {
       group: 'find',
       does: 'reads',
       usual: { limit: 10 },
-      brief: ['type', 'id', 'projectId', 'projectName', 'title', 'excerpt', 'columnName', 'status', 'archived'],
+      brief: [
+        'type',
+        'id',
+        'projectId',
+        'projectName',
+        'title',
+        'excerpt',
+        'columnName',
+        'status',
+        'archived',
+        'foundIn',
+        'author',
+      ],
     },
-    summary: 'Find cards, boards and projects by words; the last word may be its beginning',
+    summary:
+      'Find cards by words in their text, comments and last message of the agent, and boards and projects by name; the last word can be a prefix',
     input: Search,
     output: v.array(Hit),
   }),

@@ -2,7 +2,17 @@ import type { InferOutput } from 'valibot'
 import { Problem } from '../contract/errors.ts'
 import type { Hit } from '../contract/search.ts'
 import type { Database } from '../store/database.ts'
-import { findBoards, findCards, hasUnindexed, indexCards, type CardHit, type NamedHit } from '../store/search.ts'
+import {
+  findBoards,
+  findCards,
+  findRemarks,
+  hasUnindexed,
+  indexCards,
+  indexRemarks,
+  type CardHit,
+  type NamedHit,
+  type RemarkHit,
+} from '../store/search.ts'
 import type { VisibleProject } from '../store/projects.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import { list as listProjects } from './projects.ts'
@@ -21,7 +31,8 @@ interface Query {
 
 /**
  * Searches what the caller may see: projects and boards by name first, then cards, newest first, those with all words
- * in the title before the others. The last word is a prefix where whole words find too little.
+ * in the title before the others, and then cards with the words in a comment or in the last message of their agent. The
+ * last word is a prefix where whole words find too little.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function find(db: Database, caller: Caller, { q, projectId, limit }: Query): Promise<Found[]> {
@@ -37,14 +48,19 @@ export async function find(db: Database, caller: Caller, { q, projectId, limit }
     limit,
   )
   const words = q.match(/[\p{L}\p{N}\p{M}]+/gu)!
-  const cards = await cardsWith(db, words, projectId === undefined && seesAll(caller) ? undefined : projects, limit)
-  return [...named, ...boards.map(boardHit), ...cards.map(card => cardHit(card, words))].slice(0, limit)
+  const scope = projectId === undefined && seesAll(caller) ? undefined : projects
+  const cards = await cardsWith(db, words, scope, limit)
+  const found = [...named, ...boards.map(boardHit), ...cards.map(card => cardHit(card, words))].slice(0, limit)
+  if (found.length === limit || projects.length === 0) return found
+  const remarks = await remarksWith(db, words, scope, { limit, messages: readsTranscripts(caller) })
+  const others = remarks.filter(({ id }) => !cards.some(card => card.id === id))
+  return [...found, ...others.map(remark => remarkHit(remark, words))].slice(0, limit)
 }
 
-/** Indexes new and changed cards batch by batch, so that other requests run in between. */
+/** Indexes new and changed cards, comments and messages batch by batch, so that other requests run in between. */
 export async function indexPendingCards(db: Database, maxBatches = Infinity, signal?: AbortSignal): Promise<void> {
   for (let batch = 0; batch < maxBatches && !signal?.aborted && (await hasUnindexed(db)); batch++)
-    await db.transaction(tx => indexCards(tx, batchSize))
+    await db.transaction(async tx => (await indexCards(tx, batchSize)) + (await indexRemarks(tx, batchSize)))
 }
 
 async function cardsWith(
@@ -54,11 +70,9 @@ async function cardsWith(
   limit: number,
 ): Promise<CardHit[]> {
   if (projects?.length === 0) return []
-  const scope = projects ? `scope : (${projects.map(({ id }) => `p${id}`).join(' OR ')}) AND ` : ''
-  const whole = words.map(word => `"${word}"`)
-  const begun = [...whole.slice(0, -1), `${whole.at(-1)!}*`]
+  const scope = scopeOf(projects)
   const found = new Map<number, CardHit>()
-  for (const terms of [whole, begun]) {
+  for (const terms of termsOf(words)) {
     for (const [where, fields] of [
       ['card_titles', '{title}'],
       ['card_texts', '{title prompt labels}'],
@@ -69,6 +83,35 @@ async function cardsWith(
     }
   }
   return [...found.values()].slice(0, limit)
+}
+
+/** At most `limit` cards by their comments and messages, each once. */
+async function remarksWith(
+  db: Database,
+  words: readonly string[],
+  projects: readonly VisibleProject[] | undefined,
+  { limit, messages }: { limit: number; messages: boolean },
+): Promise<RemarkHit[]> {
+  const found = new Map<number, RemarkHit>()
+  for (const terms of termsOf(words)) {
+    if (found.size >= limit) break
+    const expression = `${scopeOf(projects)}{body} : (${terms.join(' AND ')})`
+    for (const hit of await findRemarks(db, expression, { limit: limit * remarksPerCard, messages }))
+      if (!found.has(hit.id)) found.set(hit.id, hit)
+  }
+  return [...found.values()]
+}
+
+/** Several comments of a card can match, of which the newest is shown. */
+const remarksPerCard = 5
+
+const scopeOf = (projects: readonly VisibleProject[] | undefined) =>
+  projects ? `scope : (${projects.map(({ id }) => `p${id}`).join(' OR ')}) AND ` : ''
+
+/** Full-text terms: whole words first, then with the last word as a prefix. */
+function termsOf(words: readonly string[]): readonly string[][] {
+  const whole = words.map(word => `"${word}"`)
+  return [whole, [...whole.slice(0, -1), `${whole.at(-1)!}*`]]
 }
 
 /** The text around the first word that begins with a search term. */
@@ -86,8 +129,18 @@ function excerptOf(text: string, words: readonly string[]): string | null {
 
 /** Whether nothing of the server is hidden from the caller. A key may be of a part of it only. */
 const seesAll = (caller: Caller) => isAdmin(caller) && (!caller.key || caller.key.scope === 'server')
+/** Transcripts require a permission of a key that the search itself does not. */
+const readsTranscripts = ({ key }: Caller) => !key || key.permissions.includes('agents.read')
 const includes = (name: string, part: string) => name.toLowerCase().includes(part.trim().toLowerCase())
-const nowhere = { excerpt: null, columnName: null, status: null, archived: false }
+const nowhere = {
+  excerpt: null,
+  columnName: null,
+  status: null,
+  archived: false,
+  foundIn: 'name',
+  author: null,
+  commentId: null,
+} as const
 const projectHit = ({ id, name }: VisibleProject): Found => ({
   type: 'project',
   id: String(id),
@@ -117,4 +170,13 @@ const cardHit = (
   columnName,
   status,
   archived: archivedAt !== null,
+  foundIn: 'card',
+  author: null,
+  commentId: null,
+})
+const remarkHit = ({ commentId, authorName, body, ...card }: RemarkHit, words: readonly string[]): Found => ({
+  ...cardHit({ ...card, prompt: body }, words),
+  foundIn: commentId === null ? 'message' : 'comment',
+  author: authorName,
+  commentId: commentId === null ? null : String(commentId),
 })

@@ -3,6 +3,7 @@ import LibsqlDatabase from 'libsql'
 import { Problem } from '../contract/errors.ts'
 import { mergeAudit } from './audit.ts'
 import { type Database, type Reader, type Transaction, type Value } from './database.ts'
+import { markRemarks } from './search.ts'
 import { presentVersion, schemaOf, schemaVersion } from './migrate.ts'
 
 /** Belongs to the running daemons, not to the board. */
@@ -126,6 +127,7 @@ const finish = (from: Reader, to: Database, { triggers }: Plan, { copyId, requir
     await tx.run(
       `INSERT OR IGNORE INTO unindexed_cards SELECT id FROM cards WHERE deleted_at IS NULL AND kind <> 'assistant'`,
     )
+    await markRemarks(tx)
     await tx.run(`DELETE FROM server_settings WHERE name = 'unfinished-copy'`)
   })
 

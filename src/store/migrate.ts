@@ -48,6 +48,7 @@ import sessionCards from './migrations/0044-session-cards.ts'
 import folderRecords from './migrations/0045-folder-records.ts'
 import merges from './migrations/0046-merges.ts'
 import cardSources from './migrations/0047-card-sources.ts'
+import remarks from './migrations/0048-remarks.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -98,6 +99,7 @@ const migrations = [
   folderRecords,
   merges,
   cardSources,
+  remarks,
 ]
 
 /** The version that this program's migrations lead to. */

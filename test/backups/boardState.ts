@@ -10,6 +10,7 @@ const volatile = [
   'agent_tokens',
   'process_runs',
   'unindexed_cards',
+  'unindexed_remarks',
   'project_days',
   'event_cursors',
   'audit_entries',
@@ -31,7 +32,7 @@ export function hashOfBoard(dataDir: string): string {
     for (const [table, sql] of all(
       "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
     ) as string[][]) {
-      if (volatile.includes(table!) || /^card_t(exts|itles)/.test(table!)) continue
+      if (volatile.includes(table!) || /^card_t(exts|itles|alks)/.test(table!)) continue
       const columns = withoutFolders(
         table!,
         all(`PRAGMA table_info(${table})`).map(([, name]) => String(name)),

@@ -183,7 +183,7 @@ async function everything(): Promise<string> {
   }
   const { db } = board.server.app
   const tables = await db.all<{ name: string }>(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_t%' AND name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'server_settings', 'audit_entries', 'sqlite_sequence') ORDER BY name`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'card_t%' AND name NOT IN ('unindexed_cards', 'unindexed_remarks', 'project_days', 'event_cursors', 'server_settings', 'audit_entries', 'sqlite_sequence') ORDER BY name`,
   )
   for (const { name } of tables) hash.update(JSON.stringify(await db.all(`SELECT * FROM ${name}`)))
   return hash.digest('hex')

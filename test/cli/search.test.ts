@@ -21,7 +21,7 @@ afterAll(async () => {
 
 test('cards are found in all projects or one, as a table, as lines and as ids', async () => {
   expect(await cli.ok(['search', 'login', 'says'])).toBe(
-    'card\t1\tweb\tFix the login\tBacklog\tidle\tThe page says why.\n',
+    'card\t1\tweb\tFix the login\tBacklog\tidle\tThe page says why.\t\n',
   )
   expect(await cli.ok(['search', 'fix', '-q', '-P', 'web'])).toBe('3\n1\n')
   expect(await cli.ok(['search', 'fix', '-P', 'other'])).toBe('')
@@ -29,6 +29,18 @@ test('cards are found in all projects or one, as a table, as lines and as ids', 
   const table = await cli.ok(['search', 'footer'], { env: { BOARD_FORCE_TTY: '100', NO_COLOR: '1' } })
   expect(table).toMatch(/^TYPE +ID +PROJECT/)
   expect(table).not.toContain('\u001b')
+})
+
+test('a card that is found by a comment or its last message shows where', async () => {
+  const { id: cardId } = await server.client.cards.create({ projectId, title: 'Quiet' })
+  await server.client.comments.create({ projectId, cardId, body: 'The flotsam is in the way.' })
+  expect(await cli.ok(['search', 'flotsam'])).toBe(
+    `card\t${cardId}\tweb\tQuiet\tBacklog\tidle\tThe flotsam is in the way.\tin a comment by Local operator\n`,
+  )
+  const table = await cli.ok(['search', 'flotsam'], { env: { BOARD_FORCE_TTY: '140', NO_COLOR: '1' } })
+  expect(table).toContain('in a comment by Local operator')
+  expect(await cli.json(['search', 'flotsam'])).toMatchObject([{ foundIn: 'comment', author: 'Local operator' }])
+  await server.client.cards.delete({ projectId, cardId })
 })
 
 test('a word is needed, and signs alone are none', async () => {

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { end } from '../../src/domain/sessions.ts'
+import { insertMessage, insertPiece } from '../../src/store/transcripts.ts'
+import { newSession } from '../support/agents/agentRows.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 
 let board: TestBoard
@@ -68,6 +71,91 @@ test('archived cards are found and marked, deleted ones are not, and restored on
   expect(await find({ q: 'quay' })).toEqual([])
   await board.client.cards.restore({ projectId, cardId })
   expect(await find({ q: 'quay' })).toMatchObject([{ id: cardId }])
+})
+
+describe('a card is also found by', () => {
+  const comment = (cardId: string, body: string) => board.client.comments.create({ projectId, cardId, body })
+  /** A session of the card's agent that ends with these messages. */
+  async function said(cardId: string, ...texts: string[]) {
+    const session = await newSession(board, { projectId, cardId })
+    const { db, supervisor } = board.server.app
+    await db.transaction(async tx => {
+      for (const text of texts) {
+        const message = await insertMessage(tx, { sessionId: session.id, cardId: Number(cardId), role: 'agent' })
+        for (const piece of [text.slice(0, 9), text.slice(9)]) await insertPiece(tx, message, JSON.stringify(piece))
+      }
+      await end(tx, supervisor, session.id, { status: 'completed' })
+    })
+  }
+  const found = async (q: string) =>
+    (await find({ q })).map(({ id, foundIn, author, excerpt }) => ({ id, foundIn, author, excerpt }))
+
+  test('the current text of its comments, once per card, after cards with the words in their own text', async () => {
+    const { id: quiet } = await add('Quiet')
+    const { id: loud } = await add('Loud', 'A foghorn is loud.')
+    await comment(quiet, 'An old foghorn.')
+    const newest = await comment(quiet, 'The foghorn is broken.')
+    await comment(loud, 'Which foghorn?')
+    expect(await find({ q: 'foghorn' })).toMatchObject([
+      { type: 'card', id: loud, foundIn: 'card', author: null, commentId: null },
+      {
+        type: 'card',
+        id: quiet,
+        title: 'Quiet',
+        foundIn: 'comment',
+        author: newest.author.displayName,
+        commentId: newest.id,
+        excerpt: 'The foghorn is broken.',
+      },
+    ])
+    expect(await titles({ q: 'foghorn brok' })).toEqual(['Quiet'])
+    await board.client.comments.update({ projectId, cardId: quiet, commentId: newest.id, body: 'The siren is broken.' })
+    expect(await find({ q: 'siren' })).toMatchObject([{ id: quiet, commentId: newest.id }])
+    expect(await titles({ q: 'foghorn broken' })).toEqual([])
+    await board.client.comments.delete({ projectId, cardId: quiet, commentId: newest.id })
+    expect(await titles({ q: 'siren' })).toEqual([])
+    await board.client.cards.delete({ projectId, cardId: quiet })
+    expect(await titles({ q: 'old foghorn' })).toEqual([])
+    await board.client.cards.restore({ projectId, cardId: quiet })
+    expect(await titles({ q: 'old foghorn' })).toEqual(['Quiet'])
+    await board.client.comments.delete({
+      projectId,
+      cardId: quiet,
+      commentId: (await board.client.comments.list({ projectId, cardId: quiet, limit: 1 })).items[0]!.id,
+    })
+    const indexed = await board.server.app.db.all(`SELECT rowid FROM card_talks WHERE card_talks MATCH 'body : siren'`)
+    expect(indexed).toEqual([])
+  })
+
+  test('the last message of its agent, and no earlier one', async () => {
+    const { id: cardId } = await add('Caulk')
+    await said(cardId, 'I look for the oakum.', `${'w '.repeat(20_000)}The seams are caulked with pitch.`)
+    expect(await found('pitch')).toEqual([
+      { id: cardId, foundIn: 'message', author: null, excerpt: expect.stringContaining('caulked with pitch.') },
+    ])
+    expect(await found('oakum')).toEqual([])
+    await said(cardId, 'All is dry.')
+    expect([await found('pitch'), await titles({ q: 'dry' })]).toEqual([[], ['Caulk']])
+    await board.client.cards.delete({ projectId, cardId })
+    expect(await found('dry')).toEqual([])
+  })
+
+  test('neither for those who cannot read it, and messages require agents.read of a key', async () => {
+    const { id: cardId } = await add('Secret')
+    await comment(cardId, 'The password is bilgewater.')
+    await said(cardId, 'The keel is teak.')
+    const { token } = await board.client.auth.register({ email: 'eve@example.org', password: 'battery staple' })
+    const keyWith = async (...permissions: ('cards.read' | 'agents.read')[]) =>
+      (await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions })).key
+    const seen = async (q: string) =>
+      Promise.all(
+        [token, await keyWith('cards.read'), await keyWith('cards.read', 'agents.read')].map(
+          async each => (await board.as(each).search.find({ q })).length,
+        ),
+      )
+    expect(await seen('bilgewater')).toEqual([0, 1, 1])
+    expect(await seen('teak')).toEqual([0, 0, 1])
+  })
 })
 
 test('projects and boards are found by a part of their name', async () => {

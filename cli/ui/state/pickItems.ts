@@ -2,6 +2,7 @@ import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf } from './board.ts'
 import { boardOnly } from './helpRows.ts'
+import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import type { Size } from '../terminal/session.ts'
 import type { Model, PickDialog, PlanStep, Purpose } from './model.ts'
@@ -95,9 +96,9 @@ function goItems(model: Model, { hits }: Of<'go'>, text: string): PickItem[] {
   ]
 }
 
-const hitItem = ({ id, title, projectName, columnName }: Of<'go'>['hits'][number]): PickItem => ({
+const hitItem = ({ id, title, projectName, columnName, ...match }: Of<'go'>['hits'][number]): PickItem => ({
   text: `#${id} ${title}`,
-  aside: [projectName, columnName].filter(Boolean).join(', '),
+  aside: [placeOfMatch(match), projectName, columnName].filter(Boolean).join(', '),
   target: { type: 'card', id },
 })
 

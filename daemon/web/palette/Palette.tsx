@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react'
+import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'
 import { showError } from '../app/messages.ts'
 import { projects } from '../app/projects.ts'
 import { navigate, type Route } from '../app/router.ts'
@@ -142,9 +143,9 @@ function useHits(text: string): readonly Command[] {
           if (isOver) return
           const cards = found.filter(({ type }) => type !== 'project')
           setHits(
-            cards.map(({ type, id, projectId, projectName, title, columnName, archived }) => ({
+            cards.map(({ type, id, projectId, projectName, title, columnName, archived, ...match }) => ({
               label: type === 'card' ? `#${id} ${title}` : title,
-              aside: [projectName, archived ? 'archived' : columnName].filter(Boolean).join(', '),
+              aside: [placeOfMatch(match), projectName, archived ? 'archived' : columnName].filter(Boolean).join(', '),
               run: () =>
                 navigate(
                   type === 'card' ? { name: 'card', projectId, cardId: id } : { name: 'board', projectId, boardId: id },
