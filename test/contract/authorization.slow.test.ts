@@ -494,7 +494,7 @@ async function everything(): Promise<Record<string, string | null>> {
     name: string
     row: string
   }>(`SELECT tables.name, group_concat('quote("' || columns.name || '")', ' || '','' || ') AS row FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'project_days', 'event_cursors', 'daemons', 'leases') AND columns.name <> 'last_used_at' AND (tables.name, columns.name) NOT IN (VALUES ('audit_entries', 'count'), ('audit_entries', 'target_id')) GROUP BY tables.name`)
+    WHERE tables.type = 'table' AND tables.name NOT LIKE 'card_t%' AND tables.name NOT IN ('unindexed_cards', 'unindexed_remarks', 'project_days', 'event_cursors', 'daemons', 'leases') AND columns.name <> 'last_used_at' AND (tables.name, columns.name) NOT IN (VALUES ('audit_entries', 'count'), ('audit_entries', 'target_id')) GROUP BY tables.name`)
   return Object.fromEntries(
     await Promise.all(
       (await columnsOfTables).map(

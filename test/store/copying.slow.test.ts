@@ -23,7 +23,9 @@ const board = [
   ),
   `DELETE FROM cards WHERE id = ${cards * 2 + 8}`,
   `INSERT INTO events (seq, project_id, type, data, at) VALUES (41, 3, 'card.created', '{}', '${at}')`,
+  `INSERT INTO comments (id, card_id, author_kind, author_name, body, created_at) VALUES (8, 14, 'user', 'Ada', 'words', '${at}')`,
   'DELETE FROM unindexed_cards',
+  'DELETE FROM unindexed_remarks',
   `INSERT INTO server_settings VALUES ('theme', '"kept"'), ('sealing-key', '"of this database"'), ('ready', '1')`,
   `INSERT INTO daemons VALUES ('d', 'one', 'http://127.0.0.1:1', '1', '${at}', 1)`,
   `INSERT INTO revocations (ended, at_ms) VALUES ('{}', 1)`,
@@ -69,7 +71,7 @@ test('a copy holds every row with its ids, and nothing of what belongs to daemon
   const told: number[] = []
   const tallies = await copy({ onProgress: rows => told.push(rows) })
   for (const table of (await tables()).filter(
-    name => ![...ownToDaemons, 'server_settings', 'unindexed_cards'].includes(name),
+    name => ![...ownToDaemons, 'server_settings', 'unindexed_cards', 'unindexed_remarks'].includes(name),
   ))
     expect(await rowsOf(to, table), table).toEqual(await rowsOf(from, table))
   for (const table of ownToDaemons) expect(await rowsOf(to, table), table).toEqual([])
@@ -82,6 +84,7 @@ test('a copy holds every row with its ids, and nothing of what belongs to daemon
 test('a copy goes on where the board was: ids are not given twice, cards are counted, and words are taken up anew', async () => {
   await copy()
   expect(await to.get('SELECT count(*) AS waiting FROM unindexed_cards')).toMatchObject({ waiting: cards - 3 })
+  expect(await to.all('SELECT row_id AS id FROM unindexed_remarks')).toMatchObject([{ id: 8 }])
   expect(await to.get('SELECT sum(total) AS total FROM card_counts')).toMatchObject({ total: cards - 3 })
   const { lastId } = await to.transaction(tx =>
     tx.run(
