@@ -41,7 +41,20 @@ export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<S
  * @throws Failure (usage) where nobody can be asked, (failure) when the answer is no
  */
 export async function confirmStarts(context: Context, count: number, yes: boolean | undefined): Promise<void> {
-  if (count > 1) await confirm(context, `This starts ${count} agents. Go on?`, yes)
+  if (count <= 1) return
+  if (!yes) await warnOfMissingAgents(context)
+  await confirm(context, `This starts ${count} agents. Go on?`, yes)
+}
+
+/** Warns that no agent can start, if none is installed on the server. */
+export async function warnOfMissingAgents({ client, out }: Context): Promise<void> {
+  // A key that cannot list agents learns it from the start itself.
+  const agents = await client.agents.providers().catch(() => [])
+  const example = agents.find(({ install }) => install !== null)
+  if (example === undefined || agents.some(({ installed }) => installed)) return
+  out.warn(
+    `no agent is installed on the server, so no agent starts. To get ${example.name}: ${example.install} (see: board agents providers)`,
+  )
 }
 
 async function those(

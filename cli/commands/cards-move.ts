@@ -6,7 +6,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example } from '../help/help.ts'
 import { resolveColumn } from '../context/resolve.ts'
-import { confirmStarts, startersOf } from '../cards/confirmStarts.ts'
+import { confirmStarts, startersOf, warnOfMissingAgents } from '../cards/confirmStarts.ts'
 import { warnOfStart } from '../cards/startWarnings.ts'
 
 interface MoveOptions {
@@ -80,6 +80,8 @@ async function moved(context: Context, ids: string[], options: MoveOptions): Pro
       label: 'Moving',
     },
   )
-  if (dryRun && starters.size > 0)
+  if (dryRun && starters.size > 0) {
     context.out.done(`${starters.size} agent${starters.size === 1 ? '' : 's'} would start.`)
+    await warnOfMissingAgents(context)
+  }
 }

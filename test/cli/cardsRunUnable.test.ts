@@ -48,6 +48,29 @@ describe('where no agent is installed', () => {
     expect(await columnOf(id)).toBe(columns.backlog)
   })
 
+  test('a move that asks before it starts several agents, and a dry run, state that none is installed', async () => {
+    const ids = [await newCard(), await newCard()]
+    const warning =
+      /warning: no agent is installed on the server, so no agent starts\. To get \S.*: .*npm install -g \S+ \(see: board agents providers\)\n/
+    const asked = await cli.board(['cards', 'move', ...ids, '--to', 'In Progress'])
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toMatch(warning)
+    const dry = await cli.board(['cards', 'move', ...ids, '--to', 'In Progress', '--dry-run'])
+    expect(dry.stderr).toMatch(/^2 agents would start\.\n/)
+    expect(dry.stderr).toMatch(warning)
+    expect(await columnOf(ids[0]!)).toBe(columns.backlog)
+  })
+
+  test('cards add --run adds nothing and states how to get an agent', async () => {
+    const before = await board.client.cards.list({ projectId })
+    const { code, stderr } = await cli.board(['cards', 'add', 'Never added', '--run'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^board: no agent is installed on the server\. To get one, .*\nsee: board agents providers\n$/,
+    )
+    expect(await board.client.cards.list({ projectId })).toHaveLength(before.length)
+  })
+
   test('a move that must start is refused whole, over HTTP too', async () => {
     const cardId = await newCard()
     const move = (columnId: string) => board.client.cards.move({ projectId, cardId, columnId, mustStart: true })
