@@ -80,7 +80,7 @@ export function registerOidc(settings: Command): void {
     .addOption(
       new Option(
         '--email-verification <how>',
-        'if the provider sends no email_verified: reject the sign-in (required, the default), or trust the address (assumed)',
+        'If the provider sends no email_verified: reject the sign-in (required, the default) or trust the address (assumed); false is always rejected',
       ).choices(['required', 'assumed']),
     )
     .option(
@@ -122,7 +122,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
 }
 
 const trustQuestion =
-  'Trust email addresses that the provider does not mark as verified? Anyone who can set an address there gets the account with that address.'
+  'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.'
 
 /** What is not given stays as it is, save the secret. */
 async function given(context: Context, options: Options): Promise<Given> {

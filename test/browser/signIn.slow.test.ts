@@ -140,6 +140,20 @@ describe.skipIf(noBrowser !== undefined)('single sign-on', () => {
     await expect.poll(() => page.evaluate('Object.keys(sessionStorage)')).toEqual(['board token /'])
   })
 
+  test('the box that trusts addresses states that only a missing email_verified is trusted', async () => {
+    const { page } = await visit(sso.board, { at: '#/admin/single-sign-on' })
+    const box = page.getByRole('checkbox', { name: 'Trust addresses if the provider sends no email_verified' })
+    expect(await box.isChecked()).toBe(false)
+    await page.getByText('With email_verified: false, sign-ins still fail.').waitFor()
+    await box.check()
+    await page.getByLabel('Client secret').fill(sso.provider.clientSecret)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Single sign-on was saved.').waitFor()
+    expect(await sso.board.client.oidc.get()).toMatchObject({ emailVerification: 'assumed' })
+    const refused = await signOn('mallory')
+    await refused.getByRole('alert').getByText('has not verified your email address').waitFor()
+  })
+
   test('says why the provider, or the board, refused', async () => {
     const page = await signOn('mallory')
     await page.getByRole('alert').getByText('has not verified your email address').waitFor()

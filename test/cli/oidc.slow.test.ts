@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Browser, type Shown } from '../support/identity/browser.ts'
 import { commandLine, type CommandLine, type Ran } from '../support/commands/commandLine.ts'
 import { startBoard } from '../support/servers/testBoard.ts'
+import { onTerminal } from '../support/terminals/onTerminal.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { startSingleSignOn, type SingleSignOn } from '../support/identity/singleSignOn.ts'
 
@@ -126,6 +127,23 @@ test('a server without single sign-on, and a script without a person, are told a
   } finally {
     await plain.close()
   }
+})
+
+test('settings oidc asks before it trusts addresses, and states that email_verified: false still fails', async () => {
+  const file = join(admin.home, 'oidc.json')
+  const { issuer, clientSecret } = sso.provider
+  writeFileSync(file, JSON.stringify({ issuerUrl: issuer, clientId: 'board', clientSecret }))
+  const args = ['settings', 'oidc', '-F', file, '--email-verification', 'assumed']
+  const { code, text } = await onTerminal(args, {
+    cwd: admin.home,
+    env: { ...admin.env, NO_COLOR: '1' },
+    answers: [['[y/N]', 'n\r']],
+  })
+  expect(code).not.toBe(0)
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.',
+  )
+  expect(await admin.json(['settings', 'oidc'])).toMatchObject({ emailVerification: 'required' })
 })
 
 test('settings oidc shows, sets, tries and removes, and never takes or shows the secret openly', async () => {

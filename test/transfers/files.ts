@@ -157,7 +157,15 @@ export const stored = (board: TestBoard): string[] => readdirSync(join(board.dat
 export const underWay = (board: TestBoard): string[] => readdirSync(join(board.dataDir, 'transfers'))
 
 /** What the server notes by itself, sooner or later. */
-const ofItself = ['unindexed_cards', 'unindexed_remarks', 'project_days', 'event_cursors', 'daemons', 'leases', 'counters']
+const ofItself = [
+  'unindexed_cards',
+  'unindexed_remarks',
+  'project_days',
+  'event_cursors',
+  'daemons',
+  'leases',
+  'counters',
+]
 
 /** The number of rows of each table but those. */
 export async function rowCounts(board: TestBoard): Promise<Record<string, number>> {

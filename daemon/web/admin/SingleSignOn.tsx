@@ -102,8 +102,8 @@ function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (setting
       <TextArea label="Groups that may sign in" hint="One a line." {...bind('allowedGroups')} />
       <TextInput label="Claim that names the groups" {...bind('groupsClaim')} />
       <Check
-        label="Trust addresses that the provider does not mark as verified"
-        hint="For a provider that sends no email_verified. Anyone who can set an address there gets the account with that address."
+        label="Trust addresses if the provider sends no email_verified"
+        hint="Anyone who can set an address at the provider gets the account with that address. With email_verified: false, sign-ins still fail."
         {...bind('trustsAddresses')}
       />
     </Form>
