@@ -196,6 +196,17 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await expect.poll(() => page.url()).toContain('/cards/')
   })
 
+  test('a card that the palette finds by a comment shows where', async () => {
+    const { id: cardId } = await add('Quiet')
+    await board.client.comments.create({ projectId, cardId, body: 'The flotsam is in the way.' })
+    const { page } = await open()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('flotsam')
+    await page.getByRole('option', { name: /Quiet.*in a comment by Local operator/ }).click()
+    await expect.poll(() => page.url()).toContain(`/cards/${cardId}`)
+  })
+
   test('a hostile title is text', async () => {
     const title = '<img src=x onerror="document.title=1"><script>alert(1)</script> \u202Eevil {{7*7}}'
     await add(title)
