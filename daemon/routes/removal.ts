@@ -5,5 +5,6 @@ import type { Removal } from '../../src/domain/deletedWorktrees.ts'
 export const removalOf = ({ config, cleanup, supervisor, previews }: App): Removal => ({
   dataDir: config.dataDir,
   runCleanup: cleanup.run,
+  endLate: supervisor.endLate,
   isAtWork: id => supervisor.isAtWork(id) || previews.isAtWork(id),
 })

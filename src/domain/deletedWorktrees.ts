@@ -37,6 +37,8 @@ export interface Removal {
   dataDir: string
   runCleanup: RunCleanup
   isAtWork(cardId: number): boolean
+  /** Ends the processes of an agent that has ended its session. */
+  endLate(cardId: number): Promise<void>
 }
 
 /**
@@ -48,7 +50,7 @@ export async function removeUnneeded(
   db: Database,
   card: CardRow,
   project: ProjectRow,
-  { dataDir, runCleanup, isAtWork }: Removal,
+  { dataDir, runCleanup, isAtWork, endLate }: Removal,
 ): Promise<void> {
   if (card.worktreePath === null)
     throw new Problem('CONFLICT', 'The card has no worktree to remove. It gets one when its agent starts.')
@@ -57,6 +59,7 @@ export async function removeUnneeded(
       'CONFLICT',
       'The board did not make the worktree of the card, and leaves its folder. Detach it instead.',
     )
+  await endLate(card.id)
   if (hasActiveAgent(card) || isAtWork(card.id))
     throw new Problem(
       'AGENT_ALREADY_RUNNING',

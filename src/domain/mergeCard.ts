@@ -45,6 +45,7 @@ export async function mergeCard(
       'The API key lacks the permission cards.move, which moveToDone needs.',
     )
   const [card, project] = [await cards.find(db, ref), await findProject(db, ref.projectId)]
+  await dependencies.removal.endLate(card.id)
   const repositories = await mergeRepositories(worktrees, db, card, project, options)
   const merges = await withWork(db, card, project, repositories)
   if (merges.length === 0) return { repositories, after: nothingDone }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   AgentFailure,
   type AgentLaunch,
@@ -91,6 +92,10 @@ function createLink(
     },
     stderrTail: tail.text,
     stderrWritten: tail.written,
+    receiveLate: async (limitMs, signal) => {
+      const time = delay(limitMs, undefined, { ref: false, signal }).catch(() => {})
+      await Promise.race([connection.outputEnded, time])
+    },
     close: connection.close,
   }
 }

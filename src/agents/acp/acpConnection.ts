@@ -17,6 +17,8 @@ export interface AcpConnection {
   request(method: string, params: object, timeoutMs?: number): Promise<unknown>
   notify(method: string, params: object): Promise<void>
   close(): void
+  /** Resolves when the process has exited and its output is read. */
+  readonly outputEnded: Promise<void>
 }
 
 export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: AgentProcess): AcpConnection {
@@ -36,7 +38,8 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
     .onRequest(methods.client.session.requestPermission, ({ params, signal }) => permissions.ask(params, signal))
     .onRequest(methods.client.elicitation.create, ({ params, signal }) => permissions.elicit(params, signal))
   const rpc = app.connect(stream)
-  void child.exited.then(() => drainOutput(reader)).then(() => rpc.close())
+  const outputEnded = child.exited.then(() => drainOutput(reader))
+  void outputEnded.then(() => rpc.close())
   return {
     conversation,
     permissions,
@@ -44,6 +47,7 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
     failures: createFailureExplainer(child, tail, launch.secrets, () => unparsedLines > 0 && !conversation.begun),
     request: (method, params, timeoutMs) => withTimeout(rpc.agent.request<unknown>(method, params), method, timeoutMs),
     notify: (method, params) => rpc.agent.notify(method, params),
+    outputEnded,
     close() {
       conversation.stop()
       permissions.cancelAll()

@@ -202,6 +202,8 @@ export interface AgentLink {
   stderrTail(from?: number): string
   /** How many bytes it has written on stderr so far; with `command` and `terminal` in the present turn. */
   stderrWritten(): number
+  /** Forwards updates that come after a turn: for `limitMs`, until `signal` aborts, or until the output of the agent's process ends. */
+  receiveLate(limitMs: number, signal: AbortSignal): Promise<void>
   /** Closes the connection and the agent's stdin. The caller stops the process tree. */
   close(): void
   /** The end of the agent's process; null with `command` and `terminal`, where each turn is a process. */

@@ -119,6 +119,7 @@ export function openProcessPerTurn(
     close: () => {
       turn?.child?.stdin.end()
     },
+    receiveLate: async () => {},
     exited: null,
   }
 }

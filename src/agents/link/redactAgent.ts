@@ -12,6 +12,10 @@ export function redactAgent(secrets: readonly string[], listener: AgentListener)
   const redactor = createRedactor(secrets)
   const held = createHeldText(redactor, listener)
   const outputs = createHeldOutputs(redactor)
+  const flushAll = async () => {
+    await held.flush()
+    for (const rest of outputs.take()) await listener.update(redactor.value(rest))
+  }
   return {
     listener: {
       update(update) {
@@ -34,9 +38,12 @@ export function redactAgent(secrets: readonly string[], listener: AgentListener)
         try {
           return await agent.prompt(text, files)
         } finally {
-          await held.flush()
-          for (const rest of outputs.take()) await listener.update(redactor.value(rest))
+          await flushAll()
         }
+      },
+      receiveLate: async (limitMs, signal) => {
+        await agent.receiveLate(limitMs, signal)
+        await flushAll()
       },
     }),
   }

@@ -14,7 +14,7 @@ export interface Supervisor
     Agents,
     Pick<
       SessionReconciler,
-      'runOf' | 'isAtWork' | 'usesFolder' | 'holdSlot' | 'wake' | 'releaseCalls' | 'start' | 'stop'
+      'runOf' | 'isAtWork' | 'endLate' | 'usesFolder' | 'holdSlot' | 'wake' | 'releaseCalls' | 'start' | 'stop'
     > {
   /** Reads the catalogue before a transaction that may choose an agent. */
   refresh(): Promise<void>
@@ -50,7 +50,8 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     reconcile: tx => tx.afterCommit(() => reconciler.wake()),
     terminate: (tx, id) =>
       tx.afterCommit(() => {
-        void reconciler.runOf(id)?.stop()
+        const run = reconciler.runOf(id)
+        if (!run?.endsByItself) void run?.stop()
         reconciler.wake()
       }),
   }
@@ -64,6 +65,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     ...agents,
     runOf: reconciler.runOf,
     isAtWork: reconciler.isAtWork,
+    endLate: reconciler.endLate,
     usesFolder: reconciler.usesFolder,
     holdSlot: reconciler.holdSlot,
     wake: reconciler.wake,

@@ -5,6 +5,8 @@ export interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
+  /** Its session has ended, and its agent is only listened to: it keeps its card, but needs no slot. */
+  isLate?: boolean
 }
 
 /** The queued sessions, oldest first. */
@@ -48,10 +50,11 @@ export function createSessionQueue(slots: number): SessionQueue {
 type Lane = 'work' | 'talk' | 'shell'
 const laneOf = ({ purpose }: QueuedSession): Lane =>
   purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk'
-const lockOf = ({ cardId, purpose }: QueuedSession): string => `${cardId}${purpose === 'pre' ? ' pre' : ''}`
+export const lockOf = ({ cardId, purpose }: Pick<QueuedSession, 'cardId' | 'purpose'>): string =>
+  `${cardId}${purpose === 'pre' ? ' pre' : ''}`
 
 function occupy(each: QueuedSession, free: Record<Lane, number>, busy: Set<string>): boolean {
-  free[laneOf(each)]--
+  if (!each.isLate) free[laneOf(each)]--
   busy.add(lockOf(each))
   return true
 }

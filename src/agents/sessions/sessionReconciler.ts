@@ -8,7 +8,7 @@ import type { Database, Transaction } from '../../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../../store/sessions.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { interrupted, lost } from './sessionEndings.ts'
-import { createSessionQueue } from './sessionQueue.ts'
+import { createSessionQueue, lockOf } from './sessionQueue.ts'
 import { SessionRun } from './sessionRun.ts'
 import { holdSlot, takeSlots } from './takeSlots.ts'
 
@@ -26,6 +26,8 @@ export interface SessionReconciler {
   runOf(sessionId: number): SessionRun | undefined
   /** Whether processes of an agent may run on a card here. */
   isAtWork(cardId: number): boolean
+  /** Ends the processes of a card's agent that has ended its session and is only listened to. */
+  endLate(cardId: number): Promise<void>
   /** Whether an agent here uses a folder of its project, or is about to. */
   usesFolder(folder: string): boolean
   /** Takes a slot for the check of an agent. @returns a function that releases the slot. @throws Problem CONFLICT if no slot is free */
@@ -54,11 +56,13 @@ export function createSessionReconciler(
     const open = await listOpen(db)
     const [paused, others] = [open.filter(isPaused), open.filter(row => !waitsWithoutRun(row))]
     const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
-    for (const run of runs.values()) if (!ids.has(run.id)) void run.stop()
+    const now = config.clock().toISOString()
+    const due = new Set(open.filter(row => isDue(row, now)).map(lockOf))
+    for (const run of runs.values())
+      if (!ids.has(run.id) && (!run.endsByItself || due.has(lockOf(run)))) void run.stop()
     for (const { id, status } of others)
       if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
         await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
-    const now = config.clock().toISOString()
     if (!reconciler.isOver) await resumePaused(db, agents, paused, now)
     queue.replace(open.filter(row => isDue(row, now)))
     clearTimeout(later)
@@ -73,6 +77,7 @@ export function createSessionReconciler(
     const run = new SessionRun({ ...dependencies, ...reconciler.at!, acceptForBoard }, row)
     logRun(db, reconciler.at!.log, run)
     runs.set(row.id, run)
+    void run.ended.then(reconciler.wake)
     void run.over.finally(() => {
       if (runs.delete(row.id)) reconciler.wake()
     })
@@ -87,6 +92,9 @@ export function createSessionReconciler(
     start: (url, log, accept) => {
       acceptForBoard = accept
       reconciler.start(url, log)
+    },
+    endLate: async cardId => {
+      await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.isLate && run.stop()))
     },
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     usesFolder: folder => [...runs.values()].some(run => [undefined, folder].includes(run.ownFolder)),

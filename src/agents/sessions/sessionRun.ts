@@ -4,7 +4,7 @@ import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
 import { readContextRelay } from '../../domain/settings.ts'
 import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
 import { hasWaitingMessage } from '../../store/waitingMessages.ts'
-import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
+import { AgentFailure, type AgentLink, type AgentListener } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -27,6 +27,8 @@ import { startOrBeginAnew } from './startOrBeginAnew.ts'
 
 const turnEndTimeoutMs = 1500
 const stopGraceMs = 500
+/** Some agents send the last updates of a turn after its end. */
+const lateUpdatesMs = 5000
 
 /**
  * Runs a queued session to its end, through the phases that src/domain/sessionStates.ts draws. However it ends, its row says so and its
@@ -40,8 +42,14 @@ export class SessionRun {
   /** The folder that the agent shares with no other project. Undefined until it is prepared. */
   ownFolder: string | undefined
   readonly questions: RunQuestions
+  /** Resolves when the run needs its slot no longer: its session has ended. */
+  readonly ended: Promise<void>
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
+  /** Whether the run ends its session, or has ended it. */
+  endsByItself = false
+  /** Whether the session has ended, and the agent is only listened to. */
+  isLate = false
 
   #state: RunState = { phase: 'preparing' }
   /** The next turns, before the messages that wait in the database. */
@@ -51,6 +59,8 @@ export class SessionRun {
   /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
+  #turnEndedAtMs = 0
+  #resolveEnded: () => void = () => {}
   /** Whether a turn of the run ended well, or used a tool. */
   #progressed = false
   readonly #dependencies: RunDependencies
@@ -73,6 +83,9 @@ export class SessionRun {
     this.#walls = new RunWalls(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
     this.questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state, purpose)
+    this.ended = new Promise(resolve => {
+      this.#resolveEnded = resolve
+    })
     this.over = this.#run()
   }
 
@@ -151,6 +164,7 @@ export class SessionRun {
     const { db } = this.#dependencies
     this.#context.configure(await readContextRelay(db))
     const prompt = (await this.#promptFiles?.copy({ text, attachments })) ?? { text, files: [] }
+    await this.#state.transcript?.settle()
     this.#requireNotStopped()
     const { transcript, link } = this.#ready()
     this.#lastMessage.beginTurn()
@@ -163,8 +177,9 @@ export class SessionRun {
       // A person's terminal may stand still.
       const silent = this.purpose !== 'terminal' && this.#silence.begin(link)
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
+      this.#turnEndedAtMs = performance.now()
       this.#silence.end()
-      await transcript.settle()
+      await transcript.flush()
       await this.#walls.takeCommits()
       this.#record.messagesAnswered()
       await this.#record.usage.endTurn(usage)
@@ -189,19 +204,23 @@ export class SessionRun {
     if (!this.#pending.handoff) return this.#takeMessageOrEnd()
     const settings = await readContextRelay(this.#dependencies.db)
     await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
+    this.endsByItself = true
     await this.#record.handOff(this.#lastMessage.text(), settings)
     return undefined
   }
 
   async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    return this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered())
+    this.endsByItself = true
+    const next = await this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered())
+    this.endsByItself = next === undefined
+    return next
   }
 
   /** What the project runs after its agent has worked: what it commits belongs to the work. */
   async #runAfter(): Promise<void> {
     await this.#commands.after()
-    await this.#state.transcript?.settle()
+    await this.#state.transcript?.flush()
     await this.#walls.takeCommits()
   }
 
@@ -216,6 +235,7 @@ export class SessionRun {
   }
 
   async #fail(cause: unknown): Promise<void> {
+    this.endsByItself = false
     const error = this.#limits?.explain(cause, this.#state.link?.stderrTail()) ?? cause
     if (this.#stopped.signal.aborted || error instanceof RunStopped) return
     const { log } = this.#dependencies
@@ -237,10 +257,12 @@ export class SessionRun {
   async #close(): Promise<void> {
     const { transcript, link } = this.#state
     this.#enter({ phase: 'closing', transcript, link })
-    this.#limits?.stop()
     this.questions.close()
-    link?.close()
     for (const { reject } of this.#pending.sideQuestions.splice(0)) reject(new RunStopped())
+    if (link && this.endsByItself) await this.#receiveLate(link)
+    this.#resolveEnded()
+    this.#limits?.stop()
+    link?.close()
     await this.#processes
       .terminate()
       .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
@@ -252,6 +274,18 @@ export class SessionRun {
     // Both fail if the session was deleted or the server stops.
     await transcript?.settle().catch(() => {})
     await this.#record.writeAftermath(() => this.#lastMessage.text()).catch(() => {})
+  }
+
+  /** Receives updates that come after the end of the last turn, unless the run is stopped. */
+  async #receiveLate(link: AgentLink): Promise<void> {
+    const { signal } = this.#stopped
+    const leftMs = this.#turnEndedAtMs + lateUpdatesMs - performance.now()
+    if (!link.exited || leftMs <= 0 || signal.aborted) return
+    this.#record.usage.setWorking(false)
+    this.isLate = true
+    this.#resolveEnded()
+    // Fails if the session was deleted.
+    await link.receiveLate(leftMs, signal).catch(() => {})
   }
 
   async #stop(): Promise<void> {

@@ -14,7 +14,9 @@ const maxUnwrittenLength = 512 * 1024
 export interface Transcript {
   /** Adds an update. A returned promise is backpressure. It rejects when the transcript can no longer be written: the session was deleted, or the server stops. */
   add(update: RawUpdate): void | Promise<void>
-  /** Ends all messages, as at the end of a turn, and resolves when everything is written. Rejects as `add` does. */
+  /** Resolves when everything is written. The last messages can still grow. Rejects as `add` does. */
+  flush(): Promise<void>
+  /** Ends all messages, as before another turn, and resolves when everything is written. Rejects as `add` does. */
   settle(): Promise<void>
 }
 
@@ -61,6 +63,7 @@ export function openTranscript(db: Database, session: TranscriptSession): Transc
       scheduleWrite()
       return pending.count >= maxUnwritten || pending.length >= maxUnwrittenLength ? writeAll() : undefined
     },
+    flush: writeAll,
     settle: () => {
       pending.endAll()
       return writeAll()

@@ -68,7 +68,7 @@ export class PendingMessages {
     }
   }
 
-  /** Ends all messages, as at the end of a turn. Later chunks begin new messages. */
+  /** Ends all messages. Later chunks begin new messages. */
   endAll(): void {
     this.#endText()
     if (this.#plan) this.#plan.ended = true
