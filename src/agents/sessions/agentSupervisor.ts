@@ -51,7 +51,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     terminate: (tx, id) =>
       tx.afterCommit(() => {
         const run = reconciler.runOf(id)
-        if (!run?.endsByItself) void run?.stop()
+        if (!run?.late.isEnding) void run?.stop()
         reconciler.wake()
       }),
   }

@@ -5,8 +5,8 @@ export interface QueuedSession {
   id: number
   cardId: number
   purpose: SessionPurpose
-  /** Its session has ended, and its agent is only listened to: it keeps its card, but needs no slot. */
-  isLate?: boolean
+  /** A run that has ended its session and only listens to its agent keeps its card, but needs no slot. */
+  late?: { readonly isReceiving: boolean }
 }
 
 /** The queued sessions, oldest first. */
@@ -54,7 +54,7 @@ export const lockOf = ({ cardId, purpose }: Pick<QueuedSession, 'cardId' | 'purp
   `${cardId}${purpose === 'pre' ? ' pre' : ''}`
 
 function occupy(each: QueuedSession, free: Record<Lane, number>, busy: Set<string>): boolean {
-  if (!each.isLate) free[laneOf(each)]--
+  if (!each.late?.isReceiving) free[laneOf(each)]--
   busy.add(lockOf(each))
   return true
 }

@@ -57,14 +57,13 @@ export function createSessionReconciler(
     const [paused, others] = [open.filter(isPaused), open.filter(row => !waitsWithoutRun(row))]
     const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
     const now = config.clock().toISOString()
-    const due = new Set(open.filter(row => isDue(row, now)).map(lockOf))
-    for (const run of runs.values())
-      if (!ids.has(run.id) && (!run.endsByItself || due.has(lockOf(run)))) void run.stop()
+    const due = open.filter(row => isDue(row, now))
+    stopOthers(runs, ids, due)
     for (const { id, status } of others)
       if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
         await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
     if (!reconciler.isOver) await resumePaused(db, agents, paused, now)
-    queue.replace(open.filter(row => isDue(row, now)))
+    queue.replace(due)
     clearTimeout(later)
     const sleepMs = reconciler.isOver ? undefined : untilNext(open, now)
     if (sleepMs !== undefined) later = setTimeout(reconciler.wake, sleepMs).unref()
@@ -77,10 +76,8 @@ export function createSessionReconciler(
     const run = new SessionRun({ ...dependencies, ...reconciler.at!, acceptForBoard }, row)
     logRun(db, reconciler.at!.log, run)
     runs.set(row.id, run)
-    void run.ended.then(reconciler.wake)
-    void run.over.finally(() => {
-      if (runs.delete(row.id)) reconciler.wake()
-    })
+    void run.late.sessionEnded.then(reconciler.wake)
+    void run.over.finally(() => runs.delete(row.id) && reconciler.wake())
   }
   const reconciler = createReconciler('Sessions', reconcile)
 
@@ -93,9 +90,7 @@ export function createSessionReconciler(
       acceptForBoard = accept
       reconciler.start(url, log)
     },
-    endLate: async cardId => {
-      await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.isLate && run.stop()))
-    },
+    endLate: cardId => stopLate(runs, cardId),
     isAtWork: cardId => [...runs.values()].some(run => run.cardId === cardId),
     usesFolder: folder => [...runs.values()].some(run => [undefined, folder].includes(run.ownFolder)),
     stop: async () => {
@@ -106,6 +101,20 @@ export function createSessionReconciler(
       await withinStop(Promise.all([...runs.values()].map(run => run.stop())))
     },
   }
+}
+
+/**
+ * Stops the runs of sessions that are not open. A run that has ended its session by itself still listens to its agent until another
+ * session of the card is due.
+ */
+function stopOthers(runs: ReadonlyMap<number, SessionRun>, openIds: ReadonlySet<number>, due: readonly OpenSession[]) {
+  const locks = new Set(due.map(lockOf))
+  for (const run of runs.values())
+    if (!openIds.has(run.id) && (!run.late.isEnding || locks.has(lockOf(run)))) void run.stop()
+}
+
+async function stopLate(runs: ReadonlyMap<number, SessionRun>, cardId: number): Promise<void> {
+  await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.late.isReceiving && run.stop()))
 }
 
 /** Until when nothing becomes due; undefined where nothing waits for a time or a budget. */

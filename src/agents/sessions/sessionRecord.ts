@@ -209,9 +209,10 @@ export class SessionRecord {
   }
 
   /** Completes the session and begins one that takes over. @throws RunStopped */
-  async handOff(handoff: string, settings: HandoffSettings): Promise<void> {
-    await this.writeInOrder(async (tx, row) => {
+  handOff(handoff: string, settings: HandoffSettings): Promise<undefined> {
+    return this.writeInOrder(async (tx, row) => {
       if (!(await completeWithHandoff(tx, this.#dependencies.agents, row, handoff, settings))) throw new RunStopped()
+      return undefined
     })
   }
 

@@ -4,7 +4,7 @@ import { requirePhaseStep, type RunPhase } from '../../domain/sessionStates.ts'
 import { readContextRelay } from '../../domain/settings.ts'
 import type { OpenSession, SessionPurpose } from '../../store/sessions.ts'
 import { hasWaitingMessage } from '../../store/waitingMessages.ts'
-import { AgentFailure, type AgentLink, type AgentListener } from '../link/agentLink.ts'
+import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
 import { createLastMessage } from '../transcript/lastMessage.ts'
 import { transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -15,9 +15,11 @@ import { openAgent } from './openAgent.ts'
 import { prepareSession } from './prepareSession.ts'
 import { createPromptFiles, type PromptFiles, type SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
+import { createRunListener } from './runListener.ts'
 import { RunQuestions } from './runQuestions.ts'
 import type { RunState, SideQuestion } from './runState.ts'
 import { CancelledByAgent, endingOf, limitEndOf, RunStopped } from './sessionEndings.ts'
+import { LateUpdates } from './lateUpdates.ts'
 import { watchLimits, type LimitWatch } from './limitWatch.ts'
 import { RunCommands } from './runCommands.ts'
 import { RunWalls } from './runWalls.ts'
@@ -25,10 +27,7 @@ import { SessionRecord } from './sessionRecord.ts'
 import { SilenceWatch } from './silenceWatch.ts'
 import { startOrBeginAnew } from './startOrBeginAnew.ts'
 
-const turnEndTimeoutMs = 1500
-const stopGraceMs = 500
-/** Some agents send the last updates of a turn after its end. */
-const lateUpdatesMs = 5000
+const [turnEndTimeoutMs, stopGraceMs] = [1500, 500]
 
 /**
  * Runs a queued session to its end, through the phases that src/domain/sessionStates.ts draws. However it ends, its row says so and its
@@ -42,14 +41,9 @@ export class SessionRun {
   /** The folder that the agent shares with no other project. Undefined until it is prepared. */
   ownFolder: string | undefined
   readonly questions: RunQuestions
-  /** Resolves when the run needs its slot no longer: its session has ended. */
-  readonly ended: Promise<void>
+  readonly late = new LateUpdates()
   /** Resolves when no process of the run is left. Never rejects. */
   readonly over: Promise<void>
-  /** Whether the run ends its session, or has ended it. */
-  endsByItself = false
-  /** Whether the session has ended, and the agent is only listened to. */
-  isLate = false
 
   #state: RunState = { phase: 'preparing' }
   /** The next turns, before the messages that wait in the database. */
@@ -59,8 +53,6 @@ export class SessionRun {
   /** Aborted when the session was ended from outside: its rows are no longer this run's to write. */
   readonly #stopped = new AbortController()
   #stopping: Promise<void> | undefined
-  #turnEndedAtMs = 0
-  #resolveEnded: () => void = () => {}
   /** Whether a turn of the run ended well, or used a tool. */
   #progressed = false
   readonly #dependencies: RunDependencies
@@ -83,9 +75,6 @@ export class SessionRun {
     this.#walls = new RunWalls(this.#record, dependencies.log)
     this.#silence = new SilenceWatch(dependencies.config, this.#processes, this.#record)
     this.questions = new RunQuestions(dependencies, this.#record, this.#silence, () => this.#state, purpose)
-    this.ended = new Promise(resolve => {
-      this.#resolveEnded = resolve
-    })
     this.over = this.#run()
   }
 
@@ -177,7 +166,7 @@ export class SessionRun {
       // A person's terminal may stand still.
       const silent = this.purpose !== 'terminal' && this.#silence.begin(link)
       const { stopReason, usage } = await (silent ? Promise.race([prompted, silent]) : prompted)
-      this.#turnEndedAtMs = performance.now()
+      this.late.turnEnded()
       this.#silence.end()
       await transcript.flush()
       await this.#walls.takeCommits()
@@ -204,17 +193,14 @@ export class SessionRun {
     if (!this.#pending.handoff) return this.#takeMessageOrEnd()
     const settings = await readContextRelay(this.#dependencies.db)
     await this.#turn({ text: handoffRequest(settings), attachments: [] }, true)
-    this.endsByItself = true
-    await this.#record.handOff(this.#lastMessage.text(), settings)
-    return undefined
+    return this.late.end(() => this.#record.handOff(this.#lastMessage.text(), settings))
   }
 
   async #takeMessageOrEnd(): Promise<SessionPrompt | undefined> {
     if (!(await hasWaitingMessage(this.#dependencies.db, this.id))) await this.#runAfter()
-    this.endsByItself = true
-    const next = await this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered())
-    this.endsByItself = next === undefined
-    return next
+    return this.late.end(() =>
+      this.#record.takeMessageOrEnd(this.#lastMessage.text(), () => this.questions.unanswered()),
+    )
   }
 
   /** What the project runs after its agent has worked: what it commits belongs to the work. */
@@ -235,7 +221,6 @@ export class SessionRun {
   }
 
   async #fail(cause: unknown): Promise<void> {
-    this.endsByItself = false
     const error = this.#limits?.explain(cause, this.#state.link?.stderrTail()) ?? cause
     if (this.#stopped.signal.aborted || error instanceof RunStopped) return
     const { log } = this.#dependencies
@@ -259,8 +244,7 @@ export class SessionRun {
     this.#enter({ phase: 'closing', transcript, link })
     this.questions.close()
     for (const { reject } of this.#pending.sideQuestions.splice(0)) reject(new RunStopped())
-    if (link && this.endsByItself) await this.#receiveLate(link)
-    this.#resolveEnded()
+    await this.late.receive(link, this.#record.usage, this.#stopped.signal)
     this.#limits?.stop()
     link?.close()
     await this.#processes
@@ -274,18 +258,6 @@ export class SessionRun {
     // Both fail if the session was deleted or the server stops.
     await transcript?.settle().catch(() => {})
     await this.#record.writeAftermath(() => this.#lastMessage.text()).catch(() => {})
-  }
-
-  /** Receives updates that come after the end of the last turn, unless the run is stopped. */
-  async #receiveLate(link: AgentLink): Promise<void> {
-    const { signal } = this.#stopped
-    const leftMs = this.#turnEndedAtMs + lateUpdatesMs - performance.now()
-    if (!link.exited || leftMs <= 0 || signal.aborted) return
-    this.#record.usage.setWorking(false)
-    this.isLate = true
-    this.#resolveEnded()
-    // Fails if the session was deleted.
-    await link.receiveLate(leftMs, signal).catch(() => {})
   }
 
   async #stop(): Promise<void> {
@@ -305,20 +277,16 @@ export class SessionRun {
   }
 
   #listener(transcript: Transcript): AgentListener {
-    return {
-      update: update => {
-        this.#silence.add(update)
-        this.#record.usage.add(update)
-        this.#lastMessage.add(update)
-        if (update.sessionUpdate === 'tool_call') this.#progressed = true
-        this.#context.add(update)
-        this.questions.update(update)
-        if (this.#context.isFull()) this.requestHandoff()
-        return transcript.add(update)
-      },
-      permission: request => this.questions.add(request),
-      permissionWithdrawn: id => this.questions.remove(id),
-    }
+    return createRunListener({
+      silence: this.#silence,
+      usage: this.#record.usage,
+      lastMessage: this.#lastMessage,
+      context: this.#context,
+      questions: this.questions,
+      transcript,
+      onTool: () => void (this.#progressed = true),
+      onFullContext: () => this.requestHandoff(),
+    })
   }
 
   #enter(state: RunState): void {

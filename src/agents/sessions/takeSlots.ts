@@ -64,7 +64,7 @@ export async function holdSlot(
 ): Promise<() => void> {
   await db.transaction(async tx => {
     held.delete(check)
-    const working = [...runs.values()].filter(({ purpose, isLate }) => purpose === 'work' && !isLate).length
+    const working = [...runs.values()].filter(({ purpose, late }) => purpose === 'work' && !late?.isReceiving).length
     if (working + held.size >= slots)
       throw new Problem('CONFLICT', `No slot is free: the machine has ${slots === 1 ? 'one' : slots}.`)
     const taken = (await listSlotSessions(tx, [])).filter(({ hasSlot }) => hasSlot === 1)
