@@ -94,9 +94,8 @@ export function answerTo(
     return { approved: !reject, optionId: wanted }
   }
   const { id, kind } = always ? onlyLasting(question, reject) : optionNamed(question, wanted!)
-  const refuses = kind.startsWith('reject')
-  if (reject && !refuses) throw usage(`${id} allows it, and --reject was given`)
-  return { approved: !refuses, optionId: id }
+  if (reject && kind.startsWith('allow')) throw usage(`${id} allows it, and --reject was given`)
+  return { approved: !reject && !kind.startsWith('reject'), optionId: id }
 }
 
 /** The option of this ID, or the only one of this name. @throws Failure (usage) if the question offers none */

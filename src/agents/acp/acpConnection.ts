@@ -5,6 +5,7 @@ import { createFailureExplainer, type FailureExplainer } from '../link/exitFailu
 import { createStderrTail, type StderrTail } from '../link/stderrTail.ts'
 import { createConversation, type Conversation } from './conversation.ts'
 import { createJsonRpcStream } from './jsonRpcStream.ts'
+import { parsePermissionParams } from './permissionParams.ts'
 import { createPermissionRequests, type PermissionRequests } from './permissionRequests.ts'
 
 /** The connection to one agent process: sends requests, and forwards the agent's updates to the listener. */
@@ -35,7 +36,9 @@ export function connectAcp(launch: AgentLaunch, listener: AgentListener, child: 
   })
   child.stderr.on('data', tail.add)
   const app = client({ name: 'board' })
-    .onRequest(methods.client.session.requestPermission, ({ params, signal }) => permissions.ask(params, signal))
+    .onRequest(methods.client.session.requestPermission, parsePermissionParams, ({ params, signal }) =>
+      permissions.ask(params, signal),
+    )
     .onRequest(methods.client.elicitation.create, ({ params, signal }) => permissions.elicit(params, signal))
   const rpc = app.connect(stream)
   const outputEnded = child.exited.then(() => drainOutput(reader))

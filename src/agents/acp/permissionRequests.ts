@@ -13,11 +13,10 @@ import { awaitsName, boardToolOf } from './boardTool.ts'
 import type { Conversation } from './conversation.ts'
 import { fillForm } from './elicitationForm.ts'
 import type { KnownCall, KnownCalls } from './knownCalls.ts'
+import type { AskedCall, PermissionParams } from './permissionParams.ts'
 import { requestTitle } from './toolCalls.ts'
 
 const maxOpenRequests = 50
-const maxOptions = 20
-const maxIdLength = 1000
 /** Claude Code names its tools within milliseconds; a person waits for nothing longer than that. */
 const namingTimeoutMs = 2000
 
@@ -25,20 +24,10 @@ const namingTimeoutMs = 2000
 type Outcome = RequestPermissionOutcome | { outcome: 'written'; text: string }
 type Answer = (outcome: Outcome) => void
 
-interface RawOption {
-  optionId: string
-  name: string
-  kind: string
-}
-type ToolCall = Readonly<Record<string, unknown>> & { toolCallId: string; title?: string | null; kind?: string | null }
-
 /** The open permission requests of one agent. */
 export interface PermissionRequests {
   /** Forwards a request to the listener and waits for the answer. A request that nobody can answer is cancelled at once. */
-  ask(
-    params: { toolCall: ToolCall; options: readonly RawOption[] },
-    withdrawn: AbortSignal,
-  ): Promise<RequestPermissionResponse>
+  ask(params: PermissionParams, withdrawn: AbortSignal): Promise<RequestPermissionResponse>
   /** From here on the board's own tools that run no command are allowed without a person. */
   allowBoardTools(): void
   /** Asks the fields of a form, as `ask` does. */
@@ -56,8 +45,7 @@ export function createPermissionRequests(
   const waiting = createWaiting(listener)
   let hasBoardTools = false
   return {
-    async ask({ toolCall, options }, withdrawn) {
-      const choices = parseOptions(options)
+    async ask({ toolCall, options: choices }, withdrawn) {
       const { turn } = conversation
       const isPointless = () =>
         !turn || conversation.turn !== turn || turn.cancelled || waiting.isFull() || withdrawn.aborted
@@ -136,14 +124,14 @@ function createWaiting(listener: Pick<AgentListener, 'permission' | 'permissionW
 const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
 /** The call that a request is about. The request itself is a piece of it, and was recorded before. */
-const findCall = (toolCall: ToolCall, calls: KnownCalls): KnownCall | Promise<KnownCall> => {
+const findCall = (toolCall: AskedCall, calls: KnownCalls): KnownCall | Promise<KnownCall> => {
   const call = calls.find(toolCall.toolCallId)
   return awaitsName(toolCall, call) ? calls.named(toolCall.toolCallId, namingTimeoutMs) : call
 }
 
 /** Gemini CLI gives a server's tool the command in its input as the title: the function in its id says which tool it is. */
 function titleFor(
-  toolCall: ToolCall,
+  toolCall: AskedCall,
   { names }: KnownCall,
   choices: readonly PermissionOption[],
   naming: ToolNaming | undefined,
@@ -160,7 +148,7 @@ function titleFor(
  * may do anything, whatever its input looks like.
  */
 function aboutOf(
-  { kind }: ToolCall,
+  { kind }: AskedCall,
   { names, isServerTool, isOver, isUnsandboxed, subject }: KnownCall,
   isBoardTool: boolean,
 ): PermissionRequest['about'] {
@@ -171,9 +159,3 @@ function aboutOf(
   if (kind === 'execute') return subject.command === null ? 'other' : 'command'
   return (kind === 'edit' || kind === 'read') && subject.command === null && subject.paths.length > 0 ? kind : 'other'
 }
-
-const parseOptions = (options: readonly RawOption[]): PermissionOption[] =>
-  options
-    .slice(0, maxOptions)
-    .filter(({ optionId }) => optionId.length <= maxIdLength)
-    .map(({ optionId, name, kind }) => ({ id: optionId, name: toPlainLine(name) || optionId, kind }))

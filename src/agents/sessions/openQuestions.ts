@@ -95,16 +95,20 @@ function optionFor(request: Asked, approved: boolean, optionId: string | undefin
         : (options.find(({ kind }) => kind === 'reject_once') ?? options.find(({ kind }) => kind === 'reject_always'))
       : options.find(({ id }) => id === optionId)
   if (!found && (approved || optionId !== undefined)) throw notOffered('optionId', whyNone(options, optionId), request)
-  if (found && found.kind.startsWith('reject') === approved)
+  if (found && isDecided(found) && found.kind.startsWith('reject') === approved)
     throw notOffered('optionId', approved ? 'refuses, and approved is true' : 'allows, and approved is false', request)
   return found?.id ?? null
 }
 
+/** Whether an option is known to allow or to reject. */
+const isDecided = ({ kind }: Asked['options'][number]): boolean => /^(allow|reject)/.test(kind)
+
 function whyNone(options: Asked['options'], optionId: string | undefined): string {
   if (optionId !== undefined) return 'is not offered'
-  return hasSeveralAnswers(options)
-    ? 'is required, because several options allow this'
-    : 'is required, because this can only be allowed permanently'
+  if (hasSeveralAnswers(options)) return 'is required, because several options allow this'
+  return options.some(({ kind }) => kind === 'allow_always')
+    ? 'is required, because this can only be allowed permanently'
+    : 'is required, because no option is known to allow this'
 }
 
 const notOffered = (path: string, problem: string, { options }: Asked): Problem =>
