@@ -37,8 +37,8 @@ describe('the options of a permission request', () => {
       [yes, { optionId: 'yes', name: 'No', kind: 'reject_once' }],
       [{ id: 'yes', name: 'Yes / No', kind: 'other' }],
     ],
-    ['can be missing', undefined, []],
-    ['can be no list', { yes: true }, []],
+    ['are empty if they are missing', undefined, []],
+    ['are empty if they are not a list', { yes: true }, []],
   ])('%s', (_name, options, expected) => expect(optionsOf(options)).toEqual(expected))
 
   test('have names of bounded length', () => {
