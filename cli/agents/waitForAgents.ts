@@ -6,6 +6,7 @@ import type { Context } from '../context/context.ts'
 import { describe } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { followMessages } from './followMessages.ts'
+import { answerCommand, openQuestions } from './questions.ts'
 import { createJobs } from '../requests/jobs.ts'
 import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
@@ -64,7 +65,7 @@ export async function printReached(
  * @throws Failure (failure) when one did not complete, and how a waiting one is answered
  */
 export async function untilDone(context: Context, places: readonly CardPlace[], reconnectSecs: number): Promise<void> {
-  requireCompleted(await printReached(context, places, atRest, reconnectSecs))
+  await requireCompleted(context, await printReached(context, places, atRest, reconnectSecs))
 }
 
 /**
@@ -87,7 +88,7 @@ export async function followUntilDone(
   process.once('SIGINT', interrupt)
   try {
     await followMessages(context, place, { since }, Infinity, waiting)
-    requireCompleted(await waiting)
+    await requireCompleted(context, await waiting)
   } finally {
     process.off('SIGINT', interrupt)
     stop.abort()
@@ -101,15 +102,25 @@ const interruptionOf = ({ cardId }: CardPlace): Failure =>
   })
 
 /** The one rule for commands that wait for work. @throws Failure (failure) unless every card completed */
-export function requireCompleted(outcomes: readonly Outcome[]): void {
+export async function requireCompleted(context: Context, outcomes: readonly Outcome[]): Promise<void> {
   const undone = outcomes.filter(outcome => !('card' in outcome && outcome.card.status === 'completed'))
   const [first] = undone
   if (!first) return
   if (outcomes.length > 1) throw new Failure('failure', `${undone.length} of ${outcomes.length} did not complete`)
-  throw 'error' in first ? first.error : undoneFailure(first.card)
+  throw 'error' in first ? first.error : await undoneFailure(context, first.card)
 }
 
-function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Failure {
+/** The command that answers a waiting card's question, also for a caller who cannot read the question. */
+async function answerHint(context: Context, { id, projectId, statusReason }: Card): Promise<string> {
+  const questions = await openQuestions(context, { projectId, cardId: id }).catch(() => [])
+  const [oldest, another] = questions
+  if (oldest && another) return answerCommand(oldest, id)
+  const takesText = oldest?.takesText ?? statusReason === 'question'
+  return takesText ? `board agents answer ${id} "..."` : `board agents approve ${id}`
+}
+
+async function undoneFailure(context: Context, card: Card): Promise<Failure> {
+  const { id, status, statusReason, lastAgentAction } = card
   const detail = lastAgentAction?.detail
   if (status === 'waiting' && statusReason === 'silent')
     return new Failure('failure', `card ${id} is silent${detail ? `: ${detail}` : ''}`, {
@@ -118,7 +129,7 @@ function undoneFailure({ id, status, statusReason, lastAgentAction }: Card): Fai
     })
   if (status === 'waiting')
     return new Failure('failure', `card ${id} waits for you${detail ? `: ${detail}` : ''}`, {
-      hint: `answer with: board agents ${statusReason === 'question' ? `answer ${id} "..."` : `approve ${id}`}`,
+      hint: `answer with: ${await answerHint(context, card)}`,
       see: `board agents messages ${id}`,
     })
   if (status === 'idle') return new Failure('failure', `card ${id}: ${detail ?? 'its agent was not started'}`)

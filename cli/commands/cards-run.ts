@@ -119,7 +119,7 @@ async function waited(
   })
   const outcomes = await printReached(context, places, wanted ? new Set(wanted) : atRest, reconnect)
   if (failure !== undefined) throw failure
-  if (exitStatus) return requireCompleted(outcomes)
+  if (exitStatus) return requireCompleted(context, outcomes)
   const missed = outcomes.filter(outcome => 'error' in outcome)
   if (missed.length === 0) return
   throw outcomes.length === 1

@@ -43,6 +43,17 @@ test('agents view shows what would run, which answers there are, and how to give
   expect(await lastWords(id)).toBe('Allowed: yes.')
 })
 
+test('cards wait names the command that answers a question of ask_person in a turn', async () => {
+  const ask = [{ question: 'Which database?', options: ['Postgres', 'SQLite'] }]
+  const { id } = await board.start('people', { prompt: JSON.stringify({ ask, says: 'Noted.' }) })
+  await board.untilStatus(id, 'waiting')
+  const { code, stderr } = await cli.board(['cards', 'wait', id, '--exit-status'])
+  expect(code).toBe(1)
+  expect(stderr).toContain(`answer with: board agents answer ${id} "..."\n`)
+  await cli.ok(['agents', 'answer', id, 'Postgres'])
+  await board.untilStatus(id, 'completed')
+})
+
 test('agents view shows a plan', async () => {
   const { id } = await waiting({ call: plan })
   expect((await cli.board(['agents', 'view', id])).stderr).toContain(
