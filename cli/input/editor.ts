@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Failure } from '../failures/failure.ts'
 import { readSettings } from '../context/profiles.ts'
+import { dieOf, runInTerminal } from './terminalProgram.ts'
+import { UnsavedTexts, type UnsavedText } from './unsavedTexts.ts'
 
 /**
  * Lets the person change a text in VISUAL, EDITOR, the configured editor, or vi.
@@ -10,27 +9,26 @@ import { readSettings } from '../context/profiles.ts'
  * @throws Failure when the editor ends with an error.
  */
 export async function edit(text: string, filename: string, save: (text: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'board-edit-'))
-  const path = join(folder, filename)
-  await writeFile(path, text, { mode: 0o600 })
-  await open(path)
-  const changed = await readFile(path, 'utf8')
-  try {
-    await save(changed)
-  } catch (error) {
-    if (error instanceof Error) error.message += ` (your text is kept in ${path})`
-    throw error
-  }
-  await rm(folder, { recursive: true })
+  const texts = new UnsavedTexts()
+  const unsaved = texts.add(filename, text, false)
+  const received = await openEditor(unsaved)
+  if (received === undefined) return unsaved.save(save)
+  texts.keep()
+  dieOf(received)
 }
 
-async function open(path: string): Promise<void> {
+/**
+ * Opens the file of a text in the editor.
+ * @returns the signal that this process received in that time, and must end of
+ * @throws Failure when the editor ends with an error. A changed text is kept in its file, which the error names.
+ */
+export async function openEditor(unsaved: UnsavedText): Promise<NodeJS.Signals | undefined> {
   const editor = process.env.VISUAL || process.env.EDITOR || readSettings().config?.editor || 'vi'
-  const { execa } = await import('execa')
-  const { exitCode } = await execa('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit', reject: false })
-  if (exitCode !== 0)
-    throw new Failure('failure', `the editor ended with ${exitCode ?? 'a signal'}; nothing was changed`, {
-      hint: `your text is kept in ${path}`,
+  const { end, received } = await runInTerminal('sh', ['-c', `${editor} "$1"`, 'sh', unsaved.path])
+  if (received !== undefined || end === 0) return received
+  throw unsaved.failure(
+    new Failure('failure', `the editor ended with ${typeof end === 'number' ? end : 'a signal'}; nothing was changed`, {
       see: 'board config set editor <command>',
-    })
+    }),
+  )
 }

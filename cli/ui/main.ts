@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Live, type LiveMessage } from '../../src/client/socket.ts'
 import type { Context } from '../context/context.ts'
+import { UnsavedTexts } from '../input/unsavedTexts.ts'
 import { screen } from '../screens/screen.ts'
 import { themeOf, type Theme } from '../screens/theme.ts'
 import { createCmdRunner, type CmdRunner, type Shown } from './cmds/runner.ts'
@@ -8,6 +10,7 @@ import { initialModel, nextTickMs, type Preferences } from './state/initial.ts'
 import type { Cmd, Model, Msg, UserSettings } from './state/model.ts'
 import { update } from './state/update.ts'
 import { paint } from './terminal/panes.ts'
+import { typedTextOfDialog } from './state/typedText.ts'
 import { TerminalSession } from './terminal/session.ts'
 
 export interface UiOptions {
@@ -19,6 +22,8 @@ export interface UiOptions {
 
 /** The minimum time between frames; messages in between share one. */
 const frameMs = 33
+/** How long the end waits for text that is on its way to the server. After that, the text is kept in a file. */
+const savingMs = 3000
 
 /**
  * Shows the board until the person quits.
@@ -27,20 +32,21 @@ const frameMs = 33
 export async function showBoard(context: Context, start: Start, options: UiOptions): Promise<void> {
   const ui = new Ui(context, start, options)
   try {
-    await ui.ended
+    await ui.run()
   } finally {
-    ui.close()
+    await ui.close()
   }
 }
 
 /** The Elm loop: Msg -> Model -> view and Cmd. */
 class Ui {
-  readonly ended: Promise<void>
+  readonly #ended: Promise<void>
   readonly #terminal: TerminalSession
   readonly #themeWith: (settings: UserSettings) => Theme
   #theme: Theme
   readonly #live: Live
   readonly #cmds: CmdRunner
+  readonly #unsaved = new UnsavedTexts()
   #model: Model
   #events: LiveMessage[] = []
   #drawTimer: NodeJS.Timeout | undefined
@@ -55,7 +61,7 @@ class Ui {
   }
 
   constructor(context: Context, start: Start, { isAscii, alternate, mouse, preferences }: UiOptions) {
-    const ended = new Promise<void>((resolve, reject) => {
+    this.#ended = new Promise<void>((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error as Error))
     })
     this.#themeWith = settings => themeOf({ ...settings, colour: context.out.terminal.colour, isAscii })
@@ -64,8 +70,10 @@ class Ui {
     this.#model = initialModel(start, size, preferences)
     this.#cmds = createCmdRunner(context, () => shownIn(this.#model), {
       dispatch: msg => this.#dispatch(msg),
-      suspendWhile: work => this.#terminal.suspendWhile(work),
+      hold: () => this.#terminal.hold(),
+      suspendWhile: (held, work) => this.#terminal.suspendWhile(held, work),
       copy: text => this.#terminal.copy(text),
+      unsaved: this.#unsaved,
     })
     this.#terminal = new TerminalSession({
       alternate,
@@ -75,8 +83,9 @@ class Ui {
       onResize: size => this.#dispatch({ type: 'resized', size }),
       onReturn: () => this.#dispatch({ type: 'returned' }),
       onGone: () => this.#end(),
+      onError: error => this.#end(error),
+      onExit: () => this.#keepUnsaved(),
     })
-    this.#draw()
     this.#live = new Live(context.connection, {
       onEvent: message => {
         this.#events.push(message)
@@ -92,17 +101,36 @@ class Ui {
         this.#dispatch({ type: 'subscribed' })
       },
     })
-    this.#follow(start.project.id)
-    this.ended = Promise.race([ended, this.#live.done])
   }
 
-  close(): void {
+  /** Resolves when the person quits. @throws what ends the board otherwise */
+  run(): Promise<void> {
+    this.#draw()
+    this.#follow(this.#model.project.id)
+    return Promise.race([this.#ended, this.#live.done])
+  }
+
+  /** Ends after the program that uses the terminal, so that the text of an open editor is saved or kept. */
+  async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#drawTimer)
     clearTimeout(this.#tickTimer)
-    this.#cmds.close()
     this.#live.close()
-    this.#terminal.close()
+    const saved = this.#cmds.close()
+    await this.#terminal.close()
+    const timer = new AbortController()
+    await Promise.race([saved, delay(savingMs, undefined, { signal: timer.signal })])
+    timer.abort()
+    this.#keepUnsaved()
+    this.#terminal.release()
+  }
+
+  /** Keeps typed text in files, and names them. Synchronous, because it runs however the process ends. */
+  #keepUnsaved(): void {
+    const typed = typedTextOfDialog(this.#model.dialog)
+    if (typed) this.#unsaved.add(typed.filename, typed.text, true)
+    this.#model = { ...this.#model, dialog: undefined }
+    this.#unsaved.keep()
   }
 
   #dispatch(msg: Msg): void {

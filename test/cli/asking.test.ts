@@ -55,8 +55,11 @@ describe('cards edit --editor', () => {
     const failed = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('exit 3') })
     expect(failed).toMatchObject({
       code: 1,
-      text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nyour text is kept in \S+\n/),
+      text: expect.stringMatching(/^board: the editor ended with 3; nothing was changed\nsee: /),
     })
+    const typed = await onTerminal(['cards', 'edit', id, '--editor'], { env: editor('echo more >> "$1"; exit 3') })
+    const [, kept] = /; nothing was changed \(your text is kept in ([^)\s]+)\)\n/.exec(typed.text) ?? []
+    expect(readFileSync(kept!, 'utf8')).toBe('As it is\n\nmore\n')
     expect((await card(id)).version).toBe(version)
   })
 
@@ -75,6 +78,21 @@ describe('cards edit --editor', () => {
     expect(await onTerminal(['cards', 'edit', id, '--editor'], { env: editor(': > "$1"') })).toMatchObject({
       code: 2,
       text: expect.stringContaining('the first line must be the title (your text is kept in'),
+    })
+  })
+})
+
+describe('a signal while the editor is open', () => {
+  test('ends the editor, names the text, and restores the modes of the terminal', async () => {
+    const id = await newCard('Cut short')
+    const { code, text } = await onTerminal(['cards', 'edit', id, '--editor'], {
+      env: editor('stty raw -echo; echo more >> "$1"; kill -TERM $(ps -o ppid= -p $PPID); sleep 60'),
+    })
+    const [, kept] = /board: your text is kept in (\S+)/.exec(text) ?? []
+    expect({ code, kept: readFileSync(kept!, 'utf8'), prompt: (await card(id)).prompt }).toEqual({
+      code: 143,
+      kept: 'Cut short\n\nmore\n',
+      prompt: '',
     })
   })
 })

@@ -4,11 +4,10 @@ import type { CardPlace } from '../../cards/cardApi.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { startCard } from '../../cards/cardRun.ts'
 import type { Context } from '../../context/context.ts'
-import { edit } from '../../input/editor.ts'
 import type { Msg } from '../state/model.ts'
 import { changePlan } from './plan.ts'
 import { browseCard, runUserCommand } from './outside.ts'
-import type { CmdHooks, JobOf, Shown } from './runner.ts'
+import type { JobHooks, JobOf, Shown } from './runner.ts'
 
 type Changes =
   | 'viewed'
@@ -38,7 +37,7 @@ type Changes =
 type ChangeTable<Types extends Changes> = { [Type in Types]: (job: JobOf<Type>) => Promise<Msg | void> }
 
 /** The commands that change something, and those that use the terminal or programs beside it. */
-export const changesOf = (context: Context, shown: Shown, hooks: CmdHooks): ChangeTable<Changes> => ({
+export const changesOf = (context: Context, shown: Shown, hooks: JobHooks): ChangeTable<Changes> => ({
   ...placingOf(context, shown),
   ...agentWorkOf(context, shown),
   ...writingOf(context, shown, hooks),
@@ -112,7 +111,7 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
 
 type Writing = Exclude<Changes, Placing | AgentWork>
 
-function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHooks): ChangeTable<Writing> {
+function writingOf(context: Context, shown: Shown, { suspendWhile, write, copy }: JobHooks): ChangeTable<Writing> {
   const { client } = context
   const { projectId } = shown
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
@@ -128,10 +127,19 @@ function writingOf(context: Context, shown: Shown, { suspendWhile, copy }: CmdHo
     label: ({ cardId, marks }) => label(context, place(cardId), marks),
     plan: ({ cardId, step }) => changePlan(client, place(cardId), step),
     comment: ({ cardId, content }) => comment(context, place(cardId), content),
-    writeComment: ({ cardId, content }) => suspendWhile(() => writeComment(context, place(cardId), content)),
-    writePrompt: ({ columnId, title, prompt }) =>
-      suspendWhile(() => writePrompt(context, projectId, columnId, title, prompt)),
-    edit: ({ cardId }) => suspendWhile(() => editCard(context, place(cardId))),
+    writeComment: async ({ cardId, content }) => {
+      const written = await write(`comment-${cardId}.md`, content, true)
+      if (written.text.trim() !== '') return written.save(text => comment(context, place(cardId), text.trim()))
+      written.discard()
+      return { type: 'said', text: 'Nothing was written.' }
+    },
+    writePrompt: async ({ columnId, title, prompt }) => {
+      const written = await write('new-card.md', cardText({ title, prompt }), true)
+      const create = async (text: string) =>
+        client.cards.create({ projectId, columnId, ...cardOfText(text), deferred: true })
+      return { type: 'created', cardId: (await written.save(create)).id }
+    },
+    edit: ({ cardId }) => editCard(context, place(cardId), write),
     browse: ({ cardId }) => browseCard(context, place(cardId)),
     copy: async ({ text }) => copied(text),
     copyBranch: async ({ cardId }) => {
@@ -166,36 +174,15 @@ async function comment({ client }: Context, place: CardPlace, body: string): Pro
   return { type: 'said', text: `Commented on card ${place.cardId}.` }
 }
 
-async function writeComment(context: Context, place: CardPlace, text: string): Promise<Msg> {
-  let said: Msg = { type: 'said', text: 'Nothing was written.' }
-  await edit(text, `comment-${place.cardId}.md`, async written => {
-    if (written.trim() !== '') said = await comment(context, place, written.trim())
-  })
-  return said
-}
-
-async function editCard({ client }: Context, place: CardPlace): Promise<Msg> {
+async function editCard({ client }: Context, place: CardPlace, write: JobHooks['write']): Promise<Msg> {
   const card = await client.cards.get(place)
-  const before = cardText(card)
-  let text = 'Nothing was changed.'
-  await edit(before, `card-${place.cardId}.md`, async after => {
-    if (after === before) return
-    await client.cards.update({ ...place, ...cardOfText(after) }, { ifMatch: `"${card.version}"` })
-    text = `Card ${place.cardId} was changed.`
-  })
-  return { type: 'said', text }
-}
-
-async function writePrompt(
-  { client }: Context,
-  projectId: string,
-  columnId: string,
-  title: string,
-  prompt: string,
-): Promise<Msg> {
-  let cardId = ''
-  await edit(cardText({ title, prompt }), 'new-card.md', async after => {
-    cardId = (await client.cards.create({ projectId, columnId, ...cardOfText(after), deferred: true })).id
-  })
-  return { type: 'created', cardId }
+  const written = await write(`card-${place.cardId}.md`, cardText(card), false)
+  if (!written.isNeeded) {
+    written.discard()
+    return { type: 'said', text: 'Nothing was changed.' }
+  }
+  await written.save(async text =>
+    client.cards.update({ ...place, ...cardOfText(text) }, { ifMatch: `"${card.version}"` }),
+  )
+  return { type: 'said', text: `Card ${place.cardId} was changed.` }
 }

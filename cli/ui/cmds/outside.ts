@@ -1,11 +1,10 @@
-import type { Result } from 'execa'
 import { openPage, pagePath } from '../../browser/openPage.ts'
 import type { CardPlace } from '../../cards/cardApi.ts'
 import type { Context } from '../../context/context.ts'
-import { Failure } from '../../failures/failure.ts'
+import { endOf, runInTerminal } from '../../input/terminalProgram.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import type { Msg } from '../state/model.ts'
-import type { CmdHooks, JobOf, Shown } from './runner.ts'
+import type { JobHooks, JobOf, Shown } from './runner.ts'
 
 /** The limit of a background command's output. */
 const maxOutputBytes = 4096
@@ -23,7 +22,7 @@ export async function runUserCommand(
   context: Context,
   shown: Shown,
   { command, cardId, cardIds }: JobOf<'userCommand'>,
-  suspendWhile: CmdHooks['suspendWhile'],
+  suspendWhile: JobHooks['suspendWhile'],
 ): Promise<Msg | void> {
   const env = { ...process.env, ...(await environmentOf(context, shown, cardId, cardIds)) }
   if (!command.background) return suspendWhile(() => inTerminal(command, env))
@@ -57,15 +56,11 @@ async function environmentOf(
 }
 
 async function inTerminal({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg | void> {
-  const code = await runToEnd('sh', ['-c', run], env)
+  const { end, received } = await runInTerminal('sh', ['-c', run], env)
+  if (received !== undefined) return
   const waitForEnter = `printf '\\n%s Enter goes back to the board. ' "$1"; read -r _`
-  await runToEnd('sh', ['-c', waitForEnter, 'sh', code === 0 ? 'Done.' : `It ended with ${code}.`], env)
-  if (code !== 0) return { type: 'refused', text: `${name} ended with ${code}.` }
-}
-
-async function runToEnd(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number | string> {
-  const { execa } = await import('execa')
-  return endOf(await execa(file, args, { stdio: 'inherit', env, extendEnv: false, reject: false }))
+  await runInTerminal('sh', ['-c', waitForEnter, 'sh', end === 0 ? 'Done.' : `It ended with ${end}.`], env)
+  if (end !== 0) return { type: 'refused', text: `${name} ended with ${end}.` }
 }
 
 async function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg> {
@@ -81,15 +76,4 @@ async function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv):
   const line = output.trim().split('\n')[0]!
   if (end === 0) return { type: 'said', text: `${name}: ${line === '' ? 'done.' : line}` }
   return { type: 'refused', text: `${name} ended with ${end}${line === '' ? '.' : `: ${line}`}` }
-}
-
-/** The exit code, or the signal that ended it. @throws Failure if it could not be started */
-function endOf({
-  exitCode,
-  signal,
-  originalMessage,
-}: Pick<Result, 'exitCode' | 'signal' | 'originalMessage'>): number | string {
-  const end = exitCode ?? signal
-  if (end === undefined) throw new Failure('failure', `the command cannot be started: ${originalMessage}`)
-  return end
 }

@@ -3,8 +3,12 @@ import { createSerialQueue } from '../../../src/async/serialQueue.ts'
 import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
+import { openEditor } from '../../input/editor.ts'
+import type { UnsavedText, UnsavedTexts } from '../../input/unsavedTexts.ts'
 import type { Cmd, Msg } from '../state/model.ts'
 import { forcedOf } from '../state/forcing.ts'
+import { typedTextOfCmd } from '../state/typedText.ts'
+import type { Hold } from '../terminal/session.ts'
 import { changesOf } from './changes.ts'
 import { isQuiet, readsOf } from './reads.ts'
 import { reasonOf } from './reason.ts'
@@ -21,14 +25,25 @@ export interface Shown {
 }
 export interface CmdHooks {
   dispatch: (msg: Msg) => void
-  /** Suspends the board while another program uses the terminal. */
-  suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
+  /** Reads no more keys: they are for the program of `suspendWhile`. */
+  hold: () => Hold
+  suspendWhile: <T>(held: Hold, work: () => Promise<T>) => Promise<T>
   /** Copies a text to the terminal's clipboard. */
   copy: (text: string) => void
+  /** The texts that the server does not have yet. */
+  unsaved: UnsavedTexts
+}
+/** The hooks of one command. */
+export interface JobHooks extends Pick<CmdHooks, 'copy'> {
+  /** Suspends the board while another program uses the terminal. */
+  suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
+  /** Lets the person change a text in the editor. */
+  write: (filename: string, text: string, isTyped: boolean) => Promise<UnsavedText>
 }
 export interface CmdRunner {
   run(job: Job): void
-  close(): void
+  /** Resolves when the changes have ended, also those that wait. Their results are not dispatched any more. */
+  close(): Promise<void>
 }
 
 const retryMs = 1000
@@ -54,22 +69,46 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
     void retryWhileUnreachable(ask, () => isClosed).then(dispatch, error => {
       if (!isQuiet(job)) refused(error, job)
     })
-  const change = (job: Job, act: () => Promise<Msg | void>) => {
-    void changes(() => retryOnRateLimit(act)).then(dispatch, error => refused(error, job))
-  }
   return {
     run: job => {
       const place = shown()
       const ask = (readsOf(context, place) as Table<Msg>)[job.type]
       if (ask) return read(job, () => ask(job))
-      const act = (changesOf(context, place, hooks) as Table<Msg | void>)[job.type]
+      const held = usesTerminal(job) ? hooks.hold() : undefined
+      const act = (changesOf(context, place, jobHooks(hooks, held)) as Table<Msg | void>)[job.type]
+      if (!act) return
       // Not queued: a background command may take long.
-      if (act && job.type === 'userCommand' && job.command.background)
-        void act(job).then(dispatch, error => refused(error, job))
-      else if (act) change(job, () => act(job))
+      if (job.type === 'userCommand' && job.command.background)
+        return void act(job).then(dispatch, error => refused(error, job))
+      const typed = typedTextOfCmd(job)
+      const unsaved = typed && hooks.unsaved.add(typed.filename, typed.text, true)
+      const done = changes(() => retryOnRateLimit(() => act(job))).finally(() => held?.release())
+      void (unsaved ? unsaved.save(() => done) : done).then(dispatch, error => refused(error, job))
     },
     close: () => {
       isClosed = true
+      return changes.idle()
+    },
+  }
+}
+
+const usesTerminal = (job: Job): boolean =>
+  job.type === 'edit' ||
+  job.type === 'writeComment' ||
+  job.type === 'writePrompt' ||
+  (job.type === 'userCommand' && !job.command.background)
+
+function jobHooks({ suspendWhile, copy, unsaved }: CmdHooks, held: Hold | undefined): JobHooks {
+  const suspend = <T>(work: () => Promise<T>) => suspendWhile(held!, work)
+  return {
+    copy,
+    suspendWhile: suspend,
+    write: async (filename, text, isTyped) => {
+      const written = unsaved.add(filename, text, isTyped)
+      await suspend(() => openEditor(written)).catch((error: unknown) => {
+        throw written.failure(error)
+      })
+      return written
     },
   }
 }

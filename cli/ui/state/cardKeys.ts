@@ -75,7 +75,10 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
     case 'delete':
       return confirm(model, deleteQuestion(cards), { type: 'delete', cardIds })
     case 'edit':
-      return updated(model, { type: 'edit', cardId: currentId })
+      return updated(withNotice(model, `Opening card ${currentId} in your editor. Ctrl-C cancels.`), {
+        type: 'edit',
+        cardId: currentId,
+      })
     case 'send':
       return updated(
         { ...model, dialog: { kind: 'send', cardId: currentId, field: emptyField, commands: [], at: 0 } },

@@ -65,6 +65,8 @@ const maxPasteLength = 1_000_000
 export interface Decoder {
   /** The keys completed by a chunk. */
   push(piece: string): Key[]
+  /** The number of bytes to read next: no byte behind a key or a paste is among them. */
+  readonly wantedBytes: number
   /** Whether an incomplete sequence may be buffered. */
   readonly pending: boolean
   /** Called after a timeout: a lone ESC is the key. */
@@ -73,25 +75,69 @@ export interface Decoder {
 
 export function createDecoder(): Decoder {
   let rest = ''
+  let paste: Paste | undefined
   const take = (final: boolean): Key[] => {
     const keys: Key[] = []
     for (;;) {
-      const next = first(rest, final)
-      if (!next) return keys
+      if (rest.startsWith(pasteBegin)) {
+        paste = openPaste()
+        rest = rest.slice(pasteBegin.length)
+      }
+      const next = paste ? paste.push(rest) : first(rest, final)
+      if (!next) break
+      paste = undefined
       rest = rest.slice(next.length)
       if (next.key) keys.push(next.key)
     }
+    if (paste) rest = ''
+    return keys
   }
   return {
     push: piece => {
       // Ctrl-C also ends a paste without an end.
+      if (piece === '\u0003') paste = undefined
       rest = piece === '\u0003' ? piece : rest + piece
       return take(false)
     },
     get pending() {
-      return rest !== '' && !rest.startsWith(pasteBegin)
+      return rest !== ''
+    },
+    get wantedBytes() {
+      return paste?.wantedBytes ?? 1
     },
     flush: () => take(true),
+  }
+}
+
+interface Paste {
+  /** Adds a piece. Undefined until the paste has its end. A paste that is too long has no key. */
+  push(piece: string): Taken | undefined
+  readonly wantedBytes: number
+}
+
+function openPaste(): Paste {
+  const pieces: string[] = []
+  let length = 0
+  let tail = ''
+  return {
+    push: piece => {
+      const before = tail
+      const end = (before + piece).indexOf(pasteEnd)
+      if (end < 0) {
+        length += piece.length
+        if (length <= maxPasteLength) pieces.push(piece)
+        tail = (before + piece).slice(1 - pasteEnd.length)
+        return undefined
+      }
+      const taken = end + pasteEnd.length - before.length
+      const text = (pieces.join('') + piece.slice(0, taken)).slice(0, -pasteEnd.length)
+      return { length: taken, ...(length <= maxPasteLength && { key: { name: 'paste', text } }) }
+    },
+    get wantedBytes() {
+      let begun = Math.min(tail.length, pasteEnd.length - 1)
+      while (!pasteEnd.startsWith(tail.slice(tail.length - begun))) begun--
+      return pasteEnd.length - begun
+    },
   }
 }
 
@@ -104,7 +150,6 @@ interface Taken {
 function first(text: string, final: boolean): Taken | undefined {
   if (text === '') return undefined
   if (text[0] !== '\u001b') return typed(text)
-  if (text.startsWith(pasteBegin)) return pasted(text)
   const sequence = /^\u001b(?:\[([\d;:<=>?]*)[ -/]*([@-~])|O([ -~]))/.exec(text)
   if (sequence)
     return {
@@ -117,13 +162,6 @@ function first(text: string, final: boolean): Taken | undefined {
     return { key: key && { name: `alt+${key.name}` }, length: length + 1 }
   }
   return { key: { name: 'escape' }, length: 1 }
-}
-
-function pasted(text: string): Taken | undefined {
-  const end = text.indexOf(pasteEnd)
-  if (end >= 0)
-    return { key: { name: 'paste', text: text.slice(pasteBegin.length, end) }, length: end + pasteEnd.length }
-  return text.length > maxPasteLength ? { length: text.length } : undefined
 }
 
 function typed(text: string): Taken {

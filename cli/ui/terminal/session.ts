@@ -1,4 +1,9 @@
-import { writeSync } from 'node:fs'
+import { openSync, readFileSync } from 'node:fs'
+import type { SocketConstructorOpts } from 'node:net'
+import { StringDecoder } from 'node:string_decoder'
+import { ReadStream } from 'node:tty'
+import { Failure } from '../../failures/failure.ts'
+import { dieOf, stty, writeNow } from '../../input/terminalProgram.ts'
 import { createDecoder, type Key } from './keys.ts'
 import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
 import { diffFrames, type Frame } from './frame.ts'
@@ -15,6 +20,10 @@ export interface TerminalOptions {
   onReturn: () => void
   /** The terminal was closed. */
   onGone: () => void
+  /** Called with an error that nothing else handles. */
+  onError: (error: unknown) => void
+  /** Called once the terminal is restored, before the process ends. Synchronous. */
+  onExit: () => void
 }
 export interface Size {
   width: number
@@ -23,6 +32,9 @@ export interface Size {
 
 /** The timeout of an escape sequence that arrives in pieces, as over a slow connection. */
 const escapeWithinMs = 30
+/** After a stop, how long a signal that came with the continuation has before the process stops again in the background. */
+const stopAgainMs = 50
+const maxReadBytes = 65_536
 /** Terminals accept about 100,000 bytes of base64 at most. */
 const maxCopied = 20_000
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
@@ -30,29 +42,44 @@ const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
 const enter = '\u001b[?7l\u001b[?2004h\u001b[?1004h\u001b[?25l'
 const leave = '\u001b[?2026l\u001b[m\u001b[?1004l\u001b[?2004l\u001b[?7h\u001b[?25h'
 
+/** A pause of the keys, because a program is about to use the terminal. */
+export interface Hold {
+  readonly isCancelled: boolean
+  /** Ends the pause: the board reads the keys again. */
+  release(): void
+}
+
 /** The terminal while it shows the board: raw keys in, frames out. Restores the terminal however the process ends. */
 export class TerminalSession {
   readonly #options: TerminalOptions
   readonly #decoder = createDecoder()
+  readonly #characters = new StringDecoder('utf8')
+  readonly #input: ReadStream
   /** The last frame drawn. */
   #shown: Frame | undefined
   #isOpen = false
-  #isSuspended = false
+  #isClosed = false
+  #held: { -readonly [Key in keyof Hold]: Hold[Key] } | undefined
+  /** The work of the program that uses the terminal. */
+  #program: Promise<unknown> | undefined
+  /** The signal that ends the process after that program. */
+  #signal: NodeJS.Signals | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Bytes and numbers of frames written. */
-  readonly written = { last: 0, all: 0, frames: 0 }
 
   constructor(options: TerminalOptions) {
     this.#options = options
-    process.stdin.setEncoding('utf8')
+    this.#input = openInput(
+      () => this.#decoder.wantedBytes,
+      bytes => this.#received(this.#characters.write(bytes)),
+    )
+    this.#input.on('end', this.#gone).on('error', this.#gone)
+    process.stdout.on('error', this.#gone)
     for (const signal of signals) process.on(signal, this.#end)
     process.on('SIGTSTP', this.#stop)
     process.on('SIGCONT', this.#resume)
-    process.on('uncaughtExceptionMonitor', this.#restore)
-    process.on('exit', this.#restore)
+    process.on('uncaughtException', this.#failed)
+    process.on('exit', this.#exit)
     process.stdout.on('resize', this.#resized)
-    process.stdin.on('end', this.#gone)
-    process.stdout.on('error', this.#gone)
     this.#open()
   }
 
@@ -65,11 +92,7 @@ export class TerminalSession {
     if (!this.#isOpen) return
     const change = diffFrames(this.#shown, frame)
     this.#shown = frame
-    if (change === '') return
-    this.written.last = Buffer.byteLength(change)
-    this.written.all += this.written.last
-    this.written.frames++
-    process.stdout.write(change)
+    if (change !== '') process.stdout.write(change)
   }
 
   /** Copies a text to the clipboard of the terminal's machine, also over ssh (OSC 52). */
@@ -83,33 +106,55 @@ export class TerminalSession {
     this.#shown = undefined
   }
 
-  /** Suspends the board while another program uses the terminal. */
-  async suspendWhile<T>(work: () => Promise<T>): Promise<T> {
+  /** Reads no more keys, because they are for a program that starts soon. Until it starts, Ctrl-C cancels. */
+  hold(): Hold {
+    const held = { isCancelled: false, release: () => this.#release(held) }
+    this.#held = held
+    this.#input.pause()
+    stty('isig')
+    return held
+  }
+
+  /**
+   * Suspends the board while another program uses the terminal.
+   * @throws Failure (interrupted) if that was cancelled, or the board has ended
+   */
+  async suspendWhile<T>(held: Hold, work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed || held.isCancelled) throw new Failure('interrupted', 'cancelled: nothing was opened')
     this.#restore()
-    process.stdin.off('data', this.#received)
-    process.stdin.pause()
-    this.#isSuspended = true
+    const program = work()
+    this.#program = program.catch(() => undefined)
     try {
-      return await work()
+      return await program
     } finally {
-      this.#isSuspended = false
-      this.#open()
-      this.#options.onReturn()
+      this.#program = undefined
+      this.#held = undefined
+      if (this.#signal !== undefined) this.#die(this.#signal)
+      else if (!this.#isClosed) {
+        this.#open()
+        this.#options.onReturn()
+      }
     }
   }
 
-  close(): void {
-    this.#restore()
-    process.stdin.off('data', this.#received)
-    process.stdin.pause()
+  /** Restores the terminal, as soon as no other program uses it. Signals are still handled. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     clearTimeout(this.#timer)
+    this.#input.pause()
+    this.#restore()
+    await this.#program
+  }
+
+  /** Handles no more signals. */
+  release(): void {
+    this.#input.destroy()
     for (const signal of signals) process.off(signal, this.#end)
     process.off('SIGTSTP', this.#stop)
     process.off('SIGCONT', this.#resume)
-    process.off('uncaughtExceptionMonitor', this.#restore)
-    process.off('exit', this.#restore)
+    process.off('uncaughtException', this.#failed)
+    process.off('exit', this.#exit)
     process.stdout.off('resize', this.#resized)
-    process.stdin.off('end', this.#gone)
   }
 
   /** Suspends the process group as Ctrl-Z does, with the terminal restored. */
@@ -120,9 +165,9 @@ export class TerminalSession {
   #open(): void {
     if (this.#isOpen) return
     this.#isOpen = true
-    process.stdin.setRawMode(true)
-    process.stdin.off('data', this.#received).on('data', this.#received)
-    process.stdin.resume()
+    this.#input.setRawMode(true)
+    if (this.#held) stty('isig')
+    else this.#input.resume()
     this.#shown = undefined
     process.stdout.write(
       `${this.#options.alternate ? '\u001b[?1049h' : ''}${enter}${this.#options.mouse ? mouseOn : ''}`,
@@ -130,14 +175,22 @@ export class TerminalSession {
     this.#options.onResize(this.size)
   }
 
+  #release(held: Hold): void {
+    if (this.#held !== held) return
+    this.#held = undefined
+    if (!this.#isOpen || this.#isClosed) return
+    stty('-isig')
+    this.#input.resume()
+  }
+
   /** Synchronous, because it runs however the process ends. */
-  readonly #restore = (): void => {
+  #restore(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
     const bottom = this.#options.alternate ? '\u001b[?1049l' : `\u001b[${this.size.height};1H\r\n`
+    writeNow(1, `${this.#options.mouse ? mouseOff : ''}${leave}${bottom}`)
     try {
-      writeSync(1, `${this.#options.mouse ? mouseOff : ''}${leave}${bottom}`)
-      process.stdin.setRawMode(false)
+      this.#input.setRawMode(false)
     } catch {
       /* The terminal is closed. */
     }
@@ -149,7 +202,14 @@ export class TerminalSession {
     this.#options.onGone()
   }
 
-  readonly #received = (piece: string): void => {
+  readonly #failed = (error: unknown): void => this.#options.onError(error)
+
+  readonly #exit = (): void => {
+    this.#restore()
+    this.#options.onExit()
+  }
+
+  #received(piece: string): void {
     clearTimeout(this.#timer)
     this.#dispatch(this.#decoder.push(piece))
     if (this.#decoder.pending) this.#timer = setTimeout(() => this.#dispatch(this.#decoder.flush()), escapeWithinMs)
@@ -168,11 +228,20 @@ export class TerminalSession {
     this.#options.onResize(this.size)
   }
 
-  /** Restores the terminal and repeats the signal. Ctrl-C belongs to a program that uses the terminal. */
+  /** Ends the process, after the program that uses the terminal. Ctrl-C belongs to that program, or cancels its start. */
   readonly #end = (signal: NodeJS.Signals): void => {
-    if (this.#isSuspended && signal === 'SIGINT') return
-    this.close()
-    process.kill(process.pid, signal)
+    if (signal === 'SIGINT' && this.#program) return
+    if (signal === 'SIGINT' && this.#held) {
+      this.#held.isCancelled = true
+      return this.#release(this.#held)
+    }
+    if (this.#program) this.#signal ??= signal
+    else this.#die(signal)
+  }
+
+  #die(signal: NodeJS.Signals): void {
+    this.#exit()
+    dieOf(signal)
   }
 
   readonly #stop = (): void => {
@@ -180,12 +249,62 @@ export class TerminalSession {
     process.kill(process.pid, 'SIGSTOP')
   }
 
-  /** Another program may have used the terminal meanwhile, so everything is set again. */
+  /**
+   * Another program might have used the terminal, so everything is set again. In the background, the process stops
+   * again: the terminal is the foreground's.
+   */
   readonly #resume = (): void => {
-    if (this.#isSuspended) return
-    if (this.#isOpen) process.stdin.setRawMode(false)
+    if (this.#program || this.#isClosed) return
+    if (!isInForeground()) return void setTimeout(this.#stopInBackground, stopAgainMs)
+    if (this.#isOpen) this.#input.setRawMode(false)
     this.#isOpen = false
     this.#open()
     this.#options.onReturn()
+  }
+
+  readonly #stopInBackground = (): void => {
+    if (isInForeground()) this.#resume()
+    else process.kill(process.pid, 'SIGSTOP')
+  }
+}
+
+/**
+ * Opens the terminal's input. No byte is read before its turn: the keys behind one that opens a program stay in the terminal,
+ * for that program.
+ */
+function openInput(wantedBytes: () => number, onBytes: (bytes: Buffer) => void): ReadStream {
+  const descriptor = ownDescriptor()
+  const onread = {
+    buffer: () => Buffer.allocUnsafe(descriptor === undefined ? maxReadBytes : wantedBytes()),
+    callback: (size: number, buffer: Uint8Array) => {
+      onBytes(Buffer.from(buffer.subarray(0, size)))
+      return true
+    },
+  }
+  return new ReadStream(descriptor ?? 0, { onread } as SocketConstructorOpts)
+}
+
+/**
+ * Opens the terminal again. A program that inherits descriptor 0 turns reads into blocking ones: one that follows a full read
+ * would block the process. Undefined if the terminal belongs to another account, as after su.
+ */
+function ownDescriptor(): number | undefined {
+  try {
+    return openSync('/dev/fd/0', 'r')
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the process belongs to the foreground of its terminal, as Linux reports; elsewhere true. */
+function isInForeground(): boolean {
+  try {
+    // Behind the name: state, parent, group, session, terminal, the terminal's foreground group.
+    const fields = readFileSync('/proc/self/stat', 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return fields[2] === fields[5]
+  } catch {
+    return true
   }
 }

@@ -1,0 +1,101 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe } from '../failures/report.ts'
+import { Failure, fileReason } from '../failures/failure.ts'
+import { harmless } from '../output/text.ts'
+import { writeNow } from './terminalProgram.ts'
+
+/** A text of the person that the server does not have yet. */
+export class UnsavedText {
+  readonly #filename: string
+  readonly #text: string
+  readonly #isTyped: boolean
+  #path: string | undefined
+  #isDiscarded = false
+
+  /** @param isTyped whether the person has typed the text already; otherwise only its changes are kept */
+  constructor(filename: string, text: string, isTyped: boolean) {
+    this.#filename = filename
+    this.#text = text
+    this.#isTyped = isTyped
+  }
+
+  /** The file with the text, which only this account can read. Writes the file at the first call. */
+  get path(): string {
+    if (this.#path !== undefined) return this.#path
+    const path = join(mkdtempSync(join(tmpdir(), 'board-edit-')), this.#filename)
+    writeFileSync(path, this.#text, { mode: 0o600 })
+    return (this.#path = path)
+  }
+
+  /** The present text: of the file, if there is one. */
+  get text(): string {
+    return this.#path === undefined ? this.#text : readFileSync(this.#path, 'utf8')
+  }
+
+  /** Whether something is lost without the text. An editor that was ended can leave more files, which count. */
+  get isNeeded(): boolean {
+    if (this.#isDiscarded) return false
+    if (this.#isTyped && this.#text.trim() !== '') return true
+    if (this.#path === undefined) return false
+    try {
+      return readdirSync(dirname(this.#path)).length > 1 || this.text !== this.#text
+    } catch {
+      return false
+    }
+  }
+
+  discard(): void {
+    this.#isDiscarded = true
+    if (this.#path !== undefined) rmSync(dirname(this.#path), { recursive: true, force: true })
+  }
+
+  /**
+   * Saves the text by `save`, and discards it.
+   * @throws Failure as `save` does. Its message names the file, in which the text is kept.
+   */
+  async save<T>(save: (text: string) => Promise<T>): Promise<T> {
+    const result = await save(this.text).catch((error: unknown) => {
+      throw this.failure(error)
+    })
+    this.discard()
+    return result
+  }
+
+  /** A failure whose message names the file with the text; unchanged text is discarded. */
+  failure(error: unknown): Failure {
+    const { exit, message, hint, see } = describe(error)
+    if (this.isNeeded) return new Failure(exit, `${message} (your text is kept in ${this.path})`, { hint, see })
+    this.discard()
+    return new Failure(exit, message, { hint, see, cause: error })
+  }
+}
+
+/** The texts that a program has not saved yet. */
+export class UnsavedTexts {
+  readonly #texts = new Set<UnsavedText>()
+
+  add(filename: string, text: string, isTyped: boolean): UnsavedText {
+    const added = new UnsavedText(filename, text, isTyped)
+    this.#texts.add(added)
+    return added
+  }
+
+  /** Keeps the texts in files and prints the paths on stderr. Synchronous, because it runs however the process ends. */
+  keep(): void {
+    for (const text of this.#texts) {
+      this.#texts.delete(text)
+      if (text.isNeeded) writeNow(2, whereKept(text))
+      else text.discard()
+    }
+  }
+}
+
+function whereKept(text: UnsavedText): string {
+  try {
+    return `board: your text is kept in ${text.path}\n`
+  } catch (error) {
+    return `board: your text cannot be kept in a file (${fileReason(error)}):\n${harmless(text.text, true)}\n`
+  }
+}
