@@ -83,6 +83,40 @@ describe('a confirmation', () => {
   })
 })
 
+describe('a selection over several columns', () => {
+  test('keeps the cards that are in the target column already', async () => {
+    await world.card('One')
+    await world.card('Stays', { columnId: world.columns.active })
+    await open()
+    terminal.press('v', 'l', 'v', 'h')
+    await terminal.shows('2 selected')
+    terminal.press('L')
+    await eventually('the move', async () => (await inColumn('active')) === 'One,Stays')
+    await terminal.shows('1 selected')
+    terminal.press('D')
+    await terminal.shows(/Delete card \d+, Stays\?/)
+  })
+
+  test('keeps the cards whose move the server refuses', async () => {
+    const { client } = world.server
+    for (const title of ['One', 'Two']) await world.card(title)
+    const place = { projectId: world.projectId, columnId: world.columns.active }
+    await client.columns.update({ ...place, wipLimit: 1 })
+    try {
+      await open()
+      terminal.press('V', 'L', 'y')
+      await terminal.shows('Put it there anyway?')
+      terminal.press('n')
+      await terminal.shows('1 selected')
+      expect(await inColumn('active')).toBe('One')
+      terminal.press('D')
+      await terminal.shows(/Delete card \d+, Two\?/)
+    } finally {
+      await client.columns.update({ ...place, wipLimit: null })
+    }
+  })
+})
+
 describe('undo and redo', () => {
   test('u goes back step by step, U goes forward again, and a new change ends that', async () => {
     for (const title of ['One', 'Two', 'Three']) await world.card(title)

@@ -5,7 +5,7 @@ import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
 import { openEditor } from '../../input/editor.ts'
 import type { UnsavedText, UnsavedTexts } from '../../input/unsavedTexts.ts'
-import type { Cmd, Msg } from '../state/model.ts'
+import { cardOfCmd, type Cmd, type Msg } from '../state/model.ts'
 import { forcedOf } from '../state/forcing.ts'
 import { typedTextOfCmd } from '../state/typedText.ts'
 import type { Hold } from '../terminal/session.ts'
@@ -62,6 +62,7 @@ export function createCmdRunner(context: Context, shown: () => Shown, hooks: Cmd
     dispatch({
       type: 'refused',
       moveId: 'move' in job ? job.move.id : undefined,
+      selects: job.wasSelected ? cardOfCmd(job) : undefined,
       text: reasonOf(error),
       forced: forcedOf(job, (error as Partial<ApiFailure>).code),
     })

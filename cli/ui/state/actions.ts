@@ -14,7 +14,7 @@ import {
 import type { Move } from '../../../src/boardModel/shownBoard.ts'
 import { boardOf, currentCard } from './board.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { withNotice, updated, type Action, type Cmd, type Model, type Update } from './model.ts'
+import { cardOfCmd, withNotice, updated, type Action, type Cmd, type Model, type Update } from './model.ts'
 
 export { named }
 
@@ -31,9 +31,23 @@ export const confirm = (model: Model, question: string, action: Action): Update 
 export const moveCards = (model: Model, cards: readonly Card[], places: readonly Place[], text: string): Update =>
   ask(model, { type: 'move', places, text }, costsOfMove(model, cards, places, text))
 
+/** Runs a command for each card, and deselects these cards. A refusal selects its card again. */
+export function runForEach(model: Model, cardIds: readonly string[], cmdOf: (cardId: string) => Cmd): Update {
+  return updated(deselect(model, cardIds), ...cardIds.map(cardId => withSelection(model, cardId, cmdOf(cardId))))
+}
+
+function deselect(model: Model, cardIds: readonly string[]): Model {
+  const selected = new Set(model.view.selected)
+  for (const id of cardIds) selected.delete(id)
+  return { ...model, view: { ...model.view, selected } }
+}
+
+const withSelection = ({ view }: Model, cardId: string, cmd: Cmd): Cmd =>
+  view.selected.has(cardId) ? { ...cmd, wasSelected: true } : cmd
+
 /** Performs an action without confirmation. A new change clears the redo list. */
 export function perform(model: Model, action: Action): Update {
-  const rested = { ...model, dialog: undefined, view: { ...model.view, selected: new Set<string>() } }
+  const rested = { ...model, dialog: undefined }
   switch (action.type) {
     case 'undo':
       return undone(rested)
@@ -41,12 +55,18 @@ export function perform(model: Model, action: Action): Update {
       return redone(rested)
     case 'force':
       return updated(
-        { ...rested, moves: [...model.moves, ...action.cmds.flatMap(cmd => (cmd.type === 'move' ? cmd.move : []))] },
+        {
+          ...deselect(
+            rested,
+            action.cmds.flatMap(cmd => cardOfCmd(cmd) ?? []),
+          ),
+          moves: [...model.moves, ...action.cmds.flatMap(cmd => (cmd.type === 'move' ? cmd.move : []))],
+        },
         ...action.cmds,
       )
     case 'cancel':
     case 'merge':
-      return updated(rested, ...action.cardIds.map((cardId): Cmd => ({ type: action.type, cardId })))
+      return runForEach(rested, action.cardIds, cardId => ({ type: action.type, cardId }))
     default:
       return changed({ ...rested, redos: [] }, action)
   }
@@ -60,11 +80,15 @@ function changed(model: Model, change: Change): Update {
 
 /** The cursor follows the moved cards, unless it is on one of them. */
 function carriedOut(model: Model, type: Change['type'], moves: readonly Move[]): Update {
-  const cmds = moves.map((move): Cmd => ({ type, move }))
-  if (type !== 'move') return updated(model, ...cmds)
+  const cmds = moves.map(move => withSelection(model, move.cardId, { type, move }))
+  const rest = deselect(
+    model,
+    moves.map(({ cardId }) => cardId),
+  )
+  if (type !== 'move') return updated(rest, ...cmds)
   const current = currentCard({ ...model, moves: model.moves.filter(move => !moves.includes(move)) })?.id
   const wanted = moves.some(({ cardId }) => cardId === current) ? current : moves[0]?.cardId
-  return updated({ ...model, view: { ...model.view, wanted } }, ...cmds)
+  return updated({ ...rest, view: { ...rest.view, wanted } }, ...cmds)
 }
 
 /** Undoes the latest change, after a confirmation if that ends or starts an agent. */

@@ -3,8 +3,8 @@ import { chosenCards, currentCard } from './board.ts'
 import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
-import { ask, confirm, named } from './actions.ts'
-import { withNotice, updated, type Cmd, type Model, type Purpose, type Update } from './model.ts'
+import { ask, confirm, named, runForEach } from './actions.ts'
+import { withNotice, updated, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/merged.ts'
@@ -146,9 +146,10 @@ const openedCard = ({ opened, cache }: Model): Card[] => {
 }
 
 const each = (model: Model, cards: readonly Card[], type: 'run' | 'advance'): Update =>
-  updated(
-    { ...model, view: { ...model.view, selected: new Set() } },
-    ...cards.map(({ id }): Cmd => ({ type, cardId: id })),
+  runForEach(
+    model,
+    cards.map(({ id }) => id),
+    cardId => ({ type, cardId }),
   )
 
 function cancel(model: Model, cards: readonly Card[]): Update {

@@ -14,13 +14,14 @@ export const forcedOf = (cmd: Cmd, code: string | undefined): Forcible | undefin
     : undefined
 
 /** Reverts a refused move, with the cursor on the card. What force overcomes is asked about, and the rest is said. */
-export function onRefused(model: Model, { moveId, text, forced }: Refused): Update {
+export function onRefused(model: Model, { moveId, selects, text, forced }: Refused): Update {
   const move = model.moves.find(({ id }) => id === moveId)
   const opened = model.opened?.card ? model.opened : undefined
+  const selected = selects === undefined ? model.view.selected : new Set([...model.view.selected, selects])
   const back = {
     ...withMoveRefused(model, moveId),
     opened,
-    view: move ? { ...model.view, wanted: move.cardId } : model.view,
+    view: { ...model.view, selected, ...(move && { wanted: move.cardId }) },
   }
   const asked = askedBefore(model)
   if (!forced || (model.dialog && !asked)) return updated(withNotice(back, text, true))

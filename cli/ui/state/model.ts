@@ -136,8 +136,10 @@ export type Dialog =
     }
   | { kind: 'confirm'; question: string; action: Action }
 
-/** Side effects: requests, the editor, quitting. */
-export type Cmd =
+/** Side effects: requests, the editor, quitting. `wasSelected`: its card was selected, and is again if it is refused. */
+export type Cmd = AnyCmd & { wasSelected?: true }
+
+type AnyCmd =
   | { type: 'page'; request: number; columnId: string; offset: number; limit: number }
   | { type: 'columns' | 'settings' | 'projects' | 'agents' | 'people' }
   | { type: 'search'; text: string }
@@ -181,6 +183,9 @@ export type Cmd =
   | { type: 'older'; cardId: string; before: string }
   | { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }
 
+export const cardOfCmd = (cmd: Cmd): string | undefined =>
+  'move' in cmd ? cmd.move.cardId : 'cardId' in cmd ? cmd.cardId : undefined
+
 /** What may be done nevertheless, when it is asked for again with force. */
 export type Forcible = Extract<Cmd, { type: 'move' | 'run' }>
 
@@ -210,8 +215,8 @@ export type Msg =
   | { type: 'page'; page: Page }
   /** `notStarted`: why the new column started no agent. */
   | { type: 'moved'; moveId: number; version: number; notStarted?: string }
-  /** `forced`: what to do for it to pass nevertheless. */
-  | { type: 'refused'; moveId?: number; text: string; forced?: Forcible }
+  /** `selects`: the card that is selected again. `forced`: the command with force. */
+  | { type: 'refused'; moveId?: number; selects?: string; text: string; forced?: Forcible }
   | { type: 'said'; text: string }
   | { type: 'created'; cardId: string }
   /** `project`: the card's, if it is another one. */

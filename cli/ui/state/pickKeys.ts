@@ -1,12 +1,12 @@
 import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
 import { nearest } from '../../output/text.ts'
 import type { Key } from '../terminal/keys.ts'
-import { named, moveCards } from './actions.ts'
+import { named, moveCards, runForEach } from './actions.ts'
 import { boardOf } from './board.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { runAction, runUserCommand, withPick } from './cardKeys.ts'
 import { toBoard, toCard, toColumn, toProject } from './goTo.ts'
-import { withNotice, updated, type Cmd, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
+import { withNotice, updated, type Model, type PickDialog, type Purpose, type Update } from './model.ts'
 import { pickItems, pickRows, type PickItem } from './pickItems.ts'
 import { planned } from './planItems.ts'
 import { emptyField, textIn, typeInto } from './textField.ts'
@@ -141,10 +141,7 @@ function agentChosen(
 }
 
 const toAgent = (model: Model, cardIds: readonly string[], choice: AgentChoice): Update =>
-  updated(
-    { ...model, view: { ...model.view, selected: new Set() } },
-    ...cardIds.map((cardId): Cmd => ({ type: 'agent', cardId, choice })),
-  )
+  runForEach(model, cardIds, cardId => ({ type: 'agent', cardId, choice }))
 
 type Labels = Extract<Purpose, { type: 'label' }>
 
@@ -159,7 +156,7 @@ function toggled(model: Model, dialog: PickDialog, purpose: Labels, { target }: 
 /** Puts the labels on the cards that were marked; without a mark, toggles the one under the cursor. */
 function labelled(model: Model, { cardIds, marks }: Labels, item: PickItem | undefined): Update {
   const wanted = Object.keys(marks).length > 0 ? marks : item ? { [item.text]: item.mark !== 'on' } : {}
-  const closed = { ...model, dialog: undefined, view: { ...model.view, selected: new Set<string>() } }
+  const closed = { ...model, dialog: undefined }
   if (Object.keys(wanted).length === 0) return updated(closed)
-  return updated(closed, ...cardIds.map((cardId): Cmd => ({ type: 'label', cardId, marks: wanted })))
+  return runForEach(closed, cardIds, cardId => ({ type: 'label', cardId, marks: wanted }))
 }

@@ -1,6 +1,7 @@
 import { priorities } from '../../../src/contract/cardPlan.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { updated, type Cmd, type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'
+import { runForEach } from './actions.ts'
+import { type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'
 import type { PickItem } from './pickItems.ts'
 
 const someDays = ['today', 'tomorrow', '7d']
@@ -38,10 +39,7 @@ const dueItem = (value: string): PickItem => item(`due ${value}`, { field: 'due'
 
 /** Changes the plan of the cards. */
 export const planned = (model: Model, { cardIds }: PlanPurpose, step: PlanStep): Update =>
-  updated(
-    { ...model, view: { ...model.view, selected: new Set() } },
-    ...cardIds.map((cardId): Cmd => ({ type: 'plan', cardId, step })),
-  )
+  runForEach(model, cardIds, cardId => ({ type: 'plan', cardId, step }))
 
 /** The people of the project have come for the list that asked for them. */
 export const onPeople = (model: Model, { people }: Extract<Msg, { type: 'people' }>): Model =>

@@ -65,6 +65,7 @@ export class TerminalSession {
   /** The signal that ends the process after that program. */
   #signal: NodeJS.Signals | undefined
   #timer: NodeJS.Timeout | undefined
+  #flush: NodeJS.Immediate | undefined
 
   constructor(options: TerminalOptions) {
     this.#options = options
@@ -141,6 +142,7 @@ export class TerminalSession {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearImmediate(this.#flush)
     this.#input.pause()
     this.#restore()
     await this.#program
@@ -211,8 +213,11 @@ export class TerminalSession {
 
   #received(piece: string): void {
     clearTimeout(this.#timer)
+    clearImmediate(this.#flush)
     this.#dispatch(this.#decoder.push(piece))
-    if (this.#decoder.pending) this.#timer = setTimeout(() => this.#dispatch(this.#decoder.flush()), escapeWithinMs)
+    // An immediate comes after the reads: after a slow turn of the event loop, the rest of a sequence can be waiting.
+    const flush = () => this.#dispatch(this.#decoder.flush())
+    if (this.#decoder.pending) this.#timer = setTimeout(() => (this.#flush = setImmediate(flush)), escapeWithinMs)
   }
 
   #dispatch(keys: readonly Key[]): void {
