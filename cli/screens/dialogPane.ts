@@ -2,7 +2,7 @@ import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
-import type { Dialog as DialogState, Model, PickDialog, SendDialog } from '../ui/state/model.ts'
+import type { Action, Dialog as DialogState, Model, PickDialog, SendDialog } from '../ui/state/model.ts'
 import { pickRows } from '../ui/state/pickItems.ts'
 import { commandItems } from '../ui/state/slashCommands.ts'
 import { emptyField, textIn, type TextField } from '../ui/state/textField.ts'
@@ -88,11 +88,16 @@ function contentOf(asked: Asked): Content | undefined {
       return {
         title: 'Sure?',
         lines: wrap(dialog.question, inside).map(text => ({ spans: [span(text, palette.warn)] })),
-        hint: 'y yes, n no',
+        hint: confirmHint(dialog.action),
       }
     default:
       return undefined
   }
+}
+
+function confirmHint(action: Action | undefined): string {
+  if (!action) return 'escape goes back'
+  return action.type === 'merge' ? 'y yes, s yes, squashed into one commit, n no' : 'y yes, n no'
 }
 
 function field(

@@ -73,7 +73,7 @@ describe('a confirmation', () => {
     ] as const) {
       terminal.process.write(keys)
       await terminal.shows(question)
-      await terminal.shows('y yes, n no')
+      await terminal.shows(/ y yes, .*n no /)
       // If enter answered, n would open the form of a new card.
       terminal.process.write('\r\rn')
       await terminal.lacks(question)

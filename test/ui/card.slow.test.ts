@@ -295,9 +295,10 @@ describe('agents from the board', () => {
     expect(terminal.written).toContain(`\u001b]52;c;${Buffer.from(branch).toString('base64')}\u0007`)
     terminal.press('M')
     // The question is broken between words where the box ends, which the length of the number decides.
-    const question = `Merge the branch of card ${id} into the one that the project's folder is on`
+    const question = `Merge the branch ${branch} of card ${id} into the branch that the project's folder is on, with a merge commit`
     await terminal.shows(new RegExp(`${question.replaceAll(' ', '[\\s│]+')}\\?`))
-    terminal.press('y')
+    await terminal.shows('s yes, squashed into one commit')
+    terminal.press('s')
     await terminal.shows(new RegExp(`Merged card ${id} into \\w+\\.`), 20_000)
     await terminal.shows(new RegExp(`#${id}  ✓ Merged into main`))
     terminal.press('M')

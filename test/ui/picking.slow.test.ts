@@ -87,7 +87,9 @@ describe('what is done to cards', () => {
     await terminal.shows(`Merge the branch of card ${id}`)
     terminal.press('n')
     await terminal.lacks('Merge the branch')
-    terminal.press('M', 'y')
+    terminal.press('M')
+    await terminal.shows(`Merge the branch of card ${id}`)
+    terminal.press('y')
     await terminal.shows(/no branch|no worktree|not a Git|nothing|has not/i)
   })
 

@@ -88,8 +88,8 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
     cancel: ({ cardId }) => client.agents.cancel(place(cardId)),
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
     approve: ({ cardId, type: _, ...answer }) => client.agents.approvePlan({ ...place(cardId), ...answer }),
-    merge: async ({ cardId }) => {
-      const { merged, into } = await client.agents.merge(place(cardId))
+    merge: async ({ cardId, squash }) => {
+      const { merged, into } = await client.agents.merge({ ...place(cardId), squash })
       const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
       return { type: 'said', text }
     },

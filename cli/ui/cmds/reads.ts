@@ -18,6 +18,7 @@ type Reads =
   | 'diff'
   | 'comments'
   | 'people'
+  | 'branches'
   | 'find'
   | 'question'
   | 'projects'
@@ -59,6 +60,13 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
     comments: async ({ cardId }) => {
       const read = client.comments.list({ projectId, cardId, limit: commentsAtOnce })
       return { type: 'commented', cardId, comments: await read.then(({ items }) => items, orReason) }
+    },
+    branches: async ({ cardIds }) => {
+      const read = async (cardId: string) => ({
+        cardId,
+        branch: (await client.cards.get({ projectId, cardId })).gitBranch,
+      })
+      return { type: 'branches', branches: await Promise.all(cardIds.map(read)) }
     },
     people: async () => ({ type: 'people', people: await client.members.people({ projectId }) }),
     find: ({ cardId }) => findCard(context, shown, cardId),

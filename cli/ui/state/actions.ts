@@ -65,8 +65,9 @@ export function perform(model: Model, action: Action): Update {
         ...action.cmds,
       )
     case 'cancel':
+      return runForEach(rested, action.cardIds, cardId => ({ type: 'cancel', cardId }))
     case 'merge':
-      return runForEach(rested, action.cardIds, cardId => ({ type: action.type, cardId }))
+      return runForEach(rested, action.cardIds, cardId => ({ type: 'merge', cardId, squash: action.squash }))
     default:
       return changed({ ...rested, redos: [] }, action)
   }

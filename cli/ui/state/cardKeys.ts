@@ -4,7 +4,7 @@ import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { ask, confirm, named, runForEach } from './actions.ts'
-import { withNotice, updated, type Model, type Purpose, type Update } from './model.ts'
+import { withNotice, updated, type Model, type Msg, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/merged.ts'
@@ -112,13 +112,25 @@ function mergeCards(model: Model, cards: readonly Card[]): Update {
         cards.length === 1 ? `${mergedWords(first)}. There is nothing new to merge.` : 'All of these cards are merged.',
       ),
     )
-  return confirm(model, mergeQuestion(open), { type: 'merge', cardIds: open.map(({ id }) => id) })
+  const cardIds = open.map(({ id }) => id)
+  return updated(
+    { ...model, dialog: { kind: 'confirm', question: `Reading the branch of ${named(open)} ...` } },
+    { type: 'branches', cardIds },
+  )
 }
 
-const mergeQuestion = (cards: readonly Card[]): string =>
-  cards.length === 1
-    ? `Merge the branch of card ${cards[0]!.id} into the one that the project's folder is on?`
-    : `Merge the branches of ${cards.length} cards into the one that the project's folder is on?`
+/** Asks about a merge, with the branches that were read. */
+export function askToMerge(model: Model, { branches }: Extract<Msg, { type: 'branches' }>): Model {
+  if (model.dialog?.kind !== 'confirm' || model.dialog.action) return model
+  const cardIds = branches.map(({ cardId }) => cardId)
+  const [first] = branches
+  const target = "into the branch that the project's folder is on"
+  const question =
+    branches.length === 1
+      ? `Merge ${first!.branch === null ? 'the branch' : `the branch ${first!.branch}`} of card ${first!.cardId} ${target}, with a merge commit?`
+      : `Merge the branches of ${branches.length} cards (${cardIds.join(', ')}) ${target}, with a merge commit each?`
+  return { ...model, dialog: { kind: 'confirm', question, action: { type: 'merge', cardIds } } }
+}
 
 function deleteQuestion(cards: readonly Card[]): string {
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent).length

@@ -187,6 +187,7 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
 }
 
 function updateConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Update {
-  if (key.name === 'y') return perform(closeDialog(model), action)
+  if (key.name === 'y' && action) return perform(closeDialog(model), action)
+  if (key.name === 's' && action?.type === 'merge') return perform(closeDialog(model), { ...action, squash: true })
   return key.name === 'n' ? updated(closeDialog(model)) : updated(model)
 }

@@ -31,7 +31,7 @@ export function onRefused(model: Model, { moveId, selects, text, forced }: Refus
 
 /** What an open question is about already: cards that are moved together are refused one after the other. */
 const askedBefore = ({ dialog }: Model): readonly Forcible[] | undefined =>
-  dialog?.kind === 'confirm' && dialog.action.type === 'force' ? dialog.action.cmds : undefined
+  dialog?.kind === 'confirm' && dialog.action?.type === 'force' ? dialog.action.cmds : undefined
 
 function anyway(cmds: readonly Forcible[]): string {
   const [what, where] = cmds[0]!.type === 'move' ? ['Put', ' there'] : ['Start', '']

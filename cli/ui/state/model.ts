@@ -34,7 +34,8 @@ type Shortcuts = Readonly<Record<ShortcutAction, string>>
 /** An action of the user; some need a confirmation. */
 export type Action =
   | Change
-  | { type: 'cancel' | 'merge'; cardIds: readonly string[] }
+  | { type: 'cancel'; cardIds: readonly string[] }
+  | { type: 'merge'; cardIds: readonly string[]; squash?: true }
   | { type: 'undo' | 'redo' }
   /** What was refused, and force overcomes. */
   | { type: 'force'; cmds: readonly Forcible[] }
@@ -134,7 +135,8 @@ export type Dialog =
       feedback?: TextField
       /** To the board, where the person comes from. */ returns: boolean
     }
-  | { kind: 'confirm'; question: string; action: Action }
+  /** Without `action`, the question is being read and takes no answer. */
+  | { kind: 'confirm'; question: string; action?: Action }
 
 /** Side effects: requests, the editor, quitting. `wasSelected`: its card was selected, and is again if it is refused. */
 export type Cmd = AnyCmd & { wasSelected?: true }
@@ -147,7 +149,8 @@ type AnyCmd =
   | { type: 'archive'; move: Move }
   | { type: 'delete'; move: Move }
   | ({ type: 'unarchive' | 'restore' } & Place)
-  | CardCmd<'merge'>
+  | { type: 'merge'; cardId: string; squash?: true }
+  | { type: 'branches'; cardIds: readonly string[] }
   | CardCmd<'preview'>
   | CardCmd<'browse'>
   | CardCmd<'copyBranch'>
@@ -218,6 +221,7 @@ export type Msg =
   /** `selects`: the card that is selected again. `forced`: the command with force. */
   | { type: 'refused'; moveId?: number; selects?: string; text: string; forced?: Forcible }
   | { type: 'said'; text: string }
+  | { type: 'branches'; branches: readonly { cardId: string; branch: string | null }[] }
   | { type: 'created'; cardId: string }
   /** `project`: the card's, if it is another one. */
   | { type: 'found'; card: CardDetail; project?: Named }

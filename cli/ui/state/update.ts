@@ -2,7 +2,7 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { EventData } from '../../../src/contract/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
-import { runAction, lastTop, runUserCommand } from './cardKeys.ts'
+import { askToMerge, runAction, lastTop, runUserCommand } from './cardKeys.ts'
 import { updateDialog } from './dialogs.ts'
 import { toCard, withBoard, withProject } from './goTo.ts'
 import { readComments, withCommentEvents } from './comments.ts'
@@ -111,6 +111,7 @@ function apply(model: Model, msg: Msg): Update {
     case 'found':
       return onFound(model, msg)
     case 'hits':
+    case 'branches':
     case 'question':
     case 'slashCommands':
       return updated(onDialogRead(model, msg))
@@ -127,7 +128,11 @@ function onTick(model: Model): Update {
 }
 
 /** Applies a response to the dialog that requested it, if that is still open. */
-function onDialogRead(model: Model, msg: Extract<Msg, { type: 'hits' | 'question' | 'slashCommands' }>): Model {
+function onDialogRead(
+  model: Model,
+  msg: Extract<Msg, { type: 'hits' | 'branches' | 'question' | 'slashCommands' }>,
+): Model {
+  if (msg.type === 'branches') return askToMerge(model, msg)
   if (msg.type === 'hits') return onHits(model, msg)
   return msg.type === 'question' ? onQuestion(model, msg) : onSlashCommands(model, msg)
 }

@@ -1,9 +1,9 @@
-import { openSync, readFileSync } from 'node:fs'
-import type { SocketConstructorOpts } from 'node:net'
+import { readFileSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
-import { ReadStream } from 'node:tty'
+import type { ReadStream } from 'node:tty'
 import { Failure } from '../../failures/failure.ts'
 import { dieOf, stty, writeNow } from '../../input/terminalProgram.ts'
+import { openInput } from './input.ts'
 import { createDecoder, type Key } from './keys.ts'
 import { mouseOff, mouseOn, type Mouse } from './mouse.ts'
 import { diffFrames, type Frame } from './frame.ts'
@@ -34,7 +34,6 @@ export interface Size {
 const escapeWithinMs = 30
 /** After a stop, how long a signal that came with the continuation has before the process stops again in the background. */
 const stopAgainMs = 50
-const maxReadBytes = 65_536
 /** Terminals accept about 100,000 bytes of base64 at most. */
 const maxCopied = 20_000
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
@@ -270,34 +269,6 @@ export class TerminalSession {
   readonly #stopInBackground = (): void => {
     if (isInForeground()) this.#resume()
     else process.kill(process.pid, 'SIGSTOP')
-  }
-}
-
-/**
- * Opens the terminal's input. No byte is read before its turn: the keys behind one that opens a program stay in the terminal,
- * for that program.
- */
-function openInput(wantedBytes: () => number, onBytes: (bytes: Buffer) => void): ReadStream {
-  const descriptor = ownDescriptor()
-  const onread = {
-    buffer: () => Buffer.allocUnsafe(descriptor === undefined ? maxReadBytes : wantedBytes()),
-    callback: (size: number, buffer: Uint8Array) => {
-      onBytes(Buffer.from(buffer.subarray(0, size)))
-      return true
-    },
-  }
-  return new ReadStream(descriptor ?? 0, { onread } as SocketConstructorOpts)
-}
-
-/**
- * Opens the terminal again. A program that inherits descriptor 0 turns reads into blocking ones: one that follows a full read
- * would block the process. Undefined if the terminal belongs to another account, as after su.
- */
-function ownDescriptor(): number | undefined {
-  try {
-    return openSync('/dev/fd/0', 'r')
-  } catch {
-    return undefined
   }
 }
 
