@@ -43,7 +43,7 @@ export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<S
 export async function confirmStarts(context: Context, count: number, yes: boolean | undefined): Promise<void> {
   if (count <= 1) return
   if (!yes) await warnOfMissingAgents(context)
-  await confirm(context, `This starts ${count} agents. Go on?`, yes)
+  await confirm(context, `Start ${count} agents?`, yes)
 }
 
 /** Warns that no agent can start, if none is installed on the server. */

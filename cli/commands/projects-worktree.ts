@@ -128,7 +128,7 @@ async function agreeTo(context: Context, id: string, yes: boolean | undefined): 
   if (!settings || version === null) throw new Failure('failure', `board.json cannot be used: ${problem}`)
   const terms = termsOf(settings)
   if (yes) context.out.doneLines(terms)
-  await confirm(context, 'Cards of this project run these commands from now on. Agree?', yes, terms)
+  await confirm(context, `Allow the cards of project ${id} to run these commands?`, yes, terms)
   const agreed = await context.client.projects.agreeToBoardFile({ id, version })
   await context.out.did(agreed.effective, 'Agreed. It holds from the next start of an agent on.')
 }

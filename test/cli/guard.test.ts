@@ -211,12 +211,12 @@ describe('a move that starts agents', () => {
     expect(await cli.board(move, { cwd: here })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('This starts 3 agents. Go on?\ngive --yes'),
+      stderr: expect.stringContaining('Start 3 agents?\ngive --yes'),
     })
     const dry = await cli.board([...move, '--dry-run'], { cwd: here })
     expect(dry.stderr).toBe('3 agents would start.\n')
     expect(dry.stdout.split('\n').filter(line => line.includes('which starts its agent'))).toHaveLength(3)
-    const { code } = await onTerminal(move, { cwd: here, env: cli.env, answers: [['Go on? [y/N]', 'n\r']] })
+    const { code } = await onTerminal(move, { cwd: here, env: cli.env, answers: [['Start 3 agents? [y/N]', 'n\r']] })
     expect([code, await columnOf(idle[0]!)]).toEqual([1, 'Backlog'])
 
     expect(await cli.board(['cards', 'move', idle[0]!, '--to', active!.name], { cwd: here })).toMatchObject({ code: 0 })
@@ -234,7 +234,7 @@ describe('a move that starts agents', () => {
     expect(await cli.board(['cards', 'approve', ...done], { cwd: here })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('This starts 2 agents. Go on?\ngive --yes'),
+      stderr: expect.stringContaining('Start 2 agents?\ngive --yes'),
     })
     expect(await cli.board(['cards', 'approve', ...done, '--yes'], { cwd: here })).toMatchObject({ code: 0 })
     expect(await columnOf(done[1]!)).toBe('Review')

@@ -131,7 +131,7 @@ test('what board.json runs is shown as it runs: a second line is none of the com
   const asked = await onTerminal(['projects', 'worktree', 'web', '--agree', '--quiet'], {
     cwd: folder,
     env: cli.env,
-    answers: [['Agree?', 'n\r']],
+    answers: [['to run these commands?', 'n\r']],
   })
   expect(asked).toMatchObject({ code: 1, text: expect.stringContaining(shown) })
 })
