@@ -238,8 +238,8 @@ test.each([
   await board.untilNoneRuns()
 })
 
-test('a card without an agent moves all the same, and says what is missing', async () => {
-  const { id } = await board.start('nobody', { columnId: board.columns.backlog })
+test('a card whose agent is not installed moves all the same, and says what is missing', async () => {
+  const { id } = await board.start('claude', { columnId: board.columns.backlog })
   const moved = await board.client.cards.move({
     projectId: board.projectId,
     cardId: id,
@@ -248,7 +248,7 @@ test('a card without an agent moves all the same, and says what is missing', asy
   expect(moved).toMatchObject({
     columnId: board.columns.active,
     status: 'idle',
-    lastAgentAction: { type: 'not_started', detail: 'There is no agent nobody.' },
+    lastAgentAction: { type: 'not_started', detail: expect.stringContaining('is not installed') as string },
   })
   await expect(board.client.agents.relaunch({ projectId: board.projectId, cardId: id })).rejects.toMatchObject({
     code: 'AGENT_UNAVAILABLE',

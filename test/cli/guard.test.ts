@@ -214,7 +214,7 @@ describe('a move that starts agents', () => {
       stderr: expect.stringContaining('Start 3 agents?\ngive --yes'),
     })
     const dry = await cli.board([...move, '--dry-run'], { cwd: here })
-    expect(dry.stderr).toBe('3 agents would start.\n')
+    expect(dry.stderr).toContain('3 agents would start.\n')
     expect(dry.stdout.split('\n').filter(line => line.includes('which starts its agent'))).toHaveLength(3)
     const { code } = await onTerminal(move, { cwd: here, env: cli.env, answers: [['Start 3 agents? [y/N]', 'n\r']] })
     expect([code, await columnOf(idle[0]!)]).toEqual([1, 'Backlog'])

@@ -4,7 +4,7 @@ import type { Client } from '../../../src/client/index.ts'
 import { mintAgentToken } from '../../../src/identity/agentTokens.ts'
 import { mint } from '../../../src/ids/token.ts'
 import type { Column } from './authorizationTable.ts'
-import { startBoard, type TestBoard } from '../servers/testBoard.ts'
+import { missingAgent, startBoard, type TestBoard } from '../servers/testBoard.ts'
 import { seed, type Seed } from './seed.ts'
 import { registerConfirmed } from '../identity/registerConfirmed.ts'
 
@@ -52,11 +52,10 @@ export interface World {
 
 export async function createWorld(): Promise<World> {
   let now = new Date(Date.now() - sinceSignInMs)
-  const board = await startBoard({
-    clock: () => now,
-    externalRequestsPerMinute: Infinity,
-    agentRequestsPerMinute: Infinity,
-  })
+  const board = await startBoard(
+    { clock: () => now, externalRequestsPerMinute: Infinity, agentRequestsPerMinute: Infinity },
+    { fixture: missingAgent },
+  )
   const root = { email: 'super@example.org', password }
   const first = await board.as().auth.setup(root)
   const brief = await board

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/index.ts'
 import { projectPermissions } from '../../../src/contract/route.ts'
@@ -11,7 +10,7 @@ import { insertMonitor, updateMonitor } from '../../../src/store/monitors.ts'
 import { insertSession, updateSession } from '../../../src/store/sessions.ts'
 import { insertUser } from '../../../src/store/users.ts'
 import { fixture } from '../agents/agent.ts'
-import { hideAgents, startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
+import { startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
 
 /** Of no account. */
 export const nobodyId = '999999'
@@ -78,23 +77,11 @@ export interface Seed {
 }
 
 /** A server for what walks the contract: requests have no limit, and its one agent is chosen but never gets a slot, so that what a request does is all that happens. */
-export async function startSlotlessBoard(): Promise<TestBoard> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'board-slotless-'))
-  hideAgents(dataDir, { fixture: { command: [process.execPath, fixture('well-behaved')] } })
-  const board = await startBoard({
-    dataDir,
-    externalRequestsPerMinute: Infinity,
-    agentRequestsPerMinute: Infinity,
-    agentSlots: 0,
-  })
-  return {
-    ...board,
-    close: async () => {
-      await board.close()
-      rmSync(dataDir, { recursive: true, force: true })
-    },
-  }
-}
+export const startSlotlessBoard = (): Promise<TestBoard> =>
+  startBoard(
+    { externalRequestsPerMinute: Infinity, agentRequestsPerMinute: Infinity, agentSlots: 0 },
+    { fixture: { command: [process.execPath, fixture('well-behaved')] } },
+  )
 
 type RepositoryPaths = Pick<Seed, 'path' | 'worktree' | 'library'>
 const repositories = new WeakMap<TestBoard, RepositoryPaths>()

@@ -53,11 +53,18 @@ export interface Reply {
   body: any
 }
 
-/** Starts a server in this process, where no agent is installed unless the data folder says so, and whose webhooks may lead to this machine. `config` overrides its defaults. */
-export async function startBoard(config: Partial<ServerConfig> = {}): Promise<TestBoard> {
+/**
+ * Starts a server in this process, where no agent is installed unless the data folder says so, and whose webhooks may lead to this machine.
+ * @param config overrides the defaults
+ * @param agents configured agents, by ID
+ */
+export async function startBoard(
+  config: Partial<ServerConfig> = {},
+  agents: ConfiguredAgents = {},
+): Promise<TestBoard> {
   const root = mkdtempSync(join(tmpdir(), 'board-test-'))
   const dataDir = config.dataDir ?? join(root, 'data')
-  hideAgents(dataDir)
+  hideAgents(dataDir, agents)
   const shared = onLibsqlServer && config.database === undefined ? await databaseOf(dataDir) : undefined
   if (!shared && config.database === undefined) await provideDatabase(dataDir)
   const server = await startServer(
@@ -169,11 +176,15 @@ if (onLibsqlServer)
     for (const server of databases.values()) server.process().kill('SIGKILL')
   })
 
+/** An agent that is configured and not installed. */
+export const missingAgent = { command: ['/nonexistent/agent'] }
 /** The built-in agents as ones that are not installed, whatever this machine has. */
-export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, { command: ['/nonexistent/agent'] }]))
+export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, missingAgent]))
+
+type ConfiguredAgents = Record<string, { command: readonly string[] }>
 
 /** Keeps the agents that happen to be installed on this machine from working on the cards of a test. A configuration that is there stays. */
-export function hideAgents(dataDir: string, others: Record<string, { command: readonly string[] }> = {}): void {
+export function hideAgents(dataDir: string, others: ConfiguredAgents = {}): void {
   const file = join(dataDir, 'config.json')
   if (existsSync(file)) return
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
