@@ -50,6 +50,8 @@ export const CardRepository = v.object({
   /** Whether the card has a worktree there now. Where it is stays with the server. */
   worktree: v.boolean(),
   branch: v.nullable(v.string()),
+  /** The branch that the repository's folder is on: the default target of a merge. Null if it is on none. */
+  mergesInto: v.nullable(v.string()),
   baseCommit: v.nullable(v.string()),
   /** Whether it has commits or changes there. */
   touched: v.boolean(),

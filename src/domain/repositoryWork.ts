@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import { invalid, Problem } from '../contract/errors.ts'
 import { home, homeName, type CardRepository } from '../contract/repositories.ts'
+import { findProjectRepository } from '../git/checkoutState.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
 import {
@@ -169,11 +170,21 @@ export async function list(
       path,
       worktree: worktreePath !== null && (await kindOf(worktreePath)) === 'folder',
       branch: gitBranch,
+      mergesInto: await branchOfFolder(projectIn(project, name)),
       baseCommit,
       ...(work ? await measure(worktrees, work) : untouched),
     })
   }
   return listed
+}
+
+async function branchOfFolder(project: ProjectPlaces): Promise<string | null> {
+  const repository = await findProjectRepository(project).catch((error: unknown) => {
+    // The repository does not exist any more, or is another one.
+    if (error instanceof Problem) return undefined
+    throw error
+  })
+  return repository?.branch ?? null
 }
 
 const untouched = { touched: false, additions: 0, deletions: 0 }

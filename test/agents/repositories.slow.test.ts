@@ -189,6 +189,7 @@ describe('a card', () => {
         path: at,
         worktree: true,
         branch,
+        mergesInto: 'main',
         baseCommit: gitIn(at!, 'rev-parse', 'main'),
         touched: false,
         additions: 0,

@@ -170,7 +170,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.goto(`${board.url}/${at(await worked())}`)
     const merge = page.getByRole('button', { name: 'Merge…' })
     await merge.click()
-    await page.getByRole('dialog', { name: 'Merge the card’s work?' }).waitFor()
+    await page.getByRole('dialog', { name: 'Merge the card’s work?' }).getByText('is merged into main.').waitFor()
     await page.goBack()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await merge.click()

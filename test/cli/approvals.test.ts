@@ -124,8 +124,7 @@ test('agents view shows a question in words, and how to answer it', async () => 
   const [question] = (await board.client.agents.get({ projectId: board.projectId, cardId: id })).questions
   expect((await cli.board(['agents', 'view', id])).stderr).toBe(
     [
-      'It asks: Which database should I use? It stores 3 tables.',
-      'Which database should I use?',
+      'It asks: Which database should I use?',
       'It stores 3 tables.',
       'Answers: 1 (Postgres), 2 (SQLite)',
       `Answer with: board agents answer ${id} --request ${question!.requestId} "..."`,

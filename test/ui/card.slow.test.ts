@@ -295,7 +295,7 @@ describe('agents from the board', () => {
     expect(terminal.written).toContain(`\u001b]52;c;${Buffer.from(branch).toString('base64')}\u0007`)
     terminal.press('M')
     // The question is broken between words where the box ends, which the length of the number decides.
-    const question = `Merge the branch ${branch} of card ${id} into the branch that the project's folder is on, with a merge commit`
+    const question = `Merge the branch ${branch} of card ${id} into main, with a merge commit`
     await terminal.shows(new RegExp(`${question.replaceAll(' ', '[\\s│]+')}\\?`))
     await terminal.shows('s yes, squashed into one commit')
     terminal.press('s')

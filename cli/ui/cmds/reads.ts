@@ -66,7 +66,8 @@ export function readsOf(context: Context, shown: Shown): { [Type in Reads]: (job
         cardId,
         branch: (await client.cards.get({ projectId, cardId })).gitBranch,
       })
-      return { type: 'branches', branches: await Promise.all(cardIds.map(read)) }
+      const [home] = await client.branches.repositories({ projectId, cardId: cardIds[0]! })
+      return { type: 'branches', branches: await Promise.all(cardIds.map(read)), into: home?.mergesInto ?? null }
     },
     people: async () => ({ type: 'people', people: await client.members.people({ projectId }) }),
     find: ({ cardId }) => findCard(context, shown, cardId),

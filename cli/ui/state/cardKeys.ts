@@ -120,11 +120,11 @@ function mergeCards(model: Model, cards: readonly Card[]): Update {
 }
 
 /** Asks about a merge, with the branches that were read. */
-export function askToMerge(model: Model, { branches }: Extract<Msg, { type: 'branches' }>): Model {
+export function askToMerge(model: Model, { branches, into }: Extract<Msg, { type: 'branches' }>): Model {
   if (model.dialog?.kind !== 'confirm' || model.dialog.action) return model
   const cardIds = branches.map(({ cardId }) => cardId)
   const [first] = branches
-  const target = "into the branch that the project's folder is on"
+  const target = `into ${into ?? "the branch that the project's folder is on"}`
   const question =
     branches.length === 1
       ? `Merge ${first!.branch === null ? 'the branch' : `the branch ${first!.branch}`} of card ${first!.cardId} ${target}, with a merge commit?`

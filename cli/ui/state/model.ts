@@ -221,7 +221,8 @@ export type Msg =
   /** `selects`: the card that is selected again. `forced`: the command with force. */
   | { type: 'refused'; moveId?: number; selects?: string; text: string; forced?: Forcible }
   | { type: 'said'; text: string }
-  | { type: 'branches'; branches: readonly { cardId: string; branch: string | null }[] }
+  /** `into`: the branch that the project's folder is on. */
+  | { type: 'branches'; branches: readonly { cardId: string; branch: string | null }[]; into: string | null }
   | { type: 'created'; cardId: string }
   /** `project`: the card's, if it is another one. */
   | { type: 'found'; card: CardDetail; project?: Named }

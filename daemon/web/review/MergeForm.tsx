@@ -68,6 +68,12 @@ function Follow({ place, card }: MergeProps) {
   )
 }
 
+/** The branch that the project's folder is on, by its name. */
+async function readDefaultTarget(place: CardPlace): Promise<string> {
+  const [home] = await client.branches.repositories(place)
+  return home?.mergesInto ?? 'the branch that the project’s folder is on'
+}
+
 function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) => void }) {
   const [into, setInto] = useState('')
   const [isSquash, setSquash] = useState(false)
@@ -107,15 +113,16 @@ function Offer({ place, card, onDone }: MergeProps & { onDone: (text: string) =>
     <>
       <Form
         submit={isSquash ? 'Squash and merge…' : 'Merge…'}
-        onSubmit={async () =>
+        onSubmit={async () => {
+          const branch = target || (await readDefaultTarget(place))
           confirm({
             title: 'Merge the card’s work?',
-            text: `${card.gitBranch ?? 'The card’s work'} is merged into ${target || 'the branch that the project’s folder is on'}${isSquash ? ' as one commit' : ''}. Uncommitted changes become a commit of the card’s branch first. ${target ? `If a folder has ${target} checked out, its files change` : 'The files of the folder change'}.`,
+            text: `${card.gitBranch ?? 'The card’s work'} is merged into ${branch}${isSquash ? ' as one commit' : ''}. Uncommitted changes become a commit of the card’s branch first. If a folder has ${branch} checked out, its files change.`,
             submit: isSquash ? 'Squash and merge' : 'Merge',
             isDanger: false,
             run: merge,
           })
-        }
+        }}
       >
         <Field label="Into the branch" hint="Empty: the one that the project’s folder is on.">
           {props => <input {...props} value={into} maxLength={250} onChange={event => setInto(event.target.value)} />}
