@@ -41,7 +41,7 @@ export async function followMessages(
     printer: createPrinter(context, await hiddenBySettings(context)),
   })
   const bell = createBell(context)
-  // An outage can begin while messages are read. The next reading has what is missing.
+  // An outage can begin while messages are read. The next reading returns the missing ones.
   const read = (work: () => Promise<void>) =>
     jobs.add(() =>
       work().catch((error: unknown) => {
@@ -118,7 +118,7 @@ class Talk {
     if (!this.#hasBegun) await this.#read()
   }
 
-  /** What comes from now on is in the next reading. */
+  /** Ignores events until the next reading, which includes their messages. */
   readAgain(): void {
     this.#hasBegun = false
   }

@@ -28,7 +28,7 @@ export function register(command: Command): void {
         'Words of titles, prompts, labels, comments, last messages of agents, and names; the last word can be a prefix',
       )
       .description(
-        "Find cards, boards and projects in everything that you may see, or in one project with -P. A card is found by its text, its comments and its agent's last message.",
+        "Find cards, boards and projects in all projects that you can see, or in one project with -P. A card is found by its text, its comments and its agent's last message.",
       )
       .addOption(new Option('--limit <number>', 'how many at most').argParser(count).default(20)),
     'board search login',

@@ -65,7 +65,7 @@ export async function warnOfCopy(db: Reader, dataDir: string, log: Log): Promise
   )
 }
 
-/** Removes the mark of the run that a backup was made in. */
+/** Deletes the mark of the run in which a backup was created. */
 export const clearUse = (db: Database): Promise<void> => db.transaction(tx => deleteServerSetting(tx, settingName))
 
 /**

@@ -25,7 +25,7 @@ export function Keys() {
         // Permissions about the server go with its scope, and are a super administrator's to give.
         offered={place => (isSuper && place === 'server' ? permissions : projectPermissions)}
         placeOf={({ organizationId, projectId, scope }) => {
-          if (scope === 'server') return 'all that you may see'
+          if (scope === 'server') return 'all that you can see'
           if (scope === 'project') return `the project ${all.find(({ id }) => id === projectId)?.name ?? projectId}`
           const organization = own.find(({ id }) => id === organizationId)
           return `the organization ${organization ? organizationLabel(organization, own) : organizationId}`

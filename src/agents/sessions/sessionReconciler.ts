@@ -104,7 +104,7 @@ export function createSessionReconciler(
 }
 
 /**
- * Stops the runs of sessions that are not open. A run that has ended its session by itself still listens to its agent until another
+ * Stops the runs of sessions that are not open. A run that has ended its session automatically still listens to its agent until another
  * session of the card is due.
  */
 function stopOthers(runs: ReadonlyMap<number, SessionRun>, openIds: ReadonlySet<number>, due: readonly OpenSession[]) {
