@@ -20,13 +20,13 @@ const pushedFields: Column<Pushed>[] = [
 const repositoryColumns: Column<Repository>[] = [
   { name: 'name', style: 'title', value: ({ name }) => repositoryWords(name) },
   { name: 'branch', value: ({ branch }) => branch },
-  { name: 'mergesInto', header: 'INTO', value: ({ mergesInto }) => mergesInto },
   { name: 'additions', header: '+', align: 'right', value: ({ additions }) => additions },
   { name: 'deletions', header: '-', align: 'right', value: ({ deletions }) => deletions },
   { name: 'touched', value: ({ touched }) => touched },
   { name: 'worktree', value: ({ worktree }) => worktree },
   { name: 'baseCommit', header: 'Base', style: 'id', value: ({ baseCommit }) => baseCommit },
   { name: 'path', style: 'text', value: ({ path }) => path },
+  { name: 'mergesInto', hidden: true, value: ({ mergesInto }) => mergesInto },
 ]
 const updatedFields: Column<Updated>[] = [
   { name: 'commit', style: 'id', value: updated => updated.commit },
@@ -97,7 +97,7 @@ function registerRepositories(cards: Command): void {
     .command('repositories <card>')
     .summary("Show what a card has in each of its project's repositories")
     .description(
-      "Show what a card has in each of its project's repositories: its branch, the branch that it is merged into by default, and how many lines it has changed. To give a project more: board projects edit --add-repository",
+      "Show what a card has in each of its project's repositories: its branch, and how many lines it has changed there. To give a project more: board projects edit --add-repository",
     )
     .action(async (id: string) => {
       const context = await openContext(repositories)

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { getCard, inItsProject, type CardPlace } from '../cards/cardApi.ts'
+import { findOpenSteps, stepsTaken } from '../cards/mergeSteps.ts'
 import { repositoryOption, repositoryWords } from '../cards/repositoryOption.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
@@ -74,8 +75,7 @@ async function mergeCard(context: Context, place: CardPlace, options: MergeOptio
 
 /** @throws Failure (conflict) if a step that the caller asked for was not possible */
 function reportSteps({ out }: Context, id: string, { after }: Merged, { done, removeWorktree }: Steps): void {
-  if (after.movedToDone) out.done(`Moved card ${id} to its done column.`)
-  if (after.removedWorktree) out.done(`Removed the worktree of card ${id}.`)
+  for (const step of stepsTaken(id, after)) out.done(step)
   if (after.problem === null) return
   if (done || removeWorktree) throw new Failure('conflict', `card ${id} is merged, and then: ${after.problem}`)
   out.warn(after.problem)
@@ -84,15 +84,17 @@ function reportSteps({ out }: Context, id: string, { after }: Merged, { done, re
 /** Asks about the steps that neither the caller nor the project decided. */
 async function offerSteps(context: Context, place: CardPlace, { after }: Merged, asked: Steps): Promise<Steps> {
   const isDecided = asked.done !== undefined && asked.removeWorktree !== undefined
-  if (!context.mayAsk || context.out.json || isDecided || after.problem !== null) return {}
-  const { mergedAt, columnType, archivedAt, useWorktree, gitBranch } = await getCard(context, place)
-  if (!mergedAt) return {}
-  const isMovable = asked.done === undefined && columnType !== 'done' && !archivedAt
-  const isRemovable = asked.removeWorktree === undefined && !after.removedWorktree && useWorktree && gitBranch !== null
+  if (!context.mayAsk || context.out.json || isDecided) return {}
+  const open = findOpenSteps(await getCard(context, place), after)
   const { cardId: id } = place
-  const done = isMovable && (await agrees(context, `Move card ${id} to its done column?`, '--done'))
+  const done =
+    open.moveToDone &&
+    asked.done === undefined &&
+    (await agrees(context, `Move card ${id} to its done column?`, '--done'))
   const removeWorktree =
-    isRemovable && (await agrees(context, `Remove the worktree of card ${id}?`, '--remove-worktree'))
+    open.removeWorktree &&
+    asked.removeWorktree === undefined &&
+    (await agrees(context, `Remove the worktree of card ${id}?`, '--remove-worktree'))
   return { done, removeWorktree }
 }
 

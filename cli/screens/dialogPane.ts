@@ -2,6 +2,7 @@ import { hasSeveralAnswers } from '../../src/contract/questionOptions.ts'
 import { widthOf } from '../output/text.ts'
 import { helpRows } from '../ui/state/helpRows.ts'
 import { dialogBox } from '../ui/state/layout.ts'
+import { hasBothSteps } from '../ui/state/merging.ts'
 import type { Action, Dialog as DialogState, Model, PickDialog, SendDialog } from '../ui/state/model.ts'
 import { pickRows } from '../ui/state/pickItems.ts'
 import { commandItems } from '../ui/state/slashCommands.ts'
@@ -97,7 +98,8 @@ function contentOf(asked: Asked): Content | undefined {
 
 function confirmHint(action: Action | undefined): string {
   if (!action) return 'escape goes back'
-  return action.type === 'merge' ? 'y yes, s yes, squashed into one commit, n no' : 'y yes, n no'
+  if (action.type === 'merge') return 'y yes, s yes, squashed into one commit, n no'
+  return action.type === 'afterMerge' && hasBothSteps(action) ? 'y yes, d only move, n no' : 'y yes, n no'
 }
 
 function field(

@@ -48,17 +48,17 @@ async function newProject(name: string) {
       columnId,
       agent,
     })
+    const status = agent === 'forever' ? 'running' : 'completed'
     await eventually(
-      'an agent at work, or its end',
+      `the status ${status} and a worktree`,
       async () =>
-        agent === 'forever'
-          ? board.processes().length > 0
-          : (await board.client.cards.get({ projectId, cardId })).status === 'completed',
+        (await board.client.cards.get({ projectId, cardId })).status === status && existsSync(worktree(cardId)),
       15_000,
     )
     return cardId
   }
-  return { path, projectId, start, worktree: (cardId: string) => join(worktrees(), projectId, cardId) }
+  const worktree = (cardId: string) => join(worktrees(), projectId, cardId)
+  return { path, projectId, start, worktree }
 }
 
 test('of a project without worktrees no note is made', async () => {

@@ -160,7 +160,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     await page.getByRole('checkbox', { name: /squash/ }).check()
     await page.getByRole('button', { name: 'Squash and merge…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Squash and merge', exact: true }).click()
-    await page.getByText('Merged into main as').waitFor()
+    await page.getByRole('region', { name: 'Merge' }).getByText('Merged into main as').waitFor()
     expect(git(board.path, 'show', 'main:more')).toBe('More.\n')
   })
 

@@ -1,6 +1,7 @@
 import { whyNotStarted } from '../../../src/client/agentStarts.ts'
 import { cardOfText, cardText } from '../../cards/cardFile.ts'
 import type { CardPlace } from '../../cards/cardApi.ts'
+import { findOpenSteps, stepsTaken } from '../../cards/mergeSteps.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
 import { startCard } from '../../cards/cardRun.ts'
 import type { Context } from '../../context/context.ts'
@@ -21,6 +22,7 @@ type Changes =
   | 'advance'
   | 'approve'
   | 'merge'
+  | 'afterMerge'
   | 'label'
   | 'agent'
   | 'create'
@@ -78,7 +80,7 @@ function placingOf({ client }: Context, { projectId }: Shown): ChangeTable<Placi
   }
 }
 
-type AgentWork = 'run' | 'cancel' | 'advance' | 'approve' | 'merge' | 'agent' | 'send'
+type AgentWork = 'run' | 'cancel' | 'advance' | 'approve' | 'merge' | 'afterMerge' | 'agent' | 'send'
 
 function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentWork> {
   const { client } = context
@@ -89,9 +91,15 @@ function agentWorkOf(context: Context, { projectId }: Shown): ChangeTable<AgentW
     advance: ({ cardId }) => client.agents.approveAuto(place(cardId)),
     approve: ({ cardId, type: _, ...answer }) => client.agents.approvePlan({ ...place(cardId), ...answer }),
     merge: async ({ cardId, squash }) => {
-      const { merged, into } = await client.agents.merge({ ...place(cardId), squash })
-      const text = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
-      return { type: 'said', text }
+      const { merged, into, after } = await client.agents.merge({ ...place(cardId), squash })
+      const done = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
+      const text = [done, ...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ')
+      return { type: 'merged', text, steps: { cardId, ...findOpenSteps(await client.cards.get(place(cardId)), after) } }
+    },
+    // The work is merged already, so that this only takes the steps.
+    afterMerge: async ({ steps: { cardId, ...steps } }) => {
+      const { after } = await client.agents.merge({ ...place(cardId), ...steps })
+      return { type: 'said', text: [...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ') }
     },
     agent: async ({ cardId, choice }) => {
       await client.cards.update({ ...place(cardId), ...choice })

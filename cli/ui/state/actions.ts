@@ -66,6 +66,8 @@ export function perform(model: Model, action: Action): Update {
       )
     case 'cancel':
       return runForEach(rested, action.cardIds, cardId => ({ type: 'cancel', cardId }))
+    case 'afterMerge':
+      return updated(rested, ...action.steps.map((steps): Cmd => ({ type: 'afterMerge', steps })))
     case 'merge':
       return runForEach(rested, action.cardIds, cardId => ({ type: 'merge', cardId, squash: action.squash }))
     default:

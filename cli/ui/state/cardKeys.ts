@@ -4,7 +4,7 @@ import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { ask, confirm, named, runForEach } from './actions.ts'
-import { withNotice, updated, type Model, type Msg, type Purpose, type Update } from './model.ts'
+import { withNotice, updated, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/merged.ts'
@@ -117,19 +117,6 @@ function mergeCards(model: Model, cards: readonly Card[]): Update {
     { ...model, dialog: { kind: 'confirm', question: `Reading the branch of ${named(open)} ...` } },
     { type: 'branches', cardIds },
   )
-}
-
-/** Asks about a merge, with the branches that were read. */
-export function askToMerge(model: Model, { branches, into }: Extract<Msg, { type: 'branches' }>): Model {
-  if (model.dialog?.kind !== 'confirm' || model.dialog.action) return model
-  const cardIds = branches.map(({ cardId }) => cardId)
-  const [first] = branches
-  const target = `into ${into ?? "the branch that the project's folder is on"}`
-  const question =
-    branches.length === 1
-      ? `Merge ${first!.branch === null ? 'the branch' : `the branch ${first!.branch}`} of card ${first!.cardId} ${target}, with a merge commit?`
-      : `Merge the branches of ${branches.length} cards (${cardIds.join(', ')}) ${target}, with a merge commit each?`
-  return { ...model, dialog: { kind: 'confirm', question, action: { type: 'merge', cardIds } } }
 }
 
 function deleteQuestion(cards: readonly Card[]): string {

@@ -3,6 +3,7 @@ import type { Key } from '../terminal/keys.ts'
 import { boardOf, withCursor } from './board.ts'
 import { helpRows } from './helpRows.ts'
 import { perform } from './actions.ts'
+import { hasBothSteps, onlyToDone } from './merging.ts'
 import { updatePick } from './pickKeys.ts'
 import { withNotice, updated, type Dialog, type Model, type Update } from './model.ts'
 import { commandItems, withCommand } from './slashCommands.ts'
@@ -189,5 +190,7 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
 function updateConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Update {
   if (key.name === 'y' && action) return perform(closeDialog(model), action)
   if (key.name === 's' && action?.type === 'merge') return perform(closeDialog(model), { ...action, squash: true })
+  if (key.name === 'd' && action?.type === 'afterMerge' && hasBothSteps(action))
+    return perform(closeDialog(model), onlyToDone(action))
   return key.name === 'n' ? updated(closeDialog(model)) : updated(model)
 }

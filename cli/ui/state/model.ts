@@ -3,6 +3,7 @@ import type { UserSettings } from '../../../src/contract/settings.ts'
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
 import type { Board } from '../../../src/contract/boards.ts'
 import type { Priority } from '../../../src/contract/cardPlan.ts'
+import type { AfterMerge } from '../../../src/contract/afterMerge.ts'
 import type { AgentChoice } from '../../../src/contract/agentChoice.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
@@ -31,11 +32,15 @@ type Person = Output<Contract['members']['people']>[number]
 type SlashCommand = Output<Contract['agents']['slashCommands']>[number]
 type Shortcuts = Readonly<Record<ShortcutAction, string>>
 
+/** The steps that can follow the merge of a card, or are to follow it. */
+export type MergeSteps = Readonly<AfterMerge & { cardId: string }>
+
 /** An action of the user; some need a confirmation. */
 export type Action =
   | Change
   | { type: 'cancel'; cardIds: readonly string[] }
   | { type: 'merge'; cardIds: readonly string[]; squash?: true }
+  | { type: 'afterMerge'; steps: readonly MergeSteps[] }
   | { type: 'undo' | 'redo' }
   /** What was refused, and force overcomes. */
   | { type: 'force'; cmds: readonly Forcible[] }
@@ -150,6 +155,7 @@ type AnyCmd =
   | { type: 'delete'; move: Move }
   | ({ type: 'unarchive' | 'restore' } & Place)
   | { type: 'merge'; cardId: string; squash?: true }
+  | { type: 'afterMerge'; steps: MergeSteps }
   | { type: 'branches'; cardIds: readonly string[] }
   | CardCmd<'preview'>
   | CardCmd<'browse'>
@@ -221,6 +227,8 @@ export type Msg =
   /** `selects`: the card that is selected again. `forced`: the command with force. */
   | { type: 'refused'; moveId?: number; selects?: string; text: string; forced?: Forcible }
   | { type: 'said'; text: string }
+  /** `steps`: those that can follow the merge. */
+  | { type: 'merged'; text: string; steps: MergeSteps }
   /** `into`: the branch that the project's folder is on. */
   | { type: 'branches'; branches: readonly { cardId: string; branch: string | null }[]; into: string | null }
   | { type: 'created'; cardId: string }

@@ -2,11 +2,12 @@ import type { LiveMessage } from '../../../src/client/socket.ts'
 import type { EventData } from '../../../src/contract/events.ts'
 import type { Key } from '../terminal/keys.ts'
 import { boardOf, focusedColumn, settle } from './board.ts'
-import { askToMerge, runAction, lastTop, runUserCommand } from './cardKeys.ts'
+import { runAction, lastTop, runUserCommand } from './cardKeys.ts'
 import { updateDialog } from './dialogs.ts'
 import { toCard, withBoard, withProject } from './goTo.ts'
 import { readComments, withCommentEvents } from './comments.ts'
 import { onRefused } from './forcing.ts'
+import { askToMerge, onMerged } from './merging.ts'
 import { onPeople } from './planItems.ts'
 import { bindingOf } from '../../../src/boardModel/keymap.ts'
 import { onMouse } from './mouse.ts'
@@ -74,10 +75,7 @@ function apply(model: Model, msg: Msg): Update {
     case 'settings':
       return updated(withSettings(model, msg))
     case 'events':
-      return onEvents(
-        model,
-        msg.events.filter(({ projectId }) => projectId === null || projectId === model.project.id),
-      )
+      return onEvents(model, msg.events)
     case 'projects':
       return updated({ ...model, projects: msg.projects })
     case 'agents':
@@ -112,6 +110,7 @@ function apply(model: Model, msg: Msg): Update {
       return onFound(model, msg)
     case 'hits':
     case 'branches':
+    case 'merged':
     case 'question':
     case 'slashCommands':
       return updated(onDialogRead(model, msg))
@@ -130,9 +129,10 @@ function onTick(model: Model): Update {
 /** Applies a response to the dialog that requested it, if that is still open. */
 function onDialogRead(
   model: Model,
-  msg: Extract<Msg, { type: 'hits' | 'branches' | 'question' | 'slashCommands' }>,
+  msg: Extract<Msg, { type: 'hits' | 'branches' | 'merged' | 'question' | 'slashCommands' }>,
 ): Model {
   if (msg.type === 'branches') return askToMerge(model, msg)
+  if (msg.type === 'merged') return onMerged(model, msg)
   if (msg.type === 'hits') return onHits(model, msg)
   return msg.type === 'question' ? onQuestion(model, msg) : onSlashCommands(model, msg)
 }
@@ -176,7 +176,8 @@ const withOtherBoard = (model: Model, boardId: string): Model => {
     : withNotice(withBoard(model, boardId), 'The board was deleted.', true)
 }
 
-function onEvents(model: Model, events: readonly LiveMessage[]): Update {
+function onEvents(model: Model, all: readonly LiveMessage[]): Update {
+  const events = all.filter(({ projectId }) => projectId === null || projectId === model.project.id)
   if (events.some(({ type }) => type === 'resync')) return apply(model, { type: 'subscribed' })
   const project = events.reduce(
     (known, { type, data }) =>
