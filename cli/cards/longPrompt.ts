@@ -14,7 +14,7 @@ export interface FittingPrompt {
 
 /**
  * Passes on the prompt as typed. If the file of `--prompt-file` is too long for a prompt, `use` gets it to attach, with a prompt that
- * refers to it, and the person is told.
+ * refers to it, and a message on stderr reports this.
  */
 export async function withFittingPrompt(
   { out }: Context,

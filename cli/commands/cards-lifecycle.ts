@@ -122,9 +122,11 @@ function registerRestore(cards: Command): void {
     .addOption(new Option('--all', 'List every deleted card').conflicts('limit'))
     .action(async (ids: string[], options: RestoreOptions) => {
       const context = await openContext(command)
-      if (ids.length === 0) return listDeleted(context, options)
       const { force } = options
-      if (options.board !== undefined) throw usage('--board is for the list: omit it to restore cards')
+      if (ids.length === 0 && force) throw usage('--force restores cards: name them, or omit it for the list')
+      if (ids.length === 0) return listDeleted(context, options)
+      const ofList = ['board', 'limit', 'all'].find(name => command.getOptionValueSource(name) === 'cli')
+      if (ofList) throw usage(`--${ofList} is for the list: omit it to restore cards`)
       await bulk(
         context,
         ids,

@@ -215,6 +215,16 @@ describe('changing', () => {
     expect(await cli.ok(['cards', 'view', id, '--json', 'title'])).toBe('{"title":"Gone"}\n')
   })
 
+  test.each([
+    [['1', '--board', 'Board'], '--board is for the list'],
+    [['1', '--limit', '3'], '--limit is for the list'],
+    [['1', '--all'], '--all is for the list'],
+    [['--force'], '--force restores cards'],
+  ])('restore rejects the options %j, which have no effect there', async (words, reason) => {
+    const { code, stderr } = await cli.board(['cards', 'restore', ...words])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) })
+  })
+
   test('a pipeline that is printed can be set again, also with columns by name', async () => {
     const id = await newCard('Piped steps')
     const steps = await cli.ok(['cards', 'pipeline', id, '--json'])

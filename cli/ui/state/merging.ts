@@ -39,7 +39,7 @@ function questionOf(all: readonly MergeSteps[]): string {
   return `${move}, and remove ${isOne ? 'its worktree' : 'their worktrees'}?`
 }
 
-/** The same action without the removal of worktrees. */
+/** An action that moves the cards and keeps their worktrees. */
 export const onlyToDone = ({ steps }: AfterMerge): AfterMerge => ({
   type: 'afterMerge',
   steps: steps.filter(({ moveToDone }) => moveToDone).map(each => ({ ...each, removeWorktree: false })),
