@@ -177,6 +177,8 @@ async function viewed(context: Context, id: string): Promise<void> {
     context.out.done(
       `It waits for its usage limit to end, until ${new Date(session.notBefore).toLocaleString('sv')}. At once: board agents retry ${id}`,
     )
+  if (session.statusReason === 'blocked')
+    context.out.done(`It starts once nothing blocks its card. At once: board agents retry ${id} --force`)
   if (session.silentSince !== null) sayWhatSilenceMeans(context, session, id)
   for (const question of session.questions) {
     const [title, ...lines] = questionLines(question)

@@ -37,6 +37,8 @@ export const StatusReason = v.picklist([
   'server_restart',
   /** It is queued, and others have the slots of the server, its project, its agent or its credential. */
   'slots',
+  /** It is queued, and its card got blockers or a start time before its work began. */
+  'blocked',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /** Tokens and cost as the agent reports them; null where it does not. Without `exact` it reports a part of its tokens only: a lower bound. */

@@ -7,7 +7,7 @@ import { readSession, type OpenSession, type SessionRow } from '../store/session
 import type { UsageDelta } from '../store/usage.ts'
 import { reachedBudget } from '../views/budgets.ts'
 import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
-import { findBlockade } from './dependencies.ts'
+import { findSessionBlockade } from './blockedSessions.ts'
 import { isPaused, waitsWithoutRun } from './sessionStates.ts'
 import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.ts'
 
@@ -139,9 +139,7 @@ async function findWait(db: Reader, agents: Agents, session: SessionRow, now: st
   const card = await readCard(db, session.projectId, session.cardId)
   const spender = await spenderOf(db, agents, session, card)
   const exhausted = await findExhausted(db, spender, now, hasBegun(session))
-  if (exhausted) return describeExhausted(exhausted)
-  const isBlockable = session.purpose === 'work' && session.startedAt === null
-  return card && isBlockable ? (await findBlockade(db, card, now))?.message : undefined
+  return exhausted ? describeExhausted(exhausted) : findSessionBlockade(db, session, now)
 }
 
 /** The session's account, with the credential that its card uses now: its agent gets that one when it continues. */

@@ -12,6 +12,7 @@ import type { Agents } from './sessions.ts'
 export async function edit(tx: Transaction, agents: Agents, ref: CardRef, change: CardEdit): Promise<CardRow> {
   const before = await find(tx, ref)
   const card = await update(tx, agents, ref, change)
+  if (change.blockedBy || change.startAt !== undefined) agents.reconcile(tx)
   const isFree = (before.blocked === 1 && card.blocked === 0) || (before.startHeld === 1 && card.startHeld === 0)
   if (!isFree) return before.autoMode < card.autoMode ? resume(tx, agents, card, ref.caller) : card
   await announceReady(tx, agents, [card.id], ref.caller)

@@ -82,7 +82,7 @@ async function moveCard(
   }
   const moved = await changePlace(tx, card, change, endsAgents ? undefined : restOf(card))
   await announceProgress(tx, agents, card, moved, byOf(ref))
-  return starts ? startOrHold(tx, agents, moved, ref.caller!, hold) : moved
+  return starts ? startOrHold(tx, agents, moved, ref.caller!, hold, to.force) : moved
 }
 
 /** A card that a caller without the permission to start it moves or restores is not pulled from its new column. */
@@ -149,7 +149,7 @@ export async function activate(tx: Transaction, agents: Agents, ref: StartRef, f
   const problem = starts ? await findStartProblem(tx, agents, card, ref.caller) : undefined
   if (problem?.code === 'BUDGET_EXHAUSTED') throw problem
   const activated = await changeCard(tx, card, { deferred: false, pullable: true, ...heldFields(tx, problem) })
-  return starts ? startOrHold(tx, agents, activated, ref.caller, problem) : activated
+  return starts ? startOrHold(tx, agents, activated, ref.caller, problem, force) : activated
 }
 
 /**
@@ -215,6 +215,7 @@ async function announceProgress(
 ): Promise<void> {
   if ((before.doneAt === null) === (after.doneAt === null)) return
   await announceParent(tx, after)
+  agents.reconcile(tx)
   const dependents = await listDependents(tx, [after.id])
   if (after.doneAt !== null) return announceReady(tx, agents, dependents, by)
   for (const dependent of await readCards(tx, dependents)) await announceRow(tx, 'card.updated', dependent)
@@ -230,6 +231,7 @@ export async function announceReady(
   ids: readonly number[],
   by: Starter | undefined,
 ): Promise<void> {
+  agents.reconcile(tx)
   const cards = (await readCards(tx, ids)).filter(({ openBlockers }) => openBlockers === 0)
   for (const card of cards) {
     if (card.status === 'idle' && card.doneAt === null) await requireMayChangeStart(tx, by, card)
@@ -297,11 +299,9 @@ async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reas
   return begun
 }
 
-async function firstOpenColumn(tx: Transaction, boardId: number): Promise<ColumnRow> {
-  const board = await listColumns(tx, boardId)
-  const open = board.find(({ columnType }) => columnType !== 'archive')
-  return open ?? refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
-}
+const firstOpenColumn = async (tx: Transaction, boardId: number): Promise<ColumnRow> =>
+  (await listColumns(tx, boardId)).find(({ columnType }) => columnType !== 'archive') ??
+  refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
 
 const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
 

@@ -74,6 +74,17 @@ export async function noteSlotWait(
   await announce(tx, id, {}, { type: 'queued', detail: slotWait ?? agent })
 }
 
+/** Records for which cards, or for which time, a queued session waits before its work begins; null when it waits for neither any more. */
+export async function noteBlockade(
+  tx: Transaction,
+  { id, agent }: Pick<SessionRow, 'id' | 'agent'>,
+  blockade: string | null,
+): Promise<void> {
+  const statusReason = blockade === null ? null : 'blocked'
+  await updateSession(tx, id, { statusReason, ...noSlot, slotWait: blockade })
+  await announce(tx, id, {}, { type: 'queued', detail: blockade ?? agent })
+}
+
 /**
  * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined when the session has ended
  * already.
@@ -101,12 +112,25 @@ export async function awaitAnswer(
   return announce(tx, session.id, { unread: true }, { type: 'waiting', detail: questions[0].title })
 }
 
-/** Starts a session now that waits for the end of a usage limit. Undefined when it does not wait. */
-export async function startNow(tx: Transaction, agents: Agents, session: SessionRow): Promise<SessionRow | undefined> {
-  if (session.status !== 'queued' || session.notBefore === null) return undefined
-  await updateSession(tx, session.id, { statusReason: null, ...noLimit })
+/**
+ * Starts a queued session now that waits for the end of a usage limit or, with `force`, for what blocks its card. Undefined when it waits
+ * for neither.
+ */
+export async function startNow(
+  tx: Transaction,
+  agents: Agents,
+  session: SessionRow,
+  force: boolean,
+): Promise<SessionRow | undefined> {
+  const isBlocked = session.statusReason === 'blocked'
+  if (session.status !== 'queued' || (isBlocked ? !force : session.notBefore === null)) return undefined
+  await updateSession(tx, session.id, {
+    statusReason: null,
+    ...noLimit,
+    ...(isBlocked && { waitsForBlockers: false, slotWait: null }),
+  })
   agents.reconcile(tx)
-  return announce(tx, session.id, {}, { type: 'queued', detail: session.agent })
+  return announce(tx, session.id, isBlocked ? { startHeld: false } : {}, { type: 'queued', detail: session.agent })
 }
 
 /**

@@ -69,9 +69,13 @@ export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled
 export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
   (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
 
-/** `waitsForBudget`: a session that a budget does not allow waits for the budget. */
+/**
+ * - `waitsForBudget`: a session that a budget does not allow waits for the budget.
+ * - `waitsForBlockers`: blockers that its card gets before its work begins hold it.
+ */
 interface StartOptions {
   waitsForBudget?: boolean
+  waitsForBlockers?: boolean
 }
 
 /**
@@ -86,7 +90,7 @@ export async function begin(
   by: Starter,
   prompt: string,
   purpose: SessionPurpose = 'work',
-  { waitsForBudget = by === 'board' }: StartOptions = {},
+  { waitsForBudget = by === 'board', waitsForBlockers = false }: StartOptions = {},
 ): Promise<SessionRow | undefined> {
   requireMayStart(by, card.kind)
   if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
@@ -98,7 +102,12 @@ export async function begin(
   }
   if (!waitsForBudget && purpose !== 'terminal')
     await requireBudget(tx, { cardId: card.id, projectId: card.projectId, credentialId: choice.credentialId })
-  return queue(tx, agents, card, choice, { purpose, prompt, starterId: await starterOf(tx, card, by) })
+  return queue(tx, agents, card, choice, {
+    purpose,
+    prompt,
+    waitsForBlockers,
+    starterId: await starterOf(tx, card, by),
+  })
 }
 
 /** The account on whose behalf a session begins: the caller's, or, where the board goes on by itself, that of the work before it. */
@@ -115,7 +124,10 @@ export async function queue(
   agents: Agents,
   card: Pick<CardRow, 'id' | 'projectId'>,
   { agent, profile, credentialId, isAsked, remark }: ChosenAgent,
-  session: Pick<NewSession, 'purpose' | 'prompt' | 'notBefore' | 'limitWaits' | 'statusReason' | 'starterId'>,
+  session: Pick<
+    NewSession,
+    'purpose' | 'prompt' | 'notBefore' | 'limitWaits' | 'statusReason' | 'starterId' | 'waitsForBlockers'
+  >,
 ): Promise<SessionRow> {
   const id = await insertSession(tx, {
     ...session,

@@ -50,8 +50,8 @@ export const heldFields = (
 ): { lastAgentAction?: ReturnType<typeof notStarted> } => (hold ? { lastAgentAction: notStarted(tx, hold) } : {})
 
 /**
- * Starts a card that nothing holds back. If a budget does, its session waits and starts once the budget allows it. A start that is
- * forced past blockers does not wait, because the blockers would hold it then.
+ * Starts a card that nothing holds back. If a budget does, its session waits and starts once the budget allows it. Blockers that the card
+ * gets before its work begins hold it, unless `force` starts it.
  * @param card states what holds it back (`heldFields`)
  */
 export async function startOrHold(
@@ -60,10 +60,12 @@ export async function startOrHold(
   card: CardRow,
   by: Starter,
   hold: Problem | undefined,
+  force = false,
 ): Promise<CardRow> {
-  const waitsForBudget = hold?.code === 'BUDGET_EXHAUSTED' && !(await findBlockade(tx, card, tx.now))
+  const waitsForBudget = hold?.code === 'BUDGET_EXHAUSTED'
   if (hold && !waitsForBudget) return card
-  const session = await start(tx, agents, card, by, waitsForBudget ? { waitsForBudget } : undefined)
+  const options = { waitsForBlockers: !force, ...(waitsForBudget && { waitsForBudget }) }
+  const session = await start(tx, agents, card, by, options)
   if (session && waitsForBudget) await holdBack(tx, agents, session)
   return (await readCard(tx, card.projectId, card.id))!
 }

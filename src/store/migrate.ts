@@ -49,6 +49,7 @@ import folderRecords from './migrations/0045-folder-records.ts'
 import merges from './migrations/0046-merges.ts'
 import cardSources from './migrations/0047-card-sources.ts'
 import remarks from './migrations/0048-remarks.ts'
+import blockedSessions from './migrations/0049-blocked-sessions.ts'
 
 /** Every migration in order. A migration that has been released is never changed. */
 const migrations = [
@@ -100,6 +101,7 @@ const migrations = [
   merges,
   cardSources,
   remarks,
+  blockedSessions,
 ]
 
 /** The version that this program's migrations lead to. */

@@ -57,9 +57,12 @@ export const listedSessionFields = {
   limitWaits: number().initially(0),
   /** Since when it has a slot, where slots are bounded. */
   slotTakenAt: text().orNull(),
-  /** Since when a queued session waits for a slot that others have, and for which, for people. */
+  /** Since when a queued session waits for a slot that others have. */
   slotAwaitedAt: text().orNull(),
+  /** The slot, the cards or the time that a queued session waits for, in words for people. */
   slotWait: text().orNull(),
+  /** Whether the cards that block its card hold it until its work begins. They hold no forced start, and no session that continues work. */
+  waitsForBlockers: flag().initially(false),
   /** The credential that must be used instead of the card's. */
   askedCredentialId: id().orNull(),
   /** Since when its agent has sent nothing in a turn, with no running tool and no open question. */
@@ -179,15 +182,15 @@ export interface ActiveAgentRow {
   agent: string
   startedAt: string | null
 }
-export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'>
-/**
- * All open sessions of this machine's projects, oldest first, without long fields. Work that was queued before its card got a start time
- * does not begin before that time.
- */
+export type OpenSession = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'status' | 'statusReason' | 'notBefore'> & {
+  /** Whether its work has not begun, and its card waits for other cards or for a time. */
+  isBlocked: 0 | 1
+}
+/** All open sessions of this machine's projects, oldest first, without long fields. */
 export const listOpen = (db: Reader): Promise<OpenSession[]> =>
   db.all(
-    `SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.status_reason AS statusReason,
-      iif(c.start_held = 1 AND s.purpose = 'work' AND s.started_at IS NULL, max(c.start_at, ifnull(s.not_before, c.start_at)), s.not_before) AS notBefore
+    `SELECT s.id, s.card_id AS cardId, s.purpose, s.status, s.status_reason AS statusReason, s.not_before AS notBefore,
+      (s.purpose = 'work' AND s.started_at IS NULL AND (c.start_held = 1 OR (c.open_blockers > 0 AND s.waits_for_blockers = 1))) IS TRUE AS isBlocked
      FROM agent_sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN cards c ON c.id = s.card_id
      WHERE s.ended_at IS NULL AND p.host IS ? ORDER BY s.id`,
     [db.host],

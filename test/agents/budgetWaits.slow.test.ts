@@ -93,6 +93,7 @@ test('what a schedule makes and what starts at a time wait for a budget that is 
   await client.projects.update({ id: projectId, agent: 'brief' })
   const spender = await board.start('brief')
   await board.untilStatus(spender.id, 'completed')
+  await eventually('the end of its process', () => board.processes().length === 0)
   const { id: budgetId } = await bound('project', projectId, 0.05)
   const template = { title: 'Daily', prompt: 'Do it.', columnId: columns.active, useWorktree: false }
   const { id: scheduleId } = await client.schedules.create({ projectId, name: 'Daily', everySecs: 3600, template })

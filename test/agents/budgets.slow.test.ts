@@ -113,7 +113,7 @@ test('over it nothing starts, relaunches or is messaged, and what the board does
 
   await client.cards.complete(at(first.id))
   await Promise.all([second, third].map(card => untilPaused(card.id)))
-  expect(board.processes()).toEqual([])
+  await eventually('the end of their processes', () => board.processes().length === 0)
   await client.budgets.delete({ id: budget.id })
   const ended = await Promise.all(
     [second, third].map(card => board.until(card.id, 'the end', found => found.columnType === 'done')),

@@ -61,6 +61,8 @@ const requireStarted = async (cardId: string) => {
   )
   expect(await runs(cardId)).toBe(1)
 }
+const states = (cardId: string, detail: string) =>
+  board.until(cardId, detail, ({ lastAgentAction }) => lastAgentAction?.detail?.includes(detail) === true)
 const schedule = async () =>
   board.client.schedules.create({
     projectId: board.projectId,
@@ -222,11 +224,9 @@ describe('a card that several reasons hold back', () => {
     expect(await board.card(id)).toMatchObject({ status: 'waiting', statusReason: 'budget' })
     await board.client.cards.update({ ...at(id), blockedBy: [blocker], startAt: timeIn(1) })
     await limit(1000)
-    const states = (detail: string) =>
-      board.until(id, detail, ({ lastAgentAction }) => lastAgentAction?.detail?.includes(detail) === true)
-    await states(`waits for card ${blocker}`)
+    await states(id, `waits for card ${blocker}`)
     await board.client.cards.complete(at(blocker))
-    await states('The card starts at')
+    await states(id, 'The card starts at')
     expect(await runs(id)).toBe(0)
     await passHours(1)
     await requireStarted(id)
@@ -237,11 +237,68 @@ describe('a card that several reasons hold back', () => {
     const id = await addActive()
     await board.untilStatus(id, 'queued')
     await board.client.cards.update({ ...at(id), startAt: timeIn(1) })
+    await states(id, 'The card starts at')
     await reasons['the slots of its project']!.free()
     const next = await addActive()
     await requireStarted(next)
-    expect(await board.card(id)).toMatchObject({ status: 'queued' })
+    expect(await board.card(id)).toMatchObject({ status: 'queued', statusReason: 'blocked' })
     await passHours(1)
+    await requireStarted(id)
+  })
+
+  describe('and that waits for a slot', () => {
+    const slots = reasons['the slots of its project']!
+    const addQueued = async (card: NewCard = {}) => {
+      await slots.hold()
+      const id = await addActive(card)
+      await board.until(id, 'the wait for a slot', ({ statusReason }) => statusReason === 'slots')
+      return id
+    }
+    const changes: Record<string, (id: string, blocker: string) => Promise<unknown>> = {
+      'gets a blocker': (id, blocker) => board.client.cards.update({ ...at(id), blockedBy: [blocker] }),
+      'has a blocker that is moved back': async (id, blocker) => {
+        await board.client.cards.complete(at(blocker))
+        await board.client.cards.update({ ...at(id), blockedBy: [blocker] })
+        await move(blocker, 'backlog')
+      },
+    }
+    const ends: Record<string, (id: string, blocker: string) => Promise<unknown>> = {
+      'the blocker is done': (_, blocker) => board.client.cards.complete(at(blocker)),
+      'the blocker is removed': id => board.client.cards.update({ ...at(id), blockedBy: [] }),
+      'a person starts it anyway': id => board.client.agents.retry({ ...at(id), force: true }),
+    }
+    test.each(Object.keys(changes).flatMap(change => Object.keys(ends).map(end => [change, end] as const)))(
+      'does not start if it %s, until %s',
+      async (change, end) => {
+        const [blocker, id] = [await add(), await addQueued()]
+        await changes[change]!(id, blocker)
+        await states(id, `waits for card ${blocker}`)
+        await slots.free()
+        await requireStarted(await addActive())
+        expect(await board.card(id)).toMatchObject({ status: 'queued', statusReason: 'blocked', startedAt: null })
+        await expect(board.client.agents.retry(at(id))).rejects.toMatchObject({ code: 'CARD_BLOCKED' })
+        await ends[end]!(id, blocker)
+        await requireStarted(id)
+      },
+    )
+
+    test('starts past its blockers if a person forced its start', async () => {
+      await slots.hold()
+      const blocker = await add()
+      const id = await add({ blockedBy: [blocker] })
+      await board.client.cards.move({ ...at(id), columnId: board.columns.active, force: true })
+      await board.until(id, 'the wait for a slot', ({ statusReason }) => statusReason === 'slots')
+      await slots.free()
+      await requireStarted(id)
+    })
+  })
+
+  test('waits for a budget if a person forced its start past blockers', async () => {
+    const id = await add({ blockedBy: [await add()] })
+    await limit(1)
+    await board.client.cards.move({ ...at(id), columnId: board.columns.active, force: true })
+    expect(await board.card(id)).toMatchObject({ status: 'waiting', statusReason: 'budget' })
+    await limit(1000)
     await requireStarted(id)
   })
 

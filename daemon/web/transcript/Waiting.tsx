@@ -18,6 +18,7 @@ export function Waiting({ session }: { session: Session }) {
 function waitOf({ status, statusReason, notBefore, limitEndsAt, retrying }: Session): string | undefined {
   if (status === 'queued' && notBefore)
     return `It has reached a usage limit and goes on by itself at ${dated(notBefore)}.`
+  if (status === 'queued' && statusReason === 'blocked') return 'It is queued, and starts once nothing blocks its card.'
   if (status === 'queued') return 'It is queued, and starts as soon as there is room.'
   if (status === 'failed' && statusReason === 'usage_limit')
     return limitEndsAt

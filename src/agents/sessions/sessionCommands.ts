@@ -63,7 +63,8 @@ export async function retry(
   const card = await findForWork(tx, ref)
   requireMayStart(ref.caller, card.kind)
   const open = await findOpen(tx, card.id)
-  if (open && (await startNow(tx, supervisor, open))) return
+  if (open && (await startNow(tx, supervisor, open, force))) return
+  if (open?.statusReason === 'blocked') await requireUnblocked(tx, card)
   if (!open || !isAsking(open)) await requireNoneOpen(tx, card)
   if (!force) await requireUnblocked(tx, card)
   await reopenOrBegin(tx, supervisor, card, ref.caller, force)
@@ -80,7 +81,7 @@ export async function relaunch(
   if (!force) await requireUnblocked(tx, card)
   await requireNoneOpen(tx, card)
   await requireStartable(tx, supervisor, card, ref.caller)
-  await start(tx, supervisor, card, ref.caller)
+  await start(tx, supervisor, card, ref.caller, { waitsForBlockers: !force })
 }
 
 /** Hands a card's running session off to a fresh one. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
@@ -116,20 +117,17 @@ async function reopenOrBegin(
   force = false,
 ): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)
-  if (!force && (latest?.startedAt ?? null) === null) await requireUnblocked(tx, card)
+  const waitsForBlockers = !force && (latest?.startedAt ?? null) === null
+  if (waitsForBlockers) await requireUnblocked(tx, card)
   if (latest && (isAsking(latest) || (latest.resumable === 1 && latest.agentSessionId !== null)))
     return reopen(tx, supervisor, latest, by)
   await requireStartable(tx, supervisor, card, by)
-  if (!latest || card.kind === 'terminal') return (await start(tx, supervisor, card, by)) ?? refuse('AGENT_UNAVAILABLE')
+  if (!latest || card.kind === 'terminal')
+    return (await start(tx, supervisor, card, by, { waitsForBlockers })) ?? refuse('AGENT_UNAVAILABLE')
   const begun =
-    (await begin(
-      tx,
-      supervisor,
-      card,
-      by,
-      await promptAfter(tx, await firstPrompt(tx, card), latest),
-      latest.purpose,
-    )) ?? refuse('AGENT_UNAVAILABLE')
+    (await begin(tx, supervisor, card, by, await promptAfter(tx, await firstPrompt(tx, card), latest), latest.purpose, {
+      waitsForBlockers,
+    })) ?? refuse('AGENT_UNAVAILABLE')
   await handOver(tx, latest, begun)
   return begun
 }

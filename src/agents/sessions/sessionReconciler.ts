@@ -1,5 +1,6 @@
 import { logFailure, type Log } from '../../config/log.ts'
 import type { SlotHolder } from '../../domain/agentSlots.ts'
+import { updateBlockades } from '../../domain/blockedSessions.ts'
 import { resumePaused } from '../../domain/budgetPauses.ts'
 import { isPaused, waitsWithoutRun } from '../../domain/sessionStates.ts'
 import { end, type Agents } from '../../domain/sessions.ts'
@@ -17,7 +18,7 @@ const maxEndedPerCommit = 20
 
 /** A timer stops while the machine sleeps and ignores changes of the clock, so longer waits are checked again. */
 const maxSleepMs = 60_000
-/** How often it is checked whether budgets allow waiting sessions to go on: a period may turn, and another daemon may change a budget. */
+/** How often it is checked whether waiting sessions can go on: a budget's period may turn, and another daemon may change budgets and cards. */
 const pausedPollMs = 5000
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
@@ -38,7 +39,7 @@ export interface SessionReconciler {
   releaseCalls(): void
   /** Begins to reconcile. Agents reach the server at this address, and out of a sandbox by `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void
-  /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget or an answer. Takes at most 9 s. */
+  /** Ends every run; open sessions become interrupted, except those that wait for a usage limit, a budget, an answer or what blocks their card. Takes at most 9 s. */
   stop(): Promise<void>
 }
 
@@ -54,7 +55,7 @@ export function createSessionReconciler(
   const reconcile = async () => {
     const begun = new Set([...runs.values()].filter(({ hasBegun }) => hasBegun).map(({ id }) => id))
     const open = await listOpen(db)
-    const [paused, others] = [open.filter(isPaused), open.filter(row => !waitsWithoutRun(row))]
+    const others = open.filter(row => !waitsWithoutRun(row))
     const ids = new Set(others.filter(({ id, status }) => status !== 'queued' || !begun.has(id)).map(({ id }) => id))
     const now = config.clock().toISOString()
     const due = open.filter(row => isDue(row, now))
@@ -62,7 +63,7 @@ export function createSessionReconciler(
     for (const { id, status } of others)
       if (status !== 'queued' && !runs.has(id) && !reconciler.isOver)
         await db.transaction(tx => endLost(tx, agents, id, () => !runs.has(id) && !reconciler.isOver))
-    if (!reconciler.isOver) await resumePaused(db, agents, paused, now)
+    if (!reconciler.isOver) await updateWaits(db, agents, open, now)
     queue.replace(due)
     clearTimeout(later)
     const sleepMs = reconciler.isOver ? undefined : untilNext(open, now)
@@ -103,6 +104,12 @@ export function createSessionReconciler(
   }
 }
 
+async function updateWaits(db: Database, agents: Agents, open: readonly OpenSession[], now: string): Promise<void> {
+  await resumePaused(db, agents, open.filter(isPaused), now)
+  const queued = open.filter(({ status }) => status === 'queued')
+  await updateBlockades(db, queued, now)
+}
+
 /**
  * Stops the runs of sessions that are not open. A run that has ended its session automatically still listens to its agent until another
  * session of the card is due.
@@ -117,21 +124,22 @@ async function stopLate(runs: ReadonlyMap<number, SessionRun>, cardId: number): 
   await Promise.all([...runs.values()].map(run => run.cardId === cardId && run.late.isReceiving && run.stop()))
 }
 
-/** Until when nothing becomes due; undefined where nothing waits for a time or a budget. */
+/** Until when nothing becomes due; undefined where nothing waits for a time, a budget or a card. */
 function untilNext(open: readonly OpenSession[], now: string): number | undefined {
   const next = open.flatMap(({ notBefore }) =>
     notBefore !== null && notBefore > now ? Date.parse(notBefore) - Date.parse(now) : [],
   )
-  if (open.some(isPaused)) next.push(pausedPollMs)
+  if (open.some(row => isPaused(row) || row.isBlocked === 1)) next.push(pausedPollMs)
   return next.length > 0 ? Math.min(...next, maxSleepMs) : undefined
 }
 
-const isDue = ({ status, notBefore }: OpenSession, now: string) =>
-  status === 'queued' && (notBefore === null || notBefore <= now)
+const isDue = ({ status, notBefore, isBlocked }: OpenSession, now: string) =>
+  status === 'queued' && isBlocked === 0 && (notBefore === null || notBefore <= now)
 
 const isPutOff = (session: OpenSession) =>
   waitsWithoutRun(session) ||
-  (session.status === 'queued' && (session.notBefore !== null || session.statusReason === 'budget'))
+  (session.status === 'queued' &&
+    (session.notBefore !== null || session.isBlocked === 1 || session.statusReason === 'budget'))
 
 /** Logs a run's start and, with what became of its session, its end. */
 function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }: SessionRun): void {
@@ -157,7 +165,7 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
 
 /**
  * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit, for a
- * budget or for an answer after their turn stay, because they wait in the database.
+ * budget, for an answer after their turn or for what blocks their card stay, because they wait in the database.
  */
 export async function interruptOpen(
   db: Database,

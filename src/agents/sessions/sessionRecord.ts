@@ -2,6 +2,7 @@ import type { SessionSandbox } from '../../contract/sandbox.ts'
 import type { OnSilence } from '../../contract/silence.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../../async/serialQueue.ts'
+import { holdForCard } from '../../domain/blockedSessions.ts'
 import { holdBack } from '../../domain/budgetPauses.ts'
 import { checkFiles } from '../../domain/mergeChecks.ts'
 import { countChangedFiles } from '../../domain/repositoryWork.ts'
@@ -72,12 +73,14 @@ export class SessionRecord {
 
   /**
    * The queued session becomes running. `isFirst`: no run of it was before this one.
-   * @throws RunStopped when it has ended meanwhile, or waits for a budget
+   * @throws RunStopped when it has ended meanwhile, or waits for what blocks its card or for a budget
    */
   async begin(): Promise<{ session: SessionRow; isFirst: boolean }> {
     const { session, isFirst } = await this.#write(async tx => {
       const before = this.#stopped.aborted ? undefined : await readSession(tx, this.id)
-      const isHeld = before?.status === 'queued' && (await holdBack(tx, this.#dependencies.agents, before))
+      const isHeld =
+        before?.status === 'queued' &&
+        ((await holdForCard(tx, before)) || (await holdBack(tx, this.#dependencies.agents, before)))
       const session = before && !isHeld ? await markRunning(tx, this.id) : undefined
       if (session) await this.usage.begin(tx, before!)
       return { session, isFirst: before?.startedAt === null }
