@@ -181,7 +181,7 @@ export const missingAgent = { command: ['/nonexistent/agent'] }
 /** The built-in agents as ones that are not installed, whatever this machine has. */
 export const withheldAgents = Object.fromEntries(builtIn.map(({ id }) => [id, missingAgent]))
 
-type ConfiguredAgents = Record<string, { command: readonly string[] }>
+type ConfiguredAgents = Record<string, { command: readonly string[]; env?: Readonly<Record<string, string>> }>
 
 /** Keeps the agents that happen to be installed on this machine from working on the cards of a test. A configuration that is there stays. */
 export function hideAgents(dataDir: string, others: ConfiguredAgents = {}): void {
