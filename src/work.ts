@@ -3,7 +3,7 @@ import { createColumnFiller, type ColumnFiller } from './agents/columnFiller.ts'
 import { createCardWaits, type CardWaits } from './agents/cardWaits.ts'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { readPriceList } from './agents/pricing/priceList.ts'
-import { removeLeftTrials, removeUnusedHomes } from './agents/providers/agentHomes.ts'
+import { removeLeftHomes } from './agents/providers/agentHomes.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
 import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/worktreeCleanup.ts'
@@ -132,7 +132,7 @@ export async function createWork(parts: Parts): Promise<Work> {
   const machineDb = membership.databaseFor('machine')
   const { watchdog, processTrees, runners, ...others } = await createRunners(parts, machineDb)
   const { supervisor } = runners
-  const stages = stagesOf(runners, machineDb, config.dataDir, logs)
+  const stages = stagesOf(runners, machineDb, { worktrees: others.worktrees, dataDir: config.dataDir }, logs)
   if (!db.isShared) {
     await stages.endEarlier()
     // Before the first request, so that no event is committed that its reader does not know of.
@@ -276,7 +276,7 @@ const stagesOf = (
     notifier,
   }: Runners,
   db: Database,
-  dataDir: string,
+  { worktrees, dataDir }: { worktrees: Worktrees; dataDir: string },
   { log }: Logs,
 ) => ({
   endEarlier: async () => {
@@ -287,9 +287,9 @@ const stagesOf = (
     await endLeftovers(db)
     await removeLeftCopies(dataDir)
     // No agent starts before: after a restore, a new project can get the number of one that had a home.
-    await removeLeftTrials(dataDir)
-      .then(() => removeUnusedHomes(db, dataDir, () => false))
-      .catch((error: unknown) => logFailure(from(log, 'agents'), 'Unused homes of agents could not be removed.', error))
+    await removeLeftHomes(worktrees, db, dataDir).catch((error: unknown) =>
+      logFailure(from(log, 'agents'), 'Unused homes of agents could not be removed.', error),
+    )
   },
   startRunners: ({ url, acceptForBoard }: Reach) => {
     supervisor.start(url, from(log, 'agents'), acceptForBoard)

@@ -180,7 +180,7 @@ const machineJobs = (app: App, machine: Database): Job[] => [
     name: 'remove the homes of agents whose project, credential or profile was deleted',
     everySecs: 60,
     duty: 'machine',
-    run: () => removeUnusedHomes(machine, app.config.dataDir, app.supervisor.usesFolder),
+    run: () => removeUnusedHomes(app.worktrees, machine, app.config.dataDir, app.supervisor.usesFolder),
   },
   {
     name: 'delete what imports of a server that is gone left unfinished',

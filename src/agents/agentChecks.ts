@@ -8,7 +8,6 @@ import { find as findCredential } from '../domain/credentials.ts'
 import type { Agents } from '../domain/sessions.ts'
 import { requireMayCheckAgents } from '../domain/startPermission.ts'
 import { environmentOf } from '../identity/agentProfiles.ts'
-import { removeFolder } from '../git/removeFolder.ts'
 import type { Child } from '../process/spawn.ts'
 import { writeOffers, type OffersRow } from '../store/agentOffers.ts'
 import { readProfileNamed, type ProfileRow } from '../store/agentProfiles.ts'
@@ -16,7 +15,7 @@ import type { CredentialRow } from '../store/credentials.ts'
 import { retryWhileBusy } from '../store/retry.ts'
 import type { AgentLink, AgentListener, StartedSession, TurnUsage } from './link/agentLink.ts'
 import { toPlainLine } from './link/failureReasons.ts'
-import { makeTrialFolder, trialFolder } from './providers/agentHomes.ts'
+import { makeTrialFolder, removeTrial } from './providers/agentHomes.ts'
 import type { AgentProvider } from './providers/builtInProviders.ts'
 import { credentialProblem, type AgentCredential } from './providers/credentialEnvironment.ts'
 import { prepareLaunch } from './providers/prepareLaunch.ts'
@@ -27,6 +26,7 @@ import type { RunDependencies } from './sessions/runDependencies.ts'
 import { endingOf } from './sessions/sessionEndings.ts'
 import { raiseWalls, type Walls } from './sessions/walls.ts'
 import type { Supervisor } from './sessions/agentSupervisor.ts'
+import type { Worktrees } from '../worktrees/worktrees.ts'
 import { beginCheckUsage, type CheckUsage } from './checkUsage.ts'
 
 const maxChecks = 4
@@ -59,7 +59,7 @@ export interface AgentChecks {
 
 type Dependencies = Pick<
   RunDependencies,
-  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'deviceGrants' | 'seal' | 'prices'
+  'config' | 'db' | 'processTrees' | 'catalogue' | 'sandbox' | 'worktrees' | 'deviceGrants' | 'seal' | 'prices'
 > & { agents: Pick<Supervisor, 'holdSlot'> & Agents }
 
 export function createAgentChecks(dependencies: Dependencies): AgentChecks {
@@ -209,7 +209,7 @@ async function runCheck(
     return { ...learned, ending: { status: 'failed', detail, ...tokens(null) } }
   } finally {
     link?.close()
-    await endAll(children, walls, cwd)
+    await endCheck(dependencies.worktrees, children, walls, cwd)
   }
 }
 
@@ -224,10 +224,17 @@ const placeOf = ({ config }: Dependencies) => ({
   models: { hosts: [], endpoints: [] },
 })
 
-async function endAll(children: readonly Child[], walls: Walls | null, cwd: string): Promise<void> {
+async function endCheck(
+  worktrees: Worktrees,
+  children: readonly Child[],
+  walls: Walls | null,
+  cwd: string,
+): Promise<void> {
   await Promise.all(children.map(child => child.stop({ graceMs: stopGraceMs })))
   await walls?.close()
-  await removeFolder(trialFolder(cwd))
+  await removeTrial(worktrees, cwd).catch(() => {
+    // The check has its result. The next start of the server removes the folder.
+  })
 }
 
 async function openChosen({ deviceGrants, seal }: Dependencies, { provider, profile, credential }: Chosen) {

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
@@ -102,7 +102,7 @@ test('a check of a credential leaves no home', async () => {
   expect(existsSync(join(board.dataDir, 'agents', id))).toBe(false)
 })
 
-test('a start removes homes that earlier versions shared, and their agents begin a new conversation', async () => {
+test('a start removes homes that earlier versions shared, follows no link in them, and their agents begin a new conversation', async () => {
   const dataDir = board.folder('upgrade')
   const before = await startFolderBoard(agents, { dataDir })
   const { projectId } = before
@@ -123,12 +123,16 @@ test('a start removes homes that earlier versions shared, and their agents begin
   await before.server.stop()
   const owner = join(dataDir, 'agents', id)
   renameSync(join(owner, projectId, 'home'), join(owner, 'home'))
+  const outside = join(board.folder('outside'), 'board-attachments-own')
+  mkdirSync(outside)
+  symlinkSync(dirname(outside), join(owner, 'home/tmp'))
   mkdirSync(join(dataDir, 'agents/checks/check-left/home'), { recursive: true })
   writeFileSync(join(dataDir, 'agents/checks/check-left/home/file'), '')
   const conversations = [projectId, '999'].map(each => join(dataDir, 'agents/account', each, 'conversations'))
   for (const folder of conversations) mkdirSync(folder, { recursive: true })
   const after = await startBoard({ dataDir })
   expect(conversations.map(each => existsSync(each))).toEqual([true, false])
+  expect(existsSync(outside)).toBe(true)
   expect([existsSync(join(owner, 'home')), existsSync(join(dataDir, 'agents/checks'))]).toEqual([false, false])
   expect(await say(after.client, 'Still more.')).toMatch(/You said 1 things, the first was: [^]*Do it\./)
   await after.close()

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { jobs } from '../../daemon/process/periodicJobs.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { hasBubblewrap } from '../support/sandbox/bubblewrap.ts'
+import { deepest, endRace, listContent, raceAll } from '../support/sandbox/race.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
 const left = 'what the agent of the first project left'
@@ -83,6 +85,41 @@ describe.skipIf(!hasBubblewrap)('an agent that replaces folders of its home by l
     expect(await project.run('readlink ~/.config', 'linked')).toContain(outside)
     expect(existsSync(join(outside, 'tool'))).toBe(false)
   })
+})
+
+describe.skipIf(!hasBubblewrap)('a program that swaps folders, files and links of a home for links', () => {
+  const rounds = 10
+  const removeUnused = () =>
+    jobs(board.server.app)
+      .find(({ name }) => name.startsWith('remove the homes of agents'))!
+      .run(new AbortController().signal)
+
+  test(
+    'has nothing outside removed when the server removes the home',
+    async () => {
+      const victim = board.folder('victim')
+      for (const at of Array(300).keys()) writeFile(join(victim, deepest), `file-${at}`)
+      const before = listContent(victim)
+      for (let round = 0; round < rounds; round++) {
+        const project = join(board.dataDir, 'agents/999', String(round))
+        const home = join(project, 'home')
+        for (const at of Array(300).keys()) writeFile(join(home, deepest), `file-${at}`)
+        await raceAll(home, victim)
+        // A folder that is swapped during its removal can fail it.
+        await removeUnused().catch(() => {})
+        endRace()
+        expect(listContent(victim)).toEqual(before)
+        await removeUnused()
+        expect(existsSync(project)).toBe(false)
+      }
+    },
+    rounds * 10_000,
+  )
+
+  const writeFile = (folder: string, name: string) => {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, name), left)
+  }
 })
 
 describe.skipIf(!hasBubblewrap)("two projects whose agents use the account's sign-in", () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { configure, makeRepository } from '../support/agents/agentBoard.ts'
 import { boardProcess, clearAway } from '../support/processes/boardProcess.ts'
@@ -110,11 +110,20 @@ describe.skipIf(problem !== '')('no process outside bubblewrap opens, creates, r
     const other = await start(true)
     await client.cards.delete({ ...other, force: 'true' })
     await client.cards.delete(inProject)
+    const checks = join(dataDir, 'agents/checks')
+    await client.agents.check({ agent: 'worker' })
+    await eventually('the folder of the check', () => readdirSync(checks).length > 0)
+    await eventually('the end of the check', () => readdirSync(checks).length === 0)
 
     const calls = await trace.end()
     expect(calls.length).toBeGreaterThan(1000)
     const worktrees = join(dataDir, 'worktrees', projectId)
     expect(calls.filter(call => isTouched(call, worktrees, worktree))).toEqual([])
+    // The server creates a folder for the check, which no agent sees before, and only bubblewrap removes its content.
+    const ofCheck = calls.filter(call => call.path.startsWith(`${checks}/`))
+    expect(ofCheck.some(({ call, path }) => call.startsWith('mkdir') && path.endsWith('/work'))).toBe(true)
+    const removed = ofCheck.filter(({ call }) => /^(unlink|rmdir)/.test(call))
+    expect(removed.filter(call => dirname(call.path) !== checks)).toEqual([])
   }, 300_000)
 })
 

@@ -1,6 +1,5 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Problem } from '../../src/contract/errors.ts'
@@ -18,6 +17,7 @@ import { savePatch } from '../../src/worktrees/savePatch.ts'
 import { syncBranch } from '../../src/worktrees/syncBranch.ts'
 import { updateBranch } from '../../src/worktrees/updateBranch.ts'
 import { commit, git, openProjects, unrecorded, write, type TestCard, type TestProject } from '../git/cards.ts'
+import { deepest, endRace, listContent, race, raceAll } from '../support/sandbox/race.ts'
 import { hasWalls } from '../git/walls.ts'
 
 /** How often each operation runs. 140 are more than 2,000 operations. */
@@ -25,12 +25,9 @@ const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 7)
 const patienceMs = 60_000
 vi.setConfig({ testTimeout: 60_000 + rounds * 10_000 })
 const secret = 'a-secret-of-the-account'
-const depths = ['a', 'b', 'c']
-const deepest = depths.join('/')
 
 let projects: Awaited<ReturnType<typeof openProjects>>
 let outside: string
-const racers: ChildProcess[] = []
 beforeAll(async () => {
   projects = await openProjects()
   outside = join(projects.folder, 'outside')
@@ -43,44 +40,6 @@ afterAll(() => projects.close())
 function fillOutside(): void {
   for (const index of [0, 1, 2]) write(join(outside, deepest), `file-${index}`, `${secret}-${index}\n`)
   for (const name of ['.claude/commands/one.md', 'board.json']) write(outside, name, secret)
-}
-
-/** Everything in a folder, and its content. */
-function listed(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .map(entry => {
-      const path = join(entry.parentPath, entry.name)
-      const content = entry.isFile() ? readFileSync(path, 'utf8') : entry.isSymbolicLink() ? readlinkSync(path) : ''
-      return `${path} ${lstatSync(path).mode} ${content}`
-    })
-    .sort()
-}
-
-/** Swaps a name with another one as a sandboxed program, until the test ends. */
-async function race(root: string, folder: string, name: string, other: string): Promise<void> {
-  const program = join(import.meta.dirname, '../fixtures/attacks/exchange.pl')
-  const walls = ['--ro-bind', '/', '/', '--dev', '/dev', '--bind', root, root, '--unshare-pid', '--die-with-parent']
-  const command = ['bwrap', ...walls, 'perl', program, folder, name, other]
-  const racer = spawn('nice', ['-n', '5', ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
-  racers.push(racer)
-  await once(racer.stdout, 'data')
-}
-
-/** Swaps folders and links, files and links, and files and folders at each depth of a folder. The deepest begin. */
-async function raceAll(root: string): Promise<void> {
-  const folder = join(root, deepest)
-  symlinkSync(join(outside, deepest, 'file-0'), join(folder, 'file-link'))
-  mkdirSync(join(folder, 'file-folder'))
-  const parents = depths.map((_, at) => join(root, ...depths.slice(0, at)))
-  for (const [at, name] of depths.entries())
-    symlinkSync(join(outside, ...depths.slice(0, at + 1)), join(parents[at]!, `${name}-link`))
-  await race(root, folder, 'file-0', 'file-link')
-  await race(root, folder, 'file-1', 'file-folder')
-  for (const [at, name] of [...depths.entries()].reverse()) await race(root, parents[at]!, name, `${name}-link`)
-}
-
-const endRace = () => {
-  for (const racer of racers.splice(0)) racer.kill('SIGKILL')
 }
 
 interface Raced {
@@ -133,12 +92,12 @@ async function attempt(operation: () => Promise<unknown>): Promise<string> {
 
 /** Runs an operation again and again. Nothing outside is read or written. */
 async function repeat(path: string, operation: (round: number) => Promise<unknown>): Promise<string[]> {
-  const before = listed(outside)
+  const before = listContent(outside)
   const said: string[] = []
   for (let round = 0; round < rounds; round++) said.push(await attempt(() => operation(round)))
   endRace()
   expect(said.filter(each => each.includes(secret))).toEqual([])
-  expect(listed(outside)).toEqual(before)
+  expect(listContent(outside)).toEqual(before)
   const objects = execFileSync('git', ['-C', path, 'cat-file', '--batch-all-objects', '--batch'], {
     maxBuffer: 256 * 1024 * 1024,
   })
@@ -219,7 +178,7 @@ describe.skipIf(!hasWalls)(
     ])('%s reads and writes nothing outside', async (what, operation) => {
       const raced = await prepare()
       if (what.startsWith('a push')) git(raced.worktree, 'clone', '-q', '--bare', raced.project.path, 'remote.git')
-      await raceAll(raced.worktree)
+      await raceAll(raced.worktree, outside)
       const said = await repeat(raced.project.path, round => operation(raced, round))
       expect(said).toHaveLength(rounds)
     })
@@ -228,7 +187,7 @@ describe.skipIf(!hasWalls)(
       const { project } = await prepare()
       await repeat(project.path, async () => {
         const { worktreePath, branch } = await (await project.card()).start()
-        await raceAll(worktreePath!)
+        await raceAll(worktreePath!, outside)
         await dropWorktree(projects.worktrees, unrecorded(project.path), worktreePath!, branch).finally(endRace)
       })
     })
@@ -240,7 +199,7 @@ describe.skipIf(!hasWalls)(
   () => {
     test('a merge into the branch that it has checked out writes nothing outside', async () => {
       const raced = await prepare()
-      await raceAll(raced.project.path)
+      await raceAll(raced.project.path, outside)
       await repeat(raced.project.path, async round => {
         write(raced.worktree, `${deepest}/file-${round % 3}`, `change ${round}\n`)
         raced.change()
@@ -250,10 +209,10 @@ describe.skipIf(!hasWalls)(
 
     test('a worktree gets no copy of a file outside', async () => {
       const raced = await prepare(['ignored/**'])
-      await raceAll(join(raced.project.path, 'ignored'))
+      await raceAll(join(raced.project.path, 'ignored'), outside)
       await repeat(raced.project.path, async () => {
         const { cwd } = await (await raced.project.card()).start()
-        return existsSync(join(cwd, 'ignored')) && listed(join(cwd, 'ignored'))
+        return existsSync(join(cwd, 'ignored')) && listContent(join(cwd, 'ignored'))
       })
     })
 

@@ -6,6 +6,8 @@ import { listProfiles } from '../../store/agentProfiles.ts'
 import { listPresentCredentials } from '../../store/credentials.ts'
 import type { Reader } from '../../store/database.ts'
 import { listPresentProjects } from '../../store/projects.ts'
+import { removeFiles } from '../../worktrees/removeFiles.ts'
+import type { Worktrees } from '../../worktrees/worktrees.ts'
 import { AgentFailure } from '../link/agentLink.ts'
 import { builtIn } from './builtInProviders.ts'
 
@@ -48,11 +50,12 @@ export async function openConversations(
   )
 }
 
-/** Removes the folders of trials that an earlier server did not finish. */
-export const removeLeftTrials = (dataDir: string): Promise<void> => removeFolder(trialsFolder(dataDir))
-
 /** The folder with everything of an agent on trial that works in `cwd`. */
 export const trialFolder = (cwd: string): string => dirname(cwd)
+
+/** Removes everything of an agent on trial that worked in `cwd`. */
+export const removeTrial = (worktrees: Worktrees, cwd: string): Promise<void> =>
+  removeFiles(worktrees, trialFolder(cwd))
 
 /** Creates the missing ones of an agent's folders. `home` is null if the agent uses the account's home. */
 export async function makeAgentFolders(
@@ -113,10 +116,11 @@ export async function listAgentFolders(dataDir: string): Promise<AgentFolder[]> 
 
 /**
  * Removes the homes whose project, credential or profile is deleted, and those of earlier versions, which were shared by projects.
- * A home that an agent uses stays for the next time.
+ * A home that an agent uses stays for the next time. Agents could put links into homes, so a process in the sandbox removes the content.
  * @throws AggregateError with the failures
  */
 export async function removeUnusedHomes(
+  worktrees: Worktrees,
   db: Reader,
   dataDir: string,
   isUsed: (folder: string) => boolean,
@@ -127,13 +131,19 @@ export async function removeUnusedHomes(
   const failures: unknown[] = []
   for (const { path, owner, project } of folders) {
     if ((owners.has(owner.toLowerCase()) && projects.has(project)) || isUsed(path)) continue
-    await removeFolder(path).catch((error: unknown) => failures.push(error))
+    await removeFiles(worktrees, path).catch((error: unknown) => failures.push(error))
     await rmdir(dirname(path)).catch(() => {
       /* Homes of other projects are in it. */
     })
   }
   if (failures.length > 0)
     throw new AggregateError(failures, `The homes of ${failures.length} agents could not be removed.`)
+}
+
+/** Removes the folders of trials that an earlier server did not finish, and the unused homes. Requires that no agent works. */
+export async function removeLeftHomes(worktrees: Worktrees, db: Reader, dataDir: string): Promise<void> {
+  await removeFiles(worktrees, trialsFolder(dataDir))
+  await removeUnusedHomes(worktrees, db, dataDir, () => false)
 }
 
 /** The names of those owners and projects that exist. */

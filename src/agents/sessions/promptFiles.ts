@@ -109,9 +109,11 @@ function nameOf({ id, filename }: AttachmentRow): string {
   return Buffer.byteLength(name) > maxNameBytes ? `${id}${extname(name)}` : `${id}-${name}`
 }
 
-/** Removes the copies that an earlier server has left. */
+/** Removes the copies that an earlier server has left. Agents cannot write where they are. */
 export async function removeLeftCopies(dataDir: string): Promise<void> {
-  const folders = [join(agentsFolder(dataDir), 'none'), ...(await listAgentFolders(dataDir)).map(({ path }) => path)]
+  // Earlier versions had homes in the place of projects, and a home can contain a link.
+  const own = (await listAgentFolders(dataDir)).filter(({ project }) => /^\d+$/.test(project))
+  const folders = [join(agentsFolder(dataDir), 'none'), ...own.map(({ path }) => path)]
   for (const tmp of folders.map(folder => join(folder, 'tmp')))
     for (const name of await readdir(tmp).catch(() => []))
       if (name.startsWith(prefix)) await rm(join(tmp, name), { recursive: true, force: true })
