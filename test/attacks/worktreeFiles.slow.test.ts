@@ -45,6 +45,23 @@ const race = (folder: string, name: string, other: string): void => {
 const listOutside = () =>
   readdirSync(join(outside, 'deep')).map(name => [name, readFileSync(join(outside, 'deep', name), 'utf8')])
 
+describe.skipIf(!hasWalls)("filters of the account's configuration", () => {
+  it('see no file outside of the worktree when the board compares', async () => {
+    const file = join(outside, 'deep/file-0')
+    const configuration = join(projects.home, '.gitconfig')
+    write(project.path, '.git/info/attributes', '*.seen filter=spy\n')
+    write(projects.home, '.gitconfig', `[filter "spy"]\n\tclean = cat - '${file}' 2> /dev/null || echo hidden\n`)
+    try {
+      write(worktree, 'new.seen', 'new\n')
+      const { diff } = await card.diff()
+      expect(diff).toContain('+new\n+hidden\n')
+      expect(diff).not.toContain(secret)
+    } finally {
+      rmSync(configuration)
+    }
+  })
+})
+
 describe.skipIf(!hasWalls)('the files of a worktree', () => {
   it('are compared without content from outside while a folder and a link to another folder swap places', async () => {
     for (let index = 0; index < files; index++) write(worktree, `folder/deep/file-${index}`, 'changed\n')

@@ -92,3 +92,13 @@ test('doctor shows the default limits of a session, and whether this machine enf
     bounds.kind === 'cgroup' ? 'the kernel enforces the limits' : 'this machine cannot enforce the defaults',
   )
 })
+
+test('doctor reports the sandbox of the server, and who can reach the programs of previews', async () => {
+  const checks = await cli.json<Array<{ check: string; status: string; detail: string }>>(['doctor'])
+  const { kind, reason } = await board.client.agents.sandbox()
+  const find = (name: string) => checks.find(({ check }) => check === name)!.detail
+  expect(find('sandbox')).toBe(kind === 'none' ? reason : kind)
+  expect(find('previews')).toMatch(
+    kind === 'bubblewrap' ? /^only the server reaches/ : /^other accounts of this machine can reach/,
+  )
+})
