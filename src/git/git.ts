@@ -63,6 +63,11 @@ export const gitReason = ({ message }: GitFailed): string =>
 const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
 const maxConcurrent = 8
+/**
+ * The memory that Git can allocate at once. A few bytes of an agent's pack can be a delta for an object of many gigabytes. Git does not
+ * load files above 512 MiB (`core.bigFileThreshold`).
+ */
+const maxAllocation = '1g'
 
 const settings = (list: readonly string[]) => list.flatMap(setting => ['-c', setting])
 
@@ -190,6 +195,7 @@ export function environment(extra: Record<string, string> = {}): Record<string, 
     GIT_OPTIONAL_LOCKS: '0',
     GIT_ALLOW_PROTOCOL: 'none',
     GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOC_LIMIT: maxAllocation,
     GIT_ASKPASS: 'false',
     SSH_ASKPASS: 'false',
     ...extra,

@@ -6,6 +6,7 @@ import { GitFailed } from '../git/git.ts'
 import { LaunchFailed } from '../process/spawn.ts'
 import { searchPath } from '../process/environment.ts'
 import { coverInherited, type Covered } from '../process/inherited.ts'
+import { readDefaultLimits } from '../sandbox/cgroup.ts'
 import type { Mount } from '../sandbox/mount.ts'
 import type { SandboxPolicy } from '../sandbox/policy.ts'
 import { programMounts } from '../sandbox/programMounts.ts'
@@ -60,10 +61,17 @@ const keptIdleMs = 60_000
 const maxProcesses = 6
 /** The folder for temporary files in the sandbox. It is on the disk, because `/tmp` there is in memory. */
 const scratchFolder = '/tmp/board'
-const noLimits = { memoryMb: null, processes: null, fileMb: null, minutes: null }
+const minMemoryMb = 1024
 
-export function createWorktrees(sandbox: Sandbox): Worktrees {
-  const processes = createPool(sandbox)
+/**
+ * The memory that one process can use: an agent can leave files and objects that Git expands to any size. Up to four at a time are half
+ * of the memory that the server can use.
+ */
+const readMemoryLimit = (): number => Math.max(minMemoryMb, Math.floor(readDefaultLimits().memoryMb / 4))
+
+/** @param memoryMb the memory that each process in the sandbox can use */
+export function createWorktrees(sandbox: Sandbox, memoryMb = readMemoryLimit()): Worktrees {
+  const processes = createPool(sandbox, memoryMb)
   const run = async (
     name: OperationName,
     input: OperationInput<OperationName>,
@@ -101,7 +109,7 @@ async function loadBase(): Promise<ProcessBase> {
 }
 
 /** The processes by what they see. The one that was used least recently ends first. */
-function createPool(sandbox: Sandbox) {
+function createPool(sandbox: Sandbox, memoryMb: number) {
   const kept = new Map<string, WorktreeProcess>()
   const timers = new Map<string, NodeJS.Timeout>()
   const removals = new Set<Promise<void>>()
@@ -131,7 +139,7 @@ function createPool(sandbox: Sandbox) {
       const path = searchPath(process.env.PATH ?? '')
       const key = `${path}\0${seen}`
       if (kept.get(key)?.isOver ?? true) {
-        const { scratch, started } = await start(sandbox, await base, path, mounts)
+        const { scratch, started } = await start(sandbox, memoryMb, await base, path, mounts)
         const removed = started.ended.then(async () => {
           if (kept.get(key) === started) end(key)
           await rm(scratch, { recursive: true, force: true })
@@ -156,6 +164,7 @@ function createPool(sandbox: Sandbox) {
 /** Starts a process that sees the mounts, and a folder for temporary files. */
 async function start(
   sandbox: Sandbox,
+  memoryMb: number,
   { program, covered, home }: ProcessBase,
   path: string,
   mounts: readonly Mount[],
@@ -168,7 +177,7 @@ async function start(
   const policy: SandboxPolicy = {
     home,
     network: 'none',
-    limits: noLimits,
+    limits: { memoryMb, processes: null, fileMb: null, minutes: null },
     mounts: [...programs, ...mounts, { kind: 'rw', source: scratch, target: scratchFolder }],
     data: [{ fd: programFd, target: programPath }],
   }
