@@ -42,9 +42,9 @@ export class GitMissing extends Problem {
   }
 }
 
-/** Git did not finish: the folder is missing, it timed out, exceeded the limit of output, or failed. */
+/** Git did not finish: the folder is missing, it timed out, exceeded the limit of output or of memory, or failed. */
 export class GitFailed extends Error {
-  readonly reason: 'folder' | 'timeout' | 'output' | 'failed'
+  readonly reason: 'folder' | 'timeout' | 'output' | 'memory' | 'failed'
   constructor(reason: GitFailed['reason'], message: string, cause?: unknown) {
     super(message, { cause })
     this.name = 'GitFailed'
@@ -111,6 +111,9 @@ export const git = (cwd: string, args: readonly string[], options: GitOptions = 
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   })
 
+/** The messages of Git at its limits of memory. */
+const outOfMemory = /out of memory|attempting to allocate|cannot allocate memory/i
+
 /** Per process, not per board: git processes share its descriptors and the machine's cores. */
 const withSlot = createSemaphore(maxConcurrent)
 
@@ -121,7 +124,10 @@ const withSlot = createSemaphore(maxConcurrent)
 export async function gitOutput(cwd: string, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { exitCode, stdout, stderr } = await git(cwd, args, options)
   if (!(options?.exitCodes ?? [0]).includes(exitCode))
-    throw new GitFailed('failed', `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`)
+    throw new GitFailed(
+      outOfMemory.test(stderr) ? 'memory' : 'failed',
+      `git ${args[0]} ended with ${exitCode}: ${stderr.trim()}`,
+    )
   return stdout
 }
 

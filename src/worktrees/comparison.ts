@@ -32,12 +32,13 @@ export interface Comparison {
 
 export const noDiff: WorkDiff = { diff: '', stats: { filesChanged: 0, insertions: 0, deletions: 0 }, truncated: false }
 
+const compareFailures: Partial<Record<GitFailed['reason'], string>> = {
+  timeout: 'Git took too long to compare the files.',
+  memory: 'Git requires more memory to compare the files than it can use.',
+}
+
 /** The Problem to report if Git failed to compare files. Other errors stay. */
 export const compareProblem = (error: unknown): unknown =>
   error instanceof GitFailed
-    ? new Problem(
-        'CONFLICT',
-        error.reason === 'timeout' ? 'Git took too long to compare the files.' : 'Git could not compare the files.',
-        { cause: error },
-      )
+    ? new Problem('CONFLICT', compareFailures[error.reason] ?? 'Git could not compare the files.', { cause: error })
     : error

@@ -95,7 +95,7 @@ describe.skipIf(!hasWalls)('a commit whose trees contain each other ten times', 
       const place = (await worktreeOf(repository, cwd))!
       await expect(compareWorktree(worktrees, place, null, { stores: true })).rejects.toMatchObject({
         code: 'CONFLICT',
-        cause: { message: expect.stringMatching(/out of memory/i) as string },
+        message: 'Git requires more memory to compare the files than it can use.',
       })
     } finally {
       await worktrees.close()
