@@ -31,6 +31,8 @@ const pages = [
   'docs/sandbox.md',
   'CONTRIBUTING.md',
 ]
+/** Other pages whose links are checked. */
+const linking = ['SECURITY.md', 'CHANGELOG.md', 'test/attacks/README.md']
 /** What no test can run here, and why. */
 const notRun: Record<string, string> = {
   'npm run': 'a measurement takes minutes',
@@ -248,12 +250,21 @@ describe('the pages that people read', () => {
     for (const name of Object.keys(notRun)) expect(whole, name).toContain(`\`${name}`)
   })
 
-  test('link to files that are there', () => {
-    const missing = [...texts, ...subjectTexts].flatMap(([page, text]) =>
-      [...text.replace(/`[^`]+`/g, '').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
-        .map(match => join(page, '..', match[1]!))
-        .filter(path => !existsSync(path))
-        .map(path => `${page}: ${path}`),
+  test('link to files and headings that exist', () => {
+    const anchorsOf = (path: string) =>
+      [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+        heading!
+          .toLowerCase()
+          .replace(/[^\w\- ]/g, '')
+          .replaceAll(' ', '-'),
+      )
+    const exists = (path: string, anchor: string | undefined) =>
+      existsSync(path) && (anchor === undefined || anchorsOf(path).includes(anchor))
+    const missing = [...texts, ...subjectTexts, ...linking.map(read)].flatMap(([page, text]) =>
+      [...text.replace(/`[^`]+`/g, '').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].flatMap(
+        ([link, path, anchor]) =>
+          exists(path === '' ? page : join(page, '..', path!), anchor) ? [] : `${page}: ${link}`,
+      ),
     )
     expect(missing).toEqual([])
   })
