@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { lineOf } from '../parsing/commandNames.ts'
+import { lineOf } from '../parsing/commandPath.ts'
 import { examplesOf } from './help.ts'
 import { loadAll } from '../parsing/loadCommands.ts'
 import { createProgram } from '../program.ts'

@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander'
 import { usage } from '../failures/failure.ts'
+import { lineOf } from './commandPath.ts'
 import { load, loadAll } from './loadCommands.ts'
 import { nearest } from '../output/text.ts'
 
@@ -87,13 +88,6 @@ export function unknownOption({ command, words }: NamedCommand): string | undefi
   }
   return undefined
 }
-
-/** `board cards list`, for a command. */
-export const lineOf = (command: Command): string =>
-  command.parent ? `${lineOf(command.parent)} ${command.name()}` : 'board'
-
-/** `cards list`, for a command. */
-export const nameOf = (command: Command): string => lineOf(command).replace(/^board ?/, '')
 
 /** What other programs call the same verb. */
 const verbs = [

@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander'
-import { followNames, lineOf, suggestCommands, unknownOption, type NamedCommand } from './commandNames.ts'
+import { followNames, suggestCommands, unknownOption, type NamedCommand } from './commandNames.ts'
+import { lineOf } from './commandPath.ts'
 import { report } from '../failures/report.ts'
 import { usage, type Failure } from '../failures/failure.ts'
 import { nearest } from '../output/text.ts'

@@ -1,4 +1,5 @@
-import { pickItems, pickRows, pickTop, type ListItem } from '../ui/state/pickItems.ts'
+import type { ListItem } from '../ui/state/pickItem.ts'
+import { pickItems, pickRows, pickTop } from '../ui/state/pickItems.ts'
 import type { Model, PickDialog, Purpose } from '../ui/state/model.ts'
 import type { Line } from '../ui/terminal/cells.ts'
 import type { Theme } from './theme.ts'

@@ -1,5 +1,5 @@
 import type { CardStatus } from '../../src/contract/fields.ts'
-import type { LineKind } from '../ui/state/cardText.ts'
+import type { LineKind } from '../ui/state/textLine.ts'
 
 /** How the parts of the screens are drawn: SGR parameters, empty where a part looks like any text. */
 export interface Palette {

@@ -1,7 +1,8 @@
 import { render } from 'ink'
 import { createElement } from 'react'
+import type { Connection } from '../../src/client/index.ts'
 import { Live } from '../../src/client/socket.ts'
-import type { Context } from '../context/context.ts'
+import type { Out } from '../output/output.ts'
 import { createRefresher } from '../requests/refresher.ts'
 import { RowList, type Rows, type RowListProps } from './RowList.tsx'
 
@@ -17,20 +18,20 @@ export type Watched<Row> = Pick<RowListProps<Row>, 'title' | 'noun' | 'columns'>
  * @throws ApiFailure | Unreachable when the server refuses to tell of changes.
  */
 export async function watchList<Row>(
-  context: Context,
+  { connection, out }: { connection: Connection; out: Out },
   projectId: string,
   watched: Watched<Row>,
   load: () => Promise<Rows<Row>>,
 ): Promise<void> {
   const state: Omit<RowListProps<Row>, 'terminal'> = { ...watched, live: true, ...(await load()) }
-  const element = () => createElement(RowList<Row>, propsOf(context, state))
+  const element = () => createElement(RowList<Row>, propsOf(out, state))
   const screen = render(element())
   const draw = (changes: Partial<RowListProps<Row>>) => {
     Object.assign(state, changes)
     screen.rerender(element())
   }
   const refreshed = createRefresher(async () => draw(await load()))
-  const live = new Live(context.connection, {
+  const live = new Live(connection, {
     onEvent: refreshed.again,
     onState: ({ name }) => {
       if (name === 'waiting') draw({ live: false })
@@ -53,7 +54,7 @@ export async function watchList<Row>(
   }
 }
 
-const propsOf = <Row>({ out }: Context, state: Omit<RowListProps<Row>, 'terminal'>): RowListProps<Row> => ({
+const propsOf = <Row>(out: Out, state: Omit<RowListProps<Row>, 'terminal'>): RowListProps<Row> => ({
   ...state,
   terminal: {
     ...out.terminal,

@@ -1,5 +1,5 @@
 import { ErrorCode, McpError, type Resource, type ResourceTemplate } from '@modelcontextprotocol/sdk/types.js'
-import type { Session } from './answer.ts'
+import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
 import { visible, visibleJson } from './visible.ts'
 import { isToTell } from './whatToDo.ts'

@@ -6,8 +6,8 @@ import { BoardFile, type EffectiveWorktree } from '../contract/worktree.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { gitOutput, inGitDir } from '../git/git.ts'
-import { readProjectFile, type ProjectFile } from '../worktrees/projectFiles.ts'
-import type { Worktrees } from '../worktrees/worktrees.ts'
+import { readProjectFile } from '../worktrees/projectFiles.ts'
+import type { ProjectFile, Worktrees } from '../worktrees/worktrees.ts'
 
 const boardFileName = 'board.json'
 const maxBytes = 64 * 1024

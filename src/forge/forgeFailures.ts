@@ -1,7 +1,6 @@
 import type { OutboundAnswer } from '../egress/request.ts'
-import { ForgeFailed, type ForgeFailure } from './forge.ts'
+import { ForgeFailed, type ForgeAddress, type ForgeFailure } from './forge.ts'
 import { cleanLine } from './forgeFields.ts'
-import type { ForgeAccess } from './forgeHttp.ts'
 
 const names = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea' } as const
 const reasons: Readonly<Record<number, ForgeFailure>> = {
@@ -22,6 +21,16 @@ const maxSaidLength = 300
 /** GitHub's documentation: without another word, wait at least a minute. */
 const usualWaitMs = 60_000
 const maxWaitMs = 24 * 60 * 60_000
+
+/** How requests reach a forge's API. */
+export interface ForgeAccess {
+  kind: ForgeAddress['kind']
+  apiUrl: string
+  /** The headers of each request, which contain the token. */
+  headers: Readonly<Record<string, string>>
+  /** Redacted from messages. */
+  token: string
+}
 
 /** What an answer means if it is a failure. */
 export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: number): ForgeFailed | undefined {

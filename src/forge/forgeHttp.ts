@@ -4,8 +4,8 @@ import { backoffMs } from '../async/backoff.ts'
 import { retry } from '../async/retry.ts'
 import { EgressRefused } from '../egress/guardedLookup.ts'
 import { sendOutbound, whyUnreachable, type OutboundAnswer, type OutboundRequest } from '../egress/request.ts'
-import { ForgeFailed, type ForgeAddress } from './forge.ts'
-import { failureOf } from './forgeFailures.ts'
+import { ForgeFailed } from './forge.ts'
+import { failureOf, type ForgeAccess } from './forgeFailures.ts'
 
 const timeLimitMs = 20_000
 const logTimeLimitMs = 60_000
@@ -39,15 +39,6 @@ export interface ForgeHttp {
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: object, schema: Schema<T>): Promise<T>
   /** The end of a text, also where the forge sends one elsewhere for it, without the token. Undefined: there is none. */
   log(path: string): Promise<string | undefined>
-}
-
-export interface ForgeAccess {
-  kind: ForgeAddress['kind']
-  apiUrl: string
-  /** How the token is sent, and what else each request says. */
-  headers: Readonly<Record<string, string>>
-  /** Taken out of messages. */
-  token: string
 }
 
 export function createForgeHttp(access: ForgeAccess, options: ForgeOptions): ForgeHttp {

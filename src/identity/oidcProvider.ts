@@ -7,10 +7,9 @@ import type {
   TokenEndpointResponseHelpers,
   UserInfoResponse,
 } from 'openid-client'
-import { isLoopbackHost } from '../contract/networkHosts.ts'
 import { Problem } from '../contract/errors.ts'
 import { otherIssuer, whyNoProvider, whyNoSignIn } from './oidcFailures.ts'
-import type { OidcSettings } from './oidcSettings.ts'
+import { mayBeProvider, type OidcSettings } from './oidcSettings.ts'
 import { sendOutbound } from '../egress/request.ts'
 
 const timeoutSecs = 10
@@ -46,10 +45,6 @@ export interface Provider {
 
 /** Loaded on demand. */
 const load = () => import('openid-client')
-
-/** Whether a URL is allowed for a provider: without TLS on this machine only. */
-export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
 /**
  * Reads a provider's metadata (OpenID Connect Discovery 1.0) within 10 seconds.

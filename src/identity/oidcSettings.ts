@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { EmailVerification } from '../contract/oidc.ts'
 import { invalid, Problem } from '../contract/errors.ts'
+import { isLoopbackHost } from '../contract/networkHosts.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { deleteServerSetting, readServerSetting, writeServerSetting } from '../store/serverSettings.ts'
-import { mayBeProvider } from './oidcProvider.ts'
 import type { Seal } from './seal.ts'
 
 const group = 'oidc'
@@ -44,6 +44,10 @@ export async function requireOidcSettings(db: Reader): Promise<OidcSettings> {
   if (!settings) throw new Problem('OIDC_NOT_CONFIGURED')
   return settings
 }
+
+/** Whether a URL is allowed for a provider: without TLS on this machine only. */
+export const mayBeProvider = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 
 type NewOidcSettings = Partial<OidcBounds> & { issuerUrl: string; clientId: string; clientSecret: string }
 

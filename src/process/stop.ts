@@ -1,5 +1,5 @@
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Child } from './spawn.ts'
 import { emptyReadsOf, isKeeper, type FindMembers, type Tree } from './sweep.ts'
 import { send, type ProcessEntry } from './table.ts'
 
@@ -20,8 +20,16 @@ const maxKillMs = 2000
 const minPauseMs = 10
 const maxPauseMs = 80
 
+/** The parts of a running process tree that its end needs. */
+interface RunningTree {
+  tree: Tree
+  stdin: Writable | null
+  exited: Promise<unknown>
+  forget(): Promise<void>
+}
+
 /** The `stop` of a child. Later calls share a stop that is in progress or has ended everything. */
-export function createStop(findMembers: FindMembers, child: Omit<Child, 'stop'>): Child['stop'] {
+export function createStop(findMembers: FindMembers, child: RunningTree): (options?: StopOptions) => Promise<boolean> {
   let stopping: Promise<boolean> | undefined
   const stopOrForget = async (options: StopOptions) => {
     let isGone = false
@@ -36,7 +44,7 @@ export function createStop(findMembers: FindMembers, child: Omit<Child, 'stop'>)
 
 async function stopOnce(
   findMembers: FindMembers,
-  child: Omit<Child, 'stop'>,
+  child: RunningTree,
   { graceMs = 1500, termMs = 1500 }: StopOptions,
 ): Promise<boolean> {
   if (child.stdin) {

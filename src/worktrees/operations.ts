@@ -31,11 +31,8 @@ import { readSlashCommands } from './inside/readSlashCommands.ts'
 import { repairPointer } from './inside/repairPointer.ts'
 import { snapshotAll, type SnapshotRules } from './inside/snapshotAll.ts'
 import { writePatch } from './inside/writePatch.ts'
+import type { Send } from './send.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
-
-/** Passes bytes of a result to the caller, in order. `part` names them where a result has several kinds. */
-export type Send = (bytes: Buffer, part?: ResultPart) => Promise<void>
-export type ResultPart = 'diff' | 'pack' | 'index' | 'largeFile'
 
 /**
  * The work on the files of a worktree, by name. With bubblewrap, a process that sees this worktree alone does it

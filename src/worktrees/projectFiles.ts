@@ -6,13 +6,7 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { OperationResult } from './operations.ts'
 import type { WorktreePlace } from './worktreeMounts.ts'
-import type { Worktrees } from './worktrees.ts'
-
-/** A file of a project's folder, or why it cannot be used. */
-export type ProjectFile = { content: Buffer; problem: null } | { content: null; problem: string }
-
-/** Files of projects' folders that were read. Each is read again if the file changed. */
-export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
+import type { KeptFiles, ProjectFile, Worktrees } from './worktrees.ts'
 
 const maxKept = 500
 /** A file that has just changed can change again without another time. */

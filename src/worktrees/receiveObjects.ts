@@ -6,7 +6,7 @@ import { excludeTips } from '../git/listRefs.ts'
 import { transferPrefix } from '../git/shadow.ts'
 import { copyPlain } from '../git/untrustedFiles.ts'
 import { keepPack } from './keepPack.ts'
-import type { ResultPart } from './operations.ts'
+import type { ResultPart } from './send.ts'
 import { receiveLargeFiles } from './receiveLargeFiles.ts'
 
 const timeoutMs = 5 * 60_000

@@ -7,7 +7,8 @@ import { GitFailed } from '../git/git.ts'
 import { passDescriptors, type Covered } from '../process/inherited.ts'
 import { decodeFailure, type Failure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
-import type { OperationInput, OperationName, ResultPart, Send } from './operations.ts'
+import type { OperationInput, OperationName } from './operations.ts'
+import type { ResultPart, Send } from './send.ts'
 
 /** A process that works on the files of one worktree and sees nothing else of the host. */
 export interface WorktreeProcess {

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { accountTexts, type AccountSettings } from '../git/accountSettings.ts'
 import { encodeFailure } from './failures.ts'
 import { encodeMessage, readMessages } from './messages.ts'
-import { operations, type Operation, type OperationName, type Send } from './operations.ts'
+import { operations, type Operation, type OperationName } from './operations.ts'
+import type { Send } from './send.ts'
 import type { OperationRequest, OperationResponse } from './worktreeProcess.ts'
 
 /** The program inside the sandbox of a worktree: it runs operations that the server requests (worktreeProcess.ts). */

@@ -17,9 +17,8 @@ import {
   type OperationInput,
   type OperationName,
   type OperationResult,
-  type Send,
 } from './operations.ts'
-import type { KeptFiles } from './projectFiles.ts'
+import type { Send } from './send.ts'
 import { worktreeMounts, type WorktreePlace } from './worktreeMounts.ts'
 import {
   loadWorktreeProgram,
@@ -28,6 +27,12 @@ import {
   startWorktreeProcess,
   type WorktreeProcess,
 } from './worktreeProcess.ts'
+
+/** A file of a project's folder, or why it cannot be used. */
+export type ProjectFile = { content: Buffer; problem: null } | { content: null; problem: string }
+
+/** Files of projects' folders that were read. Each is read again if the file changed. */
+export type KeptFiles = Map<string, { stamp: string; file: ProjectFile }>
 
 /**
  * The work on files of worktrees and of projects' folders, which agents can change at any time. With bubblewrap, a

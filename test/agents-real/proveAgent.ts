@@ -2,41 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { CredentialProvider } from '../../src/contract/credentials.ts'
 import { eventually } from '../support/waiting/eventually.ts'
+import type { AgentUnderTest, Traits } from './agentUnderTest.ts'
 import { recordCell, type Cell } from './cells.ts'
 import { proveChoices } from './proveChoices.ts'
 import { proveEndings } from './proveEndings.ts'
 import { proveQuestions } from './proveQuestions.ts'
 import { startRealBoard, type RealBoard } from '../support/agents/realBoard.ts'
 import { installedAgent, type RealAgent } from '../support/agents/realAgents.ts'
-
-/** What only some agents do. */
-export interface Traits {
-  /** The bound of its silence, where it gives up by itself within a time that a test can wait for. */
-  silence?: string
-  /** The tokens that it counts of calls with 1000, 1000 and 500 in, and 20, 20 and 30 out. */
-  usage?: { inputTokens: number; outputTokens: number }
-  /** Kinds of credential that it takes, and the path at which its base URL is asked then. */
-  credentials?: Partial<Record<CredentialProvider, string>>
-  /** A model that it offers beside its default, and what its model service is asked for then. */
-  model?: { id: string; asked: string }
-  /** Variables with which it asks people, where it asks nobody as it comes. */
-  askingEnvironment?: Record<string, string>
-  /** The command that its question about a monitor of `date` shows. */
-  firstAsked?: string | null
-  /** Whom it looks for beyond this machine. */
-  foreign?: string[]
-}
-
-/** An agent in the tests of this folder. */
-export interface AgentUnderTest {
-  id: RealAgent['id']
-  traits: Traits
-  /** The board of the tests, once it has started. */
-  real(): RealBoard
-  cell(name: Cell, value: string): void
-}
 
 const says = {
   401: 'Incorrect API key provided.',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CredentialProvider } from '../../src/contract/credentials.ts'
-import type { AgentUnderTest } from './proveAgent.ts'
+import type { AgentUnderTest } from './agentUnderTest.ts'
 
 /** What is chosen for the agent is what its model service gets: the credential, its base URL, the model. */
 export function proveChoices({ real: started, cell, traits }: AgentUnderTest): void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { childrenOf, readProcessFile } from '../support/processes/processFiles.ts'
 import { eventually } from '../support/waiting/eventually.ts'
-import type { AgentUnderTest } from './proveAgent.ts'
+import type { AgentUnderTest } from './agentUnderTest.ts'
 
 /** The agent hands over to a fresh session, and its process is killed in that one. */
 export function proveEndings({ real: started, cell }: AgentUnderTest): void {

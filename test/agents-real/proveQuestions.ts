@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { eventually } from '../support/waiting/eventually.ts'
-import type { AgentUnderTest } from './proveAgent.ts'
+import type { AgentUnderTest } from './agentUnderTest.ts'
 
 /** The agent asks people in the middle of its turn, does what they allow and nothing else, and gets a message of theirs. */
 export function proveQuestions({ real: started, id, cell, traits }: AgentUnderTest): void {

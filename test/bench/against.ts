@@ -13,7 +13,7 @@ import {
   startAgent,
   traceIn,
 } from './firstWord.ts'
-import type { Bench, Tell } from './main.ts'
+import type { Bench, Tell } from './bench.ts'
 import { isWanted, type Options } from './options.ts'
 import { againstText } from './report.ts'
 import { busyClients, load, measureOnce } from './rounds.ts'

@@ -3,7 +3,8 @@ import { longTranscript, manyCards, shortTranscript } from './browserSeed.ts'
 import { median, range, spread, type Figures } from './figures.ts'
 import { busyClients, calmClients } from './rounds.ts'
 import { listenerCount, replayCount, replayedEvents } from './sockets.ts'
-import { grouped, largest } from './works.ts'
+import { largest } from './sizes.ts'
+import { grouped } from './works.ts'
 
 /** A figure, as a multiple of another one of the same run or by itself, and what it may be at most or must be at least. */
 export interface Aim {

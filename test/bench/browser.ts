@@ -8,7 +8,7 @@ import { seedForBrowser, type BrowserSeed, type Transcript } from './browserSeed
 import { framesOf, heapOf, openWindow, type Frames, type Window } from './browserWindow.ts'
 import { startChild } from './child.ts'
 import { note, quantile, type Figures } from './figures.ts'
-import type { Bench } from './main.ts'
+import type { Bench } from './bench.ts'
 import type { Options } from './options.ts'
 import { flooder, type SeededProject } from './seed.ts'
 

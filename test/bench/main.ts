@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { runAgainst } from './against.ts'
 import { aims as fileAims, databaseAims, judge, type Judged } from './aims.ts'
+import type { Bench, Tell } from './bench.ts'
 import { measureBrowser } from './browser.ts'
 import { startChild } from './child.ts'
 import type { Figures } from './figures.ts'
@@ -18,24 +19,9 @@ import { configureAgents, flooder, seedBoard, seedSmall, type Seeded } from './s
 import { measureSessions } from './sessions.ts'
 import { measureEvents, measureReplay } from './sockets.ts'
 import { measureTranscript } from './transcript.ts'
-import { sizes, worksOf, type Work } from './works.ts'
+import { sizes } from './sizes.ts'
+import { worksOf, type Work } from './works.ts'
 import { measureWriters } from './writers.ts'
-
-/** Where the bundled parts are, the board's program and page, what measures in a page, the agent that says so much, and what was typed. */
-export interface Bench {
-  folder: string
-  /** Bundles another commit's server and what seeds its board. @returns their folder */
-  buildCommit(commit: string): Promise<string>
-  board: string
-  web: string
-  meter: string
-  flood: string
-  /** The agent that says one word, and what notes the processes that a server starts. */
-  firstWord: string
-  trace: string
-  argv: readonly string[]
-}
-export type Tell = (text: string) => void
 
 /** Measures the board beside its floors on this machine, and prints what it finds. */
 export async function runBench(bench: Bench): Promise<void> {

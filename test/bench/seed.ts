@@ -16,7 +16,7 @@ import { readFirstColumn } from '../../src/store/columns.ts'
 import type { Transaction } from '../../src/store/database.ts'
 import * as order from '../../src/store/order.ts'
 import { localOperator } from '../../src/store/users.ts'
-import { smallest } from './works.ts'
+import { smallest } from './sizes.ts'
 
 /** A project whose cards all stand in the first column, with ids from `firstCardId` on. Cards in the active column start agents. */
 export interface SeededProject {

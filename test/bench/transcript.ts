@@ -5,7 +5,7 @@ import type { Options } from './options.ts'
 import type { Servers } from './rounds.ts'
 import { flooder } from './seed.ts'
 import { requestAs, completed, type Session } from './sessions.ts'
-import { smallest } from './works.ts'
+import { smallest } from './sizes.ts'
 
 const pauseMs = 5
 const pollMs = 50

@@ -1,6 +1,7 @@
 import type { FloorKind, Via, WorkKind } from './ipc.ts'
 import type { Exchange } from './load.ts'
 import type { Seeded, SeededProject } from './seed.ts'
+import { largest, sizes, smallest } from './sizes.ts'
 
 /** One kind of request, as the board and its floors are asked. */
 export interface Work {
@@ -16,8 +17,6 @@ export interface Work {
 }
 
 export const pageSize = 50
-export const sizes = [100, 10_000, 100_000]
-export const [smallest, largest] = [100, 100_000]
 
 export const grouped = (count: number): string => count.toLocaleString('en-US')
 

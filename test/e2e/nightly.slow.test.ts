@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
-import { run, type Ran } from '../support/commands/commandLine.ts'
+import { run } from '../support/commands/commandLine.ts'
+import type { Ran } from '../support/commands/commandWorker.ts'
 
 let board: AgentBoard
 let exportsFolder: string

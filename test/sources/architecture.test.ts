@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { imports, room, root, sources, upwardImports } from './imports.ts'
+import { findCycles, imports, room, root, sources, upwardImports } from './imports.ts'
 
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
 const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config']
@@ -50,13 +50,16 @@ test('the contract imports nothing but itself and valibot', () => {
   )
 })
 
-test('no rooms on one floor import each other in a circle', () => {
-  const arrows = new Map<string, Set<string>>()
-  for (const each of imports) {
-    const [from, to] = [room(each.from), room(each.to)]
-    if (from && to && from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
-  }
-  expect([...arrows.keys()].filter(start => reaches(arrows, start, start))).toEqual([])
+test('files do not import each other in a cycle, also not through types and import()', () => {
+  expect(findCycles(imports)).toEqual([])
+})
+
+test('rooms do not import each other in a cycle', () => {
+  const between = imports.flatMap(({ from, to }) => {
+    const rooms = { from: room(from)!, to: room(to) }
+    return rooms.to === undefined || rooms.from === rooms.to ? [] : [{ from: rooms.from, to: rooms.to }]
+  })
+  expect(findCycles(between)).toEqual([])
 })
 
 test('only the operations on worktrees import the code that runs in their sandbox', () => {
@@ -135,14 +138,6 @@ test('what a route answers is checked against its schema in tests, and not by th
     ),
   ).toEqual(['daemon/documents/openapiOperation.ts'])
 })
-
-function reaches(arrows: Map<string, Set<string>>, from: string, goal: string, seen = new Set<string>()): boolean {
-  for (const next of arrows.get(from) ?? []) {
-    if (next === goal) return true
-    if (!seen.has(next) && (seen.add(next), reaches(arrows, next, goal, seen))) return true
-  }
-  return false
-}
 
 test.each(['CONTRIBUTING.md', 'docs/architecture.md'])('%s names files that are there', page => {
   const named = [...readFileSync(join(root, page), 'utf8').matchAll(/`((?:src|cli|daemon|test|bin|docs)\/[\w./-]+)`/g)]

@@ -60,7 +60,7 @@ export const sources = ['src', 'cli', 'daemon']
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file)),
   )
   .filter(file => /\.tsx?$/.test(file))
-/** Their imports of each other, stated and lazy. */
+/** Their imports of each other: statements, also of types, and `import()`. */
 export const imports: Import[] = sources.flatMap(file =>
   [
     ...readFileSync(join(root, file), 'utf8').matchAll(
@@ -83,3 +83,30 @@ export const room = (file: string) =>
 export const upwardImports: readonly Import[] = imports.filter(
   ({ from, to }) => !from.startsWith('cli/') && room(to) !== undefined && floors[room(to)!]! > floors[room(from)!]!,
 )
+
+/** Groups of nodes that lead to each other. */
+export function findCycles(edges: readonly { from: string; to: string }[]): string[][] {
+  const targets = new Map<string, Set<string>>()
+  for (const { from, to } of edges) targets.set(from, (targets.get(from) ?? new Set()).add(to))
+  // Tarjan's algorithm: a group is complete when a search returns to its first node.
+  const order = new Map<string, number>()
+  const open: string[] = []
+  const cycles: string[][] = []
+  const visit = (node: string): number => {
+    const at = order.size
+    order.set(node, at)
+    open.push(node)
+    let first = at
+    for (const next of targets.get(node) ?? []) {
+      if (!order.has(next)) first = Math.min(first, visit(next))
+      else if (open.includes(next)) first = Math.min(first, order.get(next)!)
+    }
+    if (first === at) {
+      const group = open.splice(open.indexOf(node))
+      if (group.length > 1 || targets.get(node)?.has(node)) cycles.push(group.toSorted())
+    }
+    return first
+  }
+  for (const node of targets.keys()) if (!order.has(node)) visit(node)
+  return cycles
+}

@@ -8,7 +8,7 @@ import type { Context } from '../../context/context.ts'
 import type { Msg } from '../state/model.ts'
 import { changePlan } from './plan.ts'
 import { browseCard, runUserCommand } from './outside.ts'
-import type { JobHooks, JobOf, Shown } from './runner.ts'
+import type { JobHooks, JobOf, Shown } from './job.ts'
 
 type Changes =
   | 'viewed'

@@ -4,7 +4,7 @@ import type { Context } from '../../context/context.ts'
 import { endOf, runInTerminal } from '../../input/terminalProgram.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import type { Msg } from '../state/model.ts'
-import type { JobHooks, JobOf, Shown } from './runner.ts'
+import type { JobHooks, JobOf, Shown } from './job.ts'
 
 /** The limit of a background command's output. */
 const maxOutputBytes = 4096

@@ -6,7 +6,7 @@ import { messagesAtOnce } from '../../../src/boardModel/openedCard.ts'
 import { commentsAtOnce } from '../state/comments.ts'
 import { previewMessages } from '../state/preview.ts'
 import { reasonOf } from './reason.ts'
-import type { Job, JobOf, Shown } from './runner.ts'
+import type { Job, JobOf, Shown } from './job.ts'
 
 type Reads =
   | 'page'

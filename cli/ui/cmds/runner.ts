@@ -4,42 +4,15 @@ import type { ApiFailure } from '../../../src/client/index.ts'
 import type { Context } from '../../context/context.ts'
 import { exitOf } from '../../failures/failure.ts'
 import { openEditor } from '../../input/editor.ts'
-import type { UnsavedText, UnsavedTexts } from '../../input/unsavedTexts.ts'
-import { cardOfCmd, type Cmd, type Msg } from '../state/model.ts'
+import { cardOfCmd, type Msg } from '../state/model.ts'
 import { forcedOf } from '../state/forcing.ts'
 import { typedTextOfCmd } from '../state/typedText.ts'
 import type { Hold } from '../terminal/session.ts'
 import { changesOf } from './changes.ts'
+import type { CmdHooks, Job, JobHooks, Shown } from './job.ts'
 import { isQuiet, readsOf } from './reads.ts'
 import { reasonOf } from './reason.ts'
 
-/** The commands that involve the server or other programs. */
-export type Job = Exclude<Cmd, { type: 'quit' | 'interrupt' | 'stop' | 'redraw' }>
-export type JobOf<Type extends Job['type']> = Extract<Job, { type: Type }>
-
-/** The project and board shown while a command runs. */
-export interface Shown {
-  projectId: string
-  projectName: string
-  boardId: string
-}
-export interface CmdHooks {
-  dispatch: (msg: Msg) => void
-  /** Reads no more keys: they are for the program of `suspendWhile`. */
-  hold: () => Hold
-  suspendWhile: <T>(held: Hold, work: () => Promise<T>) => Promise<T>
-  /** Copies a text to the terminal's clipboard. */
-  copy: (text: string) => void
-  /** The texts that the server does not have yet. */
-  unsaved: UnsavedTexts
-}
-/** The hooks of one command. */
-export interface JobHooks extends Pick<CmdHooks, 'copy'> {
-  /** Suspends the board while another program uses the terminal. */
-  suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
-  /** Lets the person change a text in the editor. */
-  write: (filename: string, text: string, isTyped: boolean) => Promise<UnsavedText>
-}
 export interface CmdRunner {
   run(job: Job): void
   /** Resolves when the changes have ended, also those that wait. Their results are not dispatched any more. */

@@ -4,32 +4,8 @@ import { harmless } from '../../output/text.ts'
 import type { Model, UserSettings } from './model.ts'
 import type { Opened } from './opened.ts'
 import { latestSession, type Message } from '../../../src/boardModel/openedCard.ts'
+import type { LineKind, TextLine } from './textLine.ts'
 import { wrap } from './wrap.ts'
-
-/** The kind of a line in an opened card; determines its style. */
-export type LineKind =
-  | 'text'
-  | 'head'
-  | 'dim'
-  | 'code'
-  | 'user'
-  | 'agent'
-  | 'thought'
-  | 'system'
-  | 'plan'
-  | 'toolGoing'
-  | 'toolDone'
-  | 'toolFailed'
-  | 'file'
-  | 'hunk'
-  | 'added'
-  | 'removed'
-  | 'failed'
-export interface TextLine {
-  kind: LineKind
-  text: string
-  /** What stands at the right end. */ aside?: string
-}
 
 /** The lines of the open tab for a width. */
 export function tabLines(opened: Opened, settings: UserSettings, width: number): readonly TextLine[] {

@@ -3,7 +3,7 @@ import { plainMentions } from '../../../src/contract/mentions.ts'
 import { harmless } from '../../output/text.ts'
 import { updated, type Cmd, type Model, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
-import type { TextLine } from './cardText.ts'
+import type { TextLine } from './textLine.ts'
 
 /** How many of a card's comments are read. */
 export const commentsAtOnce = 100

@@ -1,33 +1,13 @@
 import type { ShortcutAction } from '../../../src/contract/shortcuts.ts'
-import type { UserCommand } from '../../context/userCommands.ts'
 import { boardOf } from './board.ts'
 import { boardOnly } from './helpRows.ts'
 import { placeOfMatch } from '../../../src/boardModel/placeOfMatch.ts'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import type { Size } from '../terminal/session.ts'
-import type { Model, PickDialog, PlanStep, Purpose } from './model.ts'
+import type { Model, PickDialog, Purpose } from './model.ts'
+import type { PickItem } from './pickItem.ts'
 import { planItems } from './planItems.ts'
 import { textIn } from './textField.ts'
-
-/** One line of a list. */
-export interface ListItem {
-  text: string
-  aside?: string
-  /** For a label: whether all, some or none of the cards have it. */
-  mark?: 'on' | 'some' | 'off'
-}
-/** One line of a list to pick from. */
-export interface PickItem extends ListItem {
-  target: Target
-}
-type Target =
-  | { type: 'column' | 'board' | 'project' | 'label'; id: string; name: string }
-  | { type: 'card'; id: string }
-  | { type: 'agent'; id: string | null; profile?: string; install?: string }
-  | { type: 'model'; id: string | null }
-  | { type: 'plan'; step: PlanStep }
-  | { type: 'action'; action: ShortcutAction }
-  | { type: 'command'; command: UserCommand }
 
 type Of<Type extends Purpose['type']> = Extract<Purpose, { type: Type }>
 

@@ -2,7 +2,7 @@ import { priorities } from '../../../src/contract/cardPlan.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { runForEach } from './actions.ts'
 import { type Model, type Msg, type PlanPurpose, type PlanStep, type Update } from './model.ts'
-import type { PickItem } from './pickItems.ts'
+import type { PickItem } from './pickItem.ts'
 
 const someDays = ['today', 'tomorrow', '7d']
 const writtenDay = /^(?:due )?(\d{4}-\d\d-\d\d|\d{1,5}[hd])$/

@@ -1,5 +1,5 @@
 import { harmless } from '../../output/text.ts'
-import type { ListItem } from './pickItems.ts'
+import type { ListItem } from './pickItem.ts'
 import type { Model, Msg, SendDialog } from './model.ts'
 import { fieldOf, textIn } from './textField.ts'
 

@@ -17,7 +17,7 @@ import { BoardHead } from './BoardHead.tsx'
 import { BoardSession } from './boardSession.ts'
 import { ColumnView } from './ColumnView.tsx'
 import { ColumnTabs } from './ColumnTabs.tsx'
-import { loadDragging } from './drag.ts'
+import { loadDragging } from './loadDragging.ts'
 import { hearKeys } from './keys.ts'
 import { SelectionBar } from './SelectionBar.tsx'
 

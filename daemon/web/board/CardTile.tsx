@@ -10,7 +10,8 @@ import { Labels, Status } from '../ui/Status.tsx'
 import { openCard, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
-import { drag, dragging } from './drag.ts'
+import { drag } from './drag.ts'
+import { dragging } from './loadDragging.ts'
 import { TilePeople, TilePlan } from './TilePlan.tsx'
 
 interface TileProps {

@@ -6,7 +6,8 @@ import { useStore } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardTile } from './CardTile.tsx'
 import { ColumnHead } from './ColumnHead.tsx'
-import { drag, dragging, startsIn } from './drag.ts'
+import { drag, startsIn } from './drag.ts'
+import { dragging } from './loadDragging.ts'
 import { QuickAdd } from './QuickAdd.tsx'
 
 const estimatedHeight = { comfortable: 78, compact: 38 }

@@ -45,7 +45,7 @@ const ahead = 200
 export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
-  readonly cursor = new Cursor(this)
+  readonly cursor = new Cursor(() => this.shown())
   readonly doings: Doings
   /** Changes reach the server in the order in which they were asked for. */
   readonly changes = createSerialQueue()

@@ -1,5 +1,5 @@
+import type { ShownBoard, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { Store } from '../app/store.ts'
-import type { BoardSession } from './boardSession.ts'
 
 interface CursorState {
   columnId?: string
@@ -12,12 +12,12 @@ interface CursorState {
 /** Where the keys work. The card under the cursor has the page's focus, and keeps it when it moves. */
 export class Cursor {
   readonly state = new Store<CursorState>({ cards: {} })
-  readonly #session: BoardSession
+  readonly #shown: () => ShownBoard
   /** The card that has the focus, and where it stood. */
   #held: { columnId: string; cardId: string; at: number } | undefined
 
-  constructor(session: BoardSession) {
-    this.#session = session
+  constructor(shown: () => ShownBoard) {
+    this.#shown = shown
   }
 
   get columnId(): string | undefined {
@@ -32,14 +32,14 @@ export class Cursor {
 
   /** The card of a column that tab comes to. */
   inColumn(columnId: string): string | undefined {
-    const found = this.#session.column(columnId)?.found ?? []
+    const found = this.#column(columnId)?.found ?? []
     const kept = this.state.get().cards[columnId]
     return kept !== undefined && found.includes(kept) ? kept : found[0]
   }
 
   /** A card has got the focus. */
   on(columnId: string, cardId: string): void {
-    this.#held = { columnId, cardId, at: this.#session.column(columnId)?.found.indexOf(cardId) ?? 0 }
+    this.#held = { columnId, cardId, at: this.#column(columnId)?.found.indexOf(cardId) ?? 0 }
     const { columnId: before, cards, wanted } = this.state.get()
     if (before === columnId && cards[columnId] === cardId && wanted !== cardId) return
     this.state.set({ columnId, cards: { ...cards, [columnId]: cardId } })
@@ -47,7 +47,7 @@ export class Cursor {
 
   /** Gives the focus to a card, wherever it is now. */
   go(cardId: string): void {
-    const column = this.#session.shown().columns.find(({ found }) => found.includes(cardId))
+    const column = this.#shown().columns.find(({ found }) => found.includes(cardId))
     if (column)
       this.state.update(({ cards }) => ({
         columnId: column.id,
@@ -73,10 +73,14 @@ export class Cursor {
   keep(): void {
     const held = this.#held
     if (!held || document.activeElement !== document.body) return
-    if (this.#session.shown().columns.some(({ found }) => found.includes(held.cardId))) return this.go(held.cardId)
-    const found = this.#session.column(held.columnId)?.found ?? []
+    if (this.#shown().columns.some(({ found }) => found.includes(held.cardId))) return this.go(held.cardId)
+    const found = this.#column(held.columnId)?.found ?? []
     const next = found[Math.min(held.at, found.length - 1)]
     if (next === undefined) this.enter(held.columnId)
     else this.go(next)
+  }
+
+  #column(id: string): ShownColumn | undefined {
+    return this.#shown().columns.find(column => column.id === id)
   }
 }

@@ -1,14 +1,10 @@
-import type { Contract } from '../../../src/contract/index.ts'
-import type { Output } from '../../../src/contract/route.ts'
 import type { Loaded } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Rows, useEditing } from '../ui/Rows.tsx'
 import { dated } from '../ui/Time.tsx'
-import { EditBudget, type Scope } from './EditBudget.tsx'
-
-export type Budget = Output<Contract['budgets']['list']>[number]
+import { EditBudget, type Budget, type Scope } from './EditBudget.tsx'
 
 const periods = { day: 'today', month: 'this month', total: 'in all' }
 const states = { ok: 'in bounds', warned: '80 % spent', exhausted: 'used up' }

@@ -1,10 +1,12 @@
+import type { Contract } from '../../../src/contract/index.ts'
+import type { Output } from '../../../src/contract/route.ts'
 import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import type { EditProps } from '../ui/Rows.tsx'
-import type { Budget } from './Budgets.tsx'
 
+export type Budget = Output<Contract['budgets']['list']>[number]
 export type Scope = Pick<Budget, 'scope' | 'scopeId'>
 
 const units = [

@@ -4,8 +4,8 @@ import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { dated } from '../ui/Time.tsx'
-import { Spent, type Budget } from './Budgets.tsx'
-import { EditBudget } from './EditBudget.tsx'
+import { Spent } from './Budgets.tsx'
+import { EditBudget, type Budget } from './EditBudget.tsx'
 
 /** Says of a card that waits for a budget which one that is, and lets who manages it raise it there and then. */
 export function PausedByBudget({ projectId, cardId }: { projectId: string; cardId: string }) {

@@ -2,7 +2,7 @@ import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { Check, useFields } from '../ui/Inputs.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** The steps that follow each merge of a card. */
 export function AfterMerge({ project, onChange }: SectionProps) {

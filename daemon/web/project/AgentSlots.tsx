@@ -3,7 +3,7 @@ import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { OptionalNumber, useFields } from '../ui/Inputs.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** How many of the project's agents work at once, and how many cards each of their sessions creates. */
 export function AgentSlots({ project, onChange }: SectionProps) {

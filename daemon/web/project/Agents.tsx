@@ -6,7 +6,7 @@ import { Form } from '../ui/Form.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { AgentSlots } from './AgentSlots.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 import { Sandbox } from './Sandbox.tsx'
 import { Silence } from './Silence.tsx'
 

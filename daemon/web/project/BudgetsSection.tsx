@@ -2,7 +2,7 @@ import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Budgets } from '../budgets/Budgets.tsx'
 import { UsageTable } from '../budgets/UsageTable.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** What bounds the project's agents, and what they have used. */
 export function BudgetsSection({ project, mayManage }: SectionProps) {

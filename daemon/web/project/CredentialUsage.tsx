@@ -3,7 +3,7 @@ import { client } from '../app/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Table } from '../ui/Table.tsx'
-import type { Credential } from './Credentials.tsx'
+import type { Credential } from './records.ts'
 
 /** What agents have used with a credential, the last day first. */
 export function CredentialUsage({

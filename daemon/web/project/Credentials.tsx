@@ -1,6 +1,4 @@
 import { useState } from 'react'
-import type { Contract } from '../../../src/contract/index.ts'
-import type { Output } from '../../../src/contract/route.ts'
 import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
@@ -10,9 +8,8 @@ import { Rows, useEditing } from '../ui/Rows.tsx'
 import { CredentialUsage } from './CredentialUsage.tsx'
 import { EditCredential } from './EditCredential.tsx'
 import { DeviceSignIn } from './DeviceSignIn.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
-
-export type Credential = Output<Contract['credentials']['list']>[number]
+import type { Credential } from './records.ts'
+import type { SectionProps } from './sectionProps.ts'
 
 /** The person's own credentials with providers of models, and which of them the project's agents use. */
 export function CredentialsSection(props: SectionProps) {

@@ -9,7 +9,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Await } from '../ui/Page.tsx'
 import { dated, Time } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
-import type { Webhook } from './Webhooks.tsx'
+import type { Webhook } from './records.ts'
 
 type Delivery = Output<Contract['webhooks']['deliveries']>['items'][number]
 const statusClass = { pending: 'queued', succeeded: 'completed', failed: 'failed' }

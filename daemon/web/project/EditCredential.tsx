@@ -4,7 +4,7 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import type { EditProps } from '../ui/Rows.tsx'
 import { SlotsInput } from './AgentSlots.tsx'
-import type { Credential } from './Credentials.tsx'
+import type { Credential } from './records.ts'
 
 export type ProviderOfModels = Credential['provider']
 export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = [

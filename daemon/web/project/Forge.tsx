@@ -12,7 +12,7 @@ import { Check, Choice, NumberInput, TextInput, useFields } from '../ui/Inputs.t
 import { Await } from '../ui/Page.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
 import { IssueTie } from './IssueTie.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Found = Output<Contract['forges']['get']>
 type Settings = Found['settings']

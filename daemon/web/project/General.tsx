@@ -12,7 +12,7 @@ import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Time } from '../ui/Time.tsx'
 import { AfterMerge } from './AfterMerge.tsx'
 import { Repositories } from './Repositories.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** A project's name, folder, organization and place in the list; and its end. */
 export function GeneralSection(props: SectionProps) {

@@ -2,7 +2,7 @@ import { projectPermissions, type Permission } from '../../../src/contract/route
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { KeyList } from './KeyList.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** The person's own API keys for the project. A key may never do more than whoever made it. */
 export function KeysSection({ project, mayWork }: SectionProps) {

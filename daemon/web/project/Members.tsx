@@ -14,7 +14,7 @@ import { Await } from '../ui/Page.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
 import { dated, Time } from '../ui/Time.tsx'
 import { UserEmail } from '../ui/UserEmail.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Entry = Output<Contract['members']['list']>[number]
 type Member = Extract<Entry, { pending: false }>

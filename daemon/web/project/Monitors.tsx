@@ -16,7 +16,7 @@ import { Await } from '../ui/Page.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Time } from '../ui/Time.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Monitor = Output<Contract['monitors']['listProject']>[number]
 type Card = Output<Contract['cards']['list']>[number]

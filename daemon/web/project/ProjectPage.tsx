@@ -1,7 +1,7 @@
-import { loadProjects, type Project } from '../app/projects.ts'
+import { loadProjects } from '../app/projects.ts'
 import { useLoad } from '../app/load.ts'
 import { hrefOf } from '../app/router.ts'
-import { client, session, type Me } from '../app/session.ts'
+import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Await, Page } from '../ui/Page.tsx'
 import { Sections } from '../ui/Sections.tsx'
@@ -15,21 +15,11 @@ import { MembersSection } from './Members.tsx'
 import { MonitorsSection } from './Monitors.tsx'
 import { SchedulesSection } from './Schedules.tsx'
 import { ScriptsSection } from './Scripts.tsx'
+import type { SectionProps } from './sectionProps.ts'
 import { TemplatesSection } from './Templates.tsx'
 import { TransfersSection } from './Transfers.tsx'
 import { WebhooksSection } from './Webhooks.tsx'
 import { WorktreesSection } from './Worktrees.tsx'
-
-/** What a section is given. */
-export interface SectionProps {
-  project: Project
-  me: Me
-  /** Whether the person manages the project, or works in it; otherwise they look only. */
-  mayManage: boolean
-  mayWork: boolean
-  /** Takes over what the server has answered to a change of the project. */
-  onChange: (project: Project) => void
-}
 
 /** The sections, and which role the first of what each offers asks for. */
 const sections = [

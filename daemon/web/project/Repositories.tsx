@@ -5,7 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
 import { TextInput, useFields } from '../ui/Inputs.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 /** The repositories of a project beside the one of its folder. */
 export function Repositories({ project, mayManage, onChange }: SectionProps) {

@@ -4,7 +4,7 @@ import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 const walls = [
   ['server', 'As the server is set'],

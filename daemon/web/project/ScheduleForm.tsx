@@ -5,7 +5,7 @@ import { client } from '../app/session.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Check, Choice, NumberInput, TextInput, useFields } from '../ui/Inputs.tsx'
 import type { EditProps } from '../ui/Rows.tsx'
-import type { Schedule } from './Schedules.tsx'
+import type { Schedule } from './records.ts'
 import { initialTemplate, TemplateFields, templateOf } from './ScheduleTemplate.tsx'
 
 const previewMs = 400

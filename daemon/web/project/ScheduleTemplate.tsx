@@ -4,7 +4,7 @@ import { priorityOptions } from '../card/priorityOptions.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
-import type { Schedule } from './Schedules.tsx'
+import type { Schedule } from './records.ts'
 
 /** What a form says of the cards that a schedule makes. */
 export const initialTemplate = (template: Schedule['template'] | undefined) => ({

@@ -1,6 +1,4 @@
 import { useEffect } from 'react'
-import type { Contract } from '../../../src/contract/index.ts'
-import type { Output } from '../../../src/contract/route.ts'
 import { shownInterval } from '../../../src/boardModel/intervals.ts'
 import { follow } from '../app/live.ts'
 import { showMessage } from '../app/messages.ts'
@@ -11,10 +9,9 @@ import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Rows, useEditing } from '../ui/Rows.tsx'
 import { dated, Time, useNow } from '../ui/Time.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { Schedule } from './records.ts'
+import type { SectionProps } from './sectionProps.ts'
 import { ScheduleForm } from './ScheduleForm.tsx'
-
-export type Schedule = Output<Contract['schedules']['list']>[number]
 
 /** What makes cards again and again. */
 export function SchedulesSection(props: SectionProps) {

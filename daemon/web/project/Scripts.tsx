@@ -10,7 +10,7 @@ import { confirm } from '../ui/confirm.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 import { ScriptRun, type Run } from './ScriptRun.tsx'
 
 type Script = Output<Contract['scripts']['list']>[number]

@@ -2,7 +2,7 @@ import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Form } from '../ui/Form.tsx'
 import { Choice, useFields } from '../ui/Inputs.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 const onSilences = [
   ['wait', 'is told of once, and may go on'],

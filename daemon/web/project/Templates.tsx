@@ -8,7 +8,7 @@ import { ColumnLimit } from '../board/ColumnLimit.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Check, Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Template = Output<Contract['templates']['list']>[number]
 type Column = Template['columns'][number]

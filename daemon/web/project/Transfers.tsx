@@ -10,7 +10,7 @@ import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Check, Choice, TextArea, TextInput, linesOf, useFields } from '../ui/Inputs.tsx'
 import { saveFile } from '../ui/saveFile.ts'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Report = Output<Contract['transfers']['import']>
 type Format = 'board' | 'trello' | 'github' | 'markdown'

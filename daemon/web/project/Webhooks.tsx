@@ -1,6 +1,4 @@
 import { useState } from 'react'
-import type { Contract } from '../../../src/contract/index.ts'
-import type { Output } from '../../../src/contract/route.ts'
 import { announce, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
@@ -12,9 +10,8 @@ import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
 import { SecretDialog } from '../ui/Secret.tsx'
 import { Deliveries } from './Deliveries.tsx'
 import { webhookEventTypes, type WebhookEventType } from './eventTypes.ts'
-import type { SectionProps } from './ProjectPage.tsx'
-
-export type Webhook = Output<Contract['webhooks']['list']>[number]
+import type { Webhook } from './records.ts'
+import type { SectionProps } from './sectionProps.ts'
 
 /** Where the project's events are sent to. */
 export function WebhooksSection(props: SectionProps) {

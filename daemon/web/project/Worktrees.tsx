@@ -10,7 +10,7 @@ import { Form } from '../ui/Form.tsx'
 import { linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { plainText } from '../ui/plainText.ts'
-import type { SectionProps } from './ProjectPage.tsx'
+import type { SectionProps } from './sectionProps.ts'
 
 type Found = Output<Contract['projects']['getWorktree']>
 type BoardFile = NonNullable<Found['boardFile']>

@@ -1,7 +1,19 @@
 import { useState } from 'react'
-import type { Question } from './confirm.tsx'
 import { Field } from './Field.tsx'
 import { FormDialog } from './FormDialog.tsx'
+
+/** A question to confirm before an action. */
+export interface Question {
+  title: string
+  /** The consequences: what is lost and what remains. */
+  text: string
+  /** The label of the button: the action, not "OK". */
+  submit: string
+  /** A name that the person must type, if much is lost. */
+  typed?: string
+  isDanger?: boolean
+  run: () => Promise<unknown>
+}
 
 /** The question that `confirm` asks. */
 export function ConfirmDialog({

@@ -1,22 +1,10 @@
 import { useEffect } from 'react'
 import { hrefOf, useRoute } from '../app/router.ts'
 import { Store, useStore } from '../app/store.ts'
+import type { Question } from './ConfirmDialog.tsx'
 import { lazyPart } from './lazyPart.tsx'
 
 const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'), 'ConfirmDialog', { isDialog: true })
-
-/** What is asked before something is done. */
-export interface Question {
-  title: string
-  /** What is lost, or what happens. */
-  text: string
-  /** What the button says: the deed, not "OK". */
-  submit: string
-  /** A name that has to be typed, where much is lost. */
-  typed?: string
-  isDanger?: boolean
-  run: () => Promise<unknown>
-}
 
 const question = new Store<Question | undefined>(undefined)
 

@@ -1,6 +1,6 @@
 import { boardToolNames, traitsOf, type BoardToolName } from '../../contract/boardTools.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
-import type { KnownCall } from './knownCalls.ts'
+import type { KnownCall } from './knownCall.ts'
 import { boardServer, toolNames } from './toolCalls.ts'
 
 type Asked = { toolCallId: string; title?: string | null; kind?: string | null }

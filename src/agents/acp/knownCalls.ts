@@ -1,27 +1,12 @@
 import type { RawUpdate, ToolNaming } from '../link/agentLink.ts'
-import { joinSubjects, noSubject, subjectOf, type CallSubject } from './callSubject.ts'
+import { joinSubjects, noSubject, subjectOf } from './callSubject.ts'
 import { mayRunUnsandboxed } from './boardTool.ts'
+import type { KnownCall } from './knownCall.ts'
 import { toolNames } from './toolCalls.ts'
 
 const maxCalls = 500
 const maxNamesPerCall = 10
 const maxIdLength = 500
-
-/** What is known of a tool call from the agent's updates. */
-export interface KnownCall {
-  /** What its program calls the tool. */
-  names: readonly string[]
-  /** The title and the kind with which the call began. */
-  title: string | null
-  kind: string | null
-  /** Its tool is one of a server of tools. */
-  isServerTool: boolean
-  /** It might be of a tool of the board's that runs a command outside the sandbox. */
-  isUnsandboxed: boolean
-  /** The call has ended. A model may reuse its id, so its data does not apply to a later question. */
-  isOver: boolean
-  subject: CallSubject
-}
 
 /** The tool calls of one turn, by their id. */
 export interface KnownCalls {

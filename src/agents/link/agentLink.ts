@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { StatusReason } from '../../contract/agents.ts'
 import type { Child, Exit } from '../../process/spawn.ts'
-import type { FailedTurnRule } from './turnVerdict.ts'
 
 /** Why a session failed. */
 export type FailureReason = Extract<
@@ -148,6 +147,27 @@ export interface TurnEnd {
   stopReason: 'end_turn' | 'cancelled'
   usage: TurnUsage | null
 }
+/** The parts of a turn that show whether its agent failed. */
+export interface TurnSigns {
+  /** The agent's words after its last tool call. */
+  lastMessage: string
+  /** The last chunk of text: models stream their text, programs send theirs whole. */
+  lastChunk: string
+  usedTools: boolean
+  /** The tokens of the turn; null where the agent named none. */
+  usage: TurnUsage | null
+  /** Whether the response to the prompt named tokens. */
+  responseHasUsage: boolean
+  /** The `_meta` of the newest updates of the session's state, oldest first. */
+  states: readonly unknown[]
+}
+/** A turn that failed although its agent ended it well. */
+export interface TurnFailure {
+  reason: FailureReason
+  message: string
+}
+/** Knows the failed turns of one agent. */
+export type FailedTurnRule = (turn: TurnSigns) => TurnFailure | null
 
 export interface AgentCapabilities {
   resume: boolean

@@ -1,27 +1,5 @@
-import { AgentFailure, type FailureReason, type TurnEnd, type TurnUsage } from './agentLink.ts'
+import { AgentFailure, type FailedTurnRule, type TurnEnd, type TurnFailure, type TurnSigns } from './agentLink.ts'
 import { checkStopReason, limitIn, reasonOfError, toPlainLine } from './failureReasons.ts'
-
-/** The parts of a turn that show whether its agent failed. */
-export interface TurnSigns {
-  /** The agent's words after its last tool call. */
-  lastMessage: string
-  /** The last chunk of text: models stream their text, programs send theirs whole. */
-  lastChunk: string
-  usedTools: boolean
-  /** The tokens of the turn; null where the agent named none. */
-  usage: TurnUsage | null
-  /** Whether the response to the prompt named tokens. */
-  responseHasUsage: boolean
-  /** The `_meta` of the newest updates of the session's state, oldest first. */
-  states: readonly unknown[]
-}
-/** A turn that failed although its agent ended it well. */
-interface TurnFailure {
-  reason: FailureReason
-  message: string
-}
-/** Knows the failed turns of one agent. */
-export type FailedTurnRule = (turn: TurnSigns) => TurnFailure | null
 
 const maxReportLength = 1000
 /** The beginning of a program's error report. */

@@ -2,17 +2,9 @@ import { readFile } from 'node:fs/promises'
 import * as v from 'valibot'
 import { invalid } from '../../contract/errors.ts'
 import type { TurnUsage } from '../link/agentLink.ts'
+import { Price } from './price.ts'
 import { shippedPrices } from './shippedPrices.ts'
 
-const Dollars = v.pipe(v.number('must be a number'), v.minValue(0, 'must be at least 0'), v.maxValue(1e6))
-const Price = v.strictObject({
-  model: v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'), v.maxLength(200)),
-  /** US dollars a million tokens. */
-  input: Dollars,
-  cachedInput: v.optional(Dollars),
-  output: Dollars,
-})
-export type Price = v.InferOutput<typeof Price>
 const PriceFile = v.strictObject({ models: v.pipe(v.array(Price), v.maxLength(10_000)) })
 
 /** What models cost. */

@@ -1,4 +1,4 @@
-import type { Price } from './priceList.ts'
+import type { Price } from './price.ts'
 
 /**
  * Prices of models in US dollars a million tokens, at the providers' standard rates for prompts of usual length, as looked up on

@@ -1,7 +1,6 @@
 import { unaskedTools } from '../../contract/boardTools.ts'
 import { boardServer } from '../acp/toolCalls.ts'
-import type { ToolNaming } from '../link/agentLink.ts'
-import type { FailedTurnRule } from '../link/turnVerdict.ts'
+import type { FailedTurnRule, ToolNaming } from '../link/agentLink.ts'
 import {
   claude,
   codex,

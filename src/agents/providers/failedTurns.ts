@@ -1,6 +1,5 @@
-import type { FailureReason } from '../link/agentLink.ts'
+import type { FailedTurnRule, FailureReason } from '../link/agentLink.ts'
 import { reasonOfError, reasonOfStatus, toPlainLine } from '../link/failureReasons.ts'
-import type { FailedTurnRule } from '../link/turnVerdict.ts'
 
 type Json = Readonly<Record<string, unknown>>
 const record = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})

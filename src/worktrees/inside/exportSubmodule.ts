@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { GitFailed } from '../../git/git.ts'
 import { writeGitFolder } from '../../git/gitFolder.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { submoduleAt } from './findSubmodules.ts'
 import { sendCommits } from './sendCommits.ts'
 

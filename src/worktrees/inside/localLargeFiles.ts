@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { kindOf } from '../../git/kindOf.ts'
 import { largeFilePlace, largeFilesOf, missingIn } from '../../git/largeFiles.ts'
 import { replaceUntrusted } from '../../git/untrustedFiles.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { sendLargeFile } from './sendLargeFiles.ts'
 
 /** Sends large files of the repository in a folder. Files that it lacks are left out. */

@@ -5,7 +5,7 @@ import { git, type GitResult } from '../../git/git.ts'
 import { writeGitFolder } from '../../git/gitFolder.ts'
 import type { LocalRun } from '../../git/remoteGit.ts'
 import { copyPlain } from '../../git/untrustedFiles.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { bareEnvironment, sendCommits } from './sendCommits.ts'
 
 const maxShallowBytes = 64 * 1024 * 1024

@@ -8,7 +8,7 @@ import { inCheckout } from './checkout.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
 import { openQuarantine } from './quarantine.ts'
 import type { WorkingTree } from '../../git/workingTrees.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { requireNoneReplaced } from './requireNoneReplaced.ts'
 
 const timeoutMs = 10 * 60_000

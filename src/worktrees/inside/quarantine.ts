@@ -88,7 +88,7 @@ export async function openQuarantine(
     refs: () => (refs ??= repository ? readRefs(topLevel) : Promise.resolve([])),
     close: () => rm(gitDir, { recursive: true, force: true }),
   }
-  if (repository && indexOf === 'agent') await takeShadowIndex(quarantine, repository)
+  if (repository && indexOf === 'agent') await takeShadowIndex(run, gitDir, repository)
   return quarantine
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 
 /**
  * Sends a file of a folder: a plain file, without following a link.

@@ -1,6 +1,6 @@
 import { GitFailed, git } from '../../git/git.ts'
 import { excludeTips } from '../../git/listRefs.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 
 const packTimeoutMs = 5 * 60_000
 

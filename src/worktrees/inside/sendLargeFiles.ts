@@ -5,7 +5,7 @@ import type { GitRun } from '../../git/filters.ts'
 import { kindOf } from '../../git/kindOf.ts'
 import { largeFilePlace, listLargeFiles, missingIn } from '../../git/largeFiles.ts'
 import { inFolder } from '../../git/untrustedFiles.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 
 const partBytes = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { copyIndexFiles, indexFiles } from '../../git/gitFolder.ts'
 import { nulSeparated } from '../../git/fileNames.ts'
-import type { Quarantine } from './quarantine.ts'
+import type { GitRun } from '../../git/filters.ts'
 import { isMain, type Repository } from '../../git/workingTrees.ts'
 import { shadowOf, type Shadow } from '../../git/shadow.ts'
 import { bringObjects } from './bringObjects.ts'
@@ -13,17 +13,17 @@ const maxListBytes = 256 * 1024 * 1024
  * Gives a quarantine the index of an agent that has a Git folder of its own, and checked copies of what is staged there only.
  * If that fails, it keeps the index of the repository.
  */
-export async function takeShadowIndex(quarantine: Quarantine, repository: Repository): Promise<void> {
+export async function takeShadowIndex(run: GitRun, gitDir: string, repository: Repository): Promise<void> {
   // The index of the project's folder is its owner's, also while an agent works there.
   const shadow = isMain(repository) ? undefined : await shadowOf(repository)
-  if (!shadow || quarantine.head === undefined) return
+  if (!shadow || repository.head === undefined) return
   try {
-    if (await isIndexOf(shadow, quarantine.gitDir)) return
-    await copyIndex(shadow, quarantine.gitDir)
-    const missing = await missingOf(quarantine, await stagedIn(quarantine, quarantine.head))
-    if (missing.length > 0) await bringObjects(shadow, missing, quarantine.gitDir)
+    if (await isIndexOf(shadow, gitDir)) return
+    await copyIndex(shadow, gitDir)
+    const missing = await missingOf(run, await stagedIn(run, repository.head))
+    if (missing.length > 0) await bringObjects(shadow, missing, gitDir)
   } catch {
-    await copyIndexFiles(repository.gitDir, quarantine.gitDir)
+    await copyIndexFiles(repository.gitDir, gitDir)
   }
 }
 
@@ -41,10 +41,10 @@ const isIndexOf = ({ common, admin }: Shadow, gitDir: string): Promise<boolean> 
   })
 
 /** The objects in the index that differ from the commit. An entry is ":mode mode id id status NUL path NUL"; one in conflict has its objects in the index only. */
-async function stagedIn(quarantine: Quarantine, head: string): Promise<string[]> {
+async function stagedIn(run: GitRun, head: string): Promise<string[]> {
   const options = { maxBytes: maxListBytes }
   const changed = nulSeparated(
-    await quarantine.run(
+    await run(
       ['diff-index', '--cached', '--raw', '-z', '--no-abbrev', '--no-renames', '--ignore-submodules=none', head],
       options,
     ),
@@ -52,7 +52,7 @@ async function stagedIn(quarantine: Quarantine, head: string): Promise<string[]>
     .filter((_, index) => index % 2 === 0)
     .map(entry => entry.slice(1).split(' '))
   const unmerged = changed.some(([, , , , status]) => status === 'U')
-    ? nulSeparated(await quarantine.run(['ls-files', '-z', '--unmerged'], options)).map(entry => entry.split(' '))
+    ? nulSeparated(await run(['ls-files', '-z', '--unmerged'], options)).map(entry => entry.split(' '))
     : []
   const ids = [...changed.map(([, mode, , id]) => [mode, id]), ...unmerged.map(([mode, id]) => [mode, id])]
     .filter(([mode, id]) => mode !== '160000' && id !== undefined && !/^0*$/.test(id))
@@ -60,10 +60,10 @@ async function stagedIn(quarantine: Quarantine, head: string): Promise<string[]>
   return [...new Set(ids)]
 }
 
-async function missingOf(quarantine: Quarantine, ids: readonly string[]): Promise<string[]> {
+async function missingOf(run: GitRun, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const input = ids.map(id => `${id}\n`).join('')
-  const answers = await quarantine.run(['cat-file', '--batch-check'], { input, maxBytes: maxListBytes })
+  const answers = await run(['cat-file', '--batch-check'], { input, maxBytes: maxListBytes })
   return answers
     .toString()
     .split('\n')

@@ -21,7 +21,7 @@ import {
   replaceUntrusted,
   writeUntrusted,
 } from '../../git/untrustedFiles.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { bareEnvironment, sendCommits } from './sendCommits.ts'
 import { sendLargeFiles } from './sendLargeFiles.ts'
 import { refreshRefs } from './shadowRefs.ts'

@@ -10,7 +10,7 @@ import type { Repository } from '../../git/workingTrees.ts'
 import { packTree, snapshotOf } from './snapshot.ts'
 import { largeFilesOf } from '../../git/largeFiles.ts'
 import { shadowOf } from '../../git/shadow.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 import { sendLargeFiles } from './sendLargeFiles.ts'
 
 const everything = { maxFiles: Infinity, maxFileBytes: Infinity, maxBytes: Infinity, hasUntrackedRepositories: false }

@@ -6,7 +6,7 @@ import { type Kind } from '../../git/kindOf.ts'
 import { nulTerminated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import { openQuarantine, type Quarantine } from './quarantine.ts'
-import type { Send } from '../operations.ts'
+import type { Send } from '../send.ts'
 
 const timeoutMs = 10 * 60_000
 const maxLevels = 16

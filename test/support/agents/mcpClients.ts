@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { run, type Ran } from '../commands/commandLine.ts'
+import { run } from '../commands/commandLine.ts'
+import type { Ran } from '../commands/commandWorker.ts'
 import { installedAgent, modules, platform, writeProgram } from './realAgents.ts'
 
 const codexTriple = `${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch as string]}-unknown-linux-musl`

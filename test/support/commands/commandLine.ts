@@ -3,13 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { runWarm } from './commandWorker.ts'
+import { runWarm, type Ran } from './commandWorker.ts'
 
-export interface Ran {
-  code: number | null
-  stdout: string
-  stderr: string
-}
 export interface RunOptions {
   input?: string
   env?: Record<string, string>

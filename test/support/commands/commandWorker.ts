@@ -1,6 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { resolve } from 'node:path'
-import type { Ran } from './commandLine.ts'
+
+export interface Ran {
+  code: number | null
+  stdout: string
+  stderr: string
+}
 
 /** What a worker writes to both streams when a command has ended. */
 const ended = '\0'

@@ -1,5 +1,5 @@
 import { openApiDocument } from '../../../daemon/documents/openapi.ts'
-import type { TestBoard } from '../servers/testBoard.ts'
+import type { RunningServer } from '../../../daemon/process/startServer.ts'
 
 /** A failure that a test was answered. */
 export interface Refusal {
@@ -13,7 +13,10 @@ export interface Refusal {
 export async function undeclaredAnswers({
   server,
   refusals,
-}: Pick<TestBoard, 'server' | 'refusals'>): Promise<string[]> {
+}: {
+  server: RunningServer
+  refusals: readonly Refusal[]
+}): Promise<string[]> {
   const { text } = await server.app.metrics.text()
   const statuses = [
     ...text.matchAll(/^board_request_seconds_count\{method="(\w+)",route="([^"]+)",status="(\d+)"\}/gm),

@@ -1,0 +1,13 @@
+import type { Project } from '../app/projects.ts'
+import type { Me } from '../app/session.ts'
+
+/** The properties of each section of the project's settings. */
+export interface SectionProps {
+  project: Project
+  me: Me
+  /** Whether the person manages the project, or works in it; otherwise they look only. */
+  mayManage: boolean
+  mayWork: boolean
+  /** Takes over what the server has answered to a change of the project. */
+  onChange: (project: Project) => void
+}

@@ -1,0 +1,31 @@
+import type { CredentialProvider } from '../../src/contract/credentials.ts'
+import type { RealAgent } from '../support/agents/realAgents.ts'
+import type { RealBoard } from '../support/agents/realBoard.ts'
+import type { Cell } from './cells.ts'
+
+/** The features of some agents. */
+export interface Traits {
+  /** The limit of its silence, if a test can wait until the agent gives up. */
+  silence?: string
+  /** The tokens that it counts of calls with 1000, 1000 and 500 in, and 20, 20 and 30 out. */
+  usage?: { inputTokens: number; outputTokens: number }
+  /** Kinds of credential that it takes, and the path at which its base URL is asked then. */
+  credentials?: Partial<Record<CredentialProvider, string>>
+  /** A model that it offers in addition to its default, and the name by which it requests that model. */
+  model?: { id: string; asked: string }
+  /** Variables that make the agent ask a person. */
+  askingEnvironment?: Record<string, string>
+  /** The command that its question about a monitor of `date` shows. */
+  firstAsked?: string | null
+  /** Whom it looks for beyond this machine. */
+  foreign?: string[]
+}
+
+/** An agent in the tests of this folder. */
+export interface AgentUnderTest {
+  id: RealAgent['id']
+  traits: Traits
+  /** The board of the tests, once it has started. */
+  real(): RealBoard
+  cell(name: Cell, value: string): void
+}
