@@ -1,18 +1,4 @@
-import type { PullRequest, PullRequestSummary } from '../contract/pullRequestRecords.ts'
-
-/** What all checks come to: one that fails goes before one that is pending. Null: there are none. */
-export function checksOfAll(checks: PullRequest['checks']): PullRequestSummary['checks'] {
-  const states = new Set(checks.map(({ state }) => state))
-  if (states.has('failure')) return 'failure'
-  if (states.has('pending')) return 'pending'
-  return states.size > 0 ? 'success' : null
-}
-
-/** What all reviews come to: whoever asks for changes goes before who approves. */
-export function reviewOfAll(reviews: PullRequest['reviews']): PullRequestSummary['review'] {
-  const states = new Set(reviews.map(({ state }) => state))
-  return states.has('changes_requested') ? 'changes_requested' : states.has('approved') ? 'approved' : null
-}
+import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
 
 const checkWords = { pending: 'checks running', success: 'checks passed', failure: 'checks failed' } as const
 const reviewWords = { approved: 'approved', changes_requested: 'changes asked for' } as const

@@ -1,6 +1,6 @@
-import { checksOfAll, reviewOfAll } from '../boardModel/pullRequests.ts'
 import type { MergeMethod } from '../contract/forge.ts'
 import type { PullRequest, PullRequestState, PullRequestSummary } from '../contract/pullRequestRecords.ts'
+import { checksOfAll, reviewOfAll } from '../contract/pullRequestSummary.ts'
 import type { Reader, Transaction } from './database.ts'
 import { defineRecord, flag, id, json, number, text, type Change, type NewRow, type Row } from './record.ts'
 

@@ -1,4 +1,4 @@
-import { shownName } from '../boardModel/fileNames.ts'
+import { shownName } from '../contract/fileNames.ts'
 
 const maxNamed = 5
 const maxDetails = 50
