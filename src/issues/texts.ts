@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { PullRequestSummary } from '../contract/pullRequestRecords.ts'
 import { isVisible } from '../contract/fields.ts'
 import { plainMentions } from '../contract/mentions.ts'
+import { fitCardTexts, nameOf, Warnings } from '../domain/fitCardTexts.ts'
 import type { ForgeComment, ForgeIssue } from '../forge/forge.ts'
 import type { CommentRow } from '../store/comments.ts'
-import { fit, nameOf, Warnings } from '../transfers/formats/draft.ts'
 
 /** What forges take in one comment, with room for what the board adds. */
 const maxSentLength = 60_000
@@ -34,7 +34,7 @@ export function cardTexts(
     .split('\n')
     .map(line => (line === '' ? '>' : `> ${line}`))
     .join('\n')
-  const { title, prompt, labels } = fit(
+  const { title, prompt, labels } = fitCardTexts(
     {
       title: visible(issue.title),
       sections: [
@@ -56,7 +56,7 @@ export const isLabel = (one: string, other: string): boolean => one.toLowerCase(
 /** A comment of the forge as a card has it; undefined for one that says nothing. */
 export function receivedBody({ body }: ForgeComment): string | undefined {
   const text = visible(body.replace(/\r\n?/g, '\n')).trim()
-  const { comments } = fit(
+  const { comments } = fitCardTexts(
     { title: '', sections: [], labels: [], comments: [{ authorName: '', body: text, createdAt: null }] },
     new Warnings(),
   )

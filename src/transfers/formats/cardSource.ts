@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CardSource } from '../../contract/cardRecords.ts'
-import { clean } from './draft.ts'
+import { clean } from '../../domain/fitCardTexts.ts'
 
 const maxAddressLength = 2048
 const addressOrNull = (url: string): string | null =>

@@ -1,18 +1,7 @@
 import type { Placed } from '../jsonFile.ts'
+import { clean, fitCardTexts, nameOf, time, Warnings } from '../../domain/fitCardTexts.ts'
 import { issueSource } from './cardSource.ts'
-import {
-  clean,
-  fit,
-  list,
-  nameOf,
-  record,
-  time,
-  Warnings,
-  type Draft,
-  type DraftCard,
-  type Entry,
-  type DraftColumn,
-} from './draft.ts'
+import { list, record, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 import { addressOf, authorOf, hasReactions, isPullRequest, issuesIn, unknownFields } from './githubEntries.ts'
 
 /** Issues' states by their names in `map`. */
@@ -88,7 +77,7 @@ class IssueReader {
       updatedAt: time(issue.updatedAt ?? issue.updated_at),
       doneAt: time(issue.closedAt ?? issue.closed_at) ?? mergedAt,
       creatorName: nameOf(record(issue.author ?? issue.user).login) || undefined,
-      ...fit(
+      ...fitCardTexts(
         {
           title: issue.title,
           sections: [clean(issue.body ?? issue.bodyText), factsOf(issue)],

@@ -1,7 +1,8 @@
 import type { Token } from 'markdown-it'
 import { importError } from '../importErrors.ts'
 import { taskSources } from './cardSource.ts'
-import { clean, fit, typeOf, Warnings, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
+import { clean, fitCardTexts, Warnings } from '../../domain/fitCardTexts.ts'
+import { typeOf, type Draft, type DraftCard, type DraftColumn } from './draft.ts'
 import { parseMarkdown, plainText, withoutComments } from './markdownTokens.ts'
 
 /** Tasks by their names in `map` if no heading says more. */
@@ -50,7 +51,7 @@ export function readMarkdown(text: string, filename = ''): Draft {
   const sourceOf = taskSources(filename)
   const cards = reader.tasks.map((task): DraftCard => {
     const sections = [partOf(task.groups), task.below.join('\n')]
-    const fitting = fit({ title: task.title, sections, labels: [] }, warnings)
+    const fitting = fitCardTexts({ title: task.title, sections, labels: [] }, warnings)
     return {
       column: columnOf(task, columns),
       source: sourceOf(fitting.title),

@@ -1,20 +1,8 @@
 import { importError } from '../importErrors.ts'
 import type { JsonFile } from '../jsonFile.ts'
+import { clean, fitCardTexts, time, Warnings, type ForeignTexts } from '../../domain/fitCardTexts.ts'
 import { sourceOf } from './cardSource.ts'
-import {
-  clean,
-  fit,
-  list,
-  record,
-  time,
-  typeOf,
-  Warnings,
-  type Draft,
-  type DraftCard,
-  type Entry,
-  type DraftColumn,
-  type Text,
-} from './draft.ts'
+import { list, record, typeOf, type Draft, type DraftCard, type Entry, type DraftColumn } from './draft.ts'
 
 /** Trello gives no more actions than this into a file. */
 const maxActions = 1000
@@ -190,7 +178,7 @@ function cardOf(card: Entry, column: DraftColumn, board: Trello, warnings: Warni
     createdAt: born(id),
     updatedAt: time(card.dateLastActivity),
     dueAt: time(card.due),
-    ...fit(
+    ...fitCardTexts(
       { title: card.name, sections, labels, assignees: members(card, board, warnings), comments: comments(board, id) },
       warnings,
     ),
@@ -237,7 +225,7 @@ const links = (attachments: readonly Entry[]) =>
       )
 
 /** Trello lists the newest first. */
-const comments = ({ comments, people }: Trello, id: string): Text['comments'] =>
+const comments = ({ comments, people }: Trello, id: string): ForeignTexts['comments'] =>
   [...(comments.get(id) ?? [])]
     .sort((a, b) => (clean(a.date) < clean(b.date) ? -1 : 1))
     .map(({ data, date, authorName, authorId }) => ({
