@@ -8,7 +8,7 @@ import * as cards from '../../src/domain/cards.ts'
 import * as projects from '../../src/domain/projects.ts'
 import { branchWords, list, withResolution, workIn } from '../../src/domain/repositoryWork.ts'
 import type { Handlers } from '../http/handlers.ts'
-import { gitCredentialOf } from '../../src/identity/forgeAccess.ts'
+import { gitCredentialOf } from '../../src/forge/forgeAccess.ts'
 import { startingWrite } from './startingWrite.ts'
 
 /** How long a push may take. */

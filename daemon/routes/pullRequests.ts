@@ -6,8 +6,8 @@ import * as cards from '../../src/domain/cards.ts'
 import * as projects from '../../src/domain/projects.ts'
 import * as pulls from '../../src/domain/pullRequests.ts'
 import { folderIn, projectIn, workIn } from '../../src/domain/repositoryWork.ts'
-import { gitCredentialOf } from '../../src/identity/forgeAccess.ts'
-import { asProblem, openForge } from '../../src/identity/openForge.ts'
+import { gitCredentialOf } from '../../src/forge/forgeAccess.ts'
+import { asProblem, openForge } from '../../src/forge/openForge.ts'
 import {
   changePullRequest,
   closePullRequest,

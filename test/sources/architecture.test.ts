@@ -42,7 +42,9 @@ test('the contract imports nothing but itself and valibot', () => {
   const packages = sources
     .filter(file => file.startsWith('src/contract/'))
     .flatMap(file =>
-      [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export|\}).* from '([^.'][^']*)'/gm)].map(match => match[1]),
+      [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export|\}).* from '([^.'][^']*)'/gm)].map(
+        match => match[1],
+      ),
     )
   expect([...new Set(packages)]).toEqual(['valibot'])
   expect(imports.filter(({ from, to }) => from.startsWith('src/contract/') && !to.startsWith('src/contract/'))).toEqual(

@@ -7,7 +7,7 @@ import { findWorktreeSettings, whyUnused } from '../../domain/worktreeSettings.t
 import { setUpMark } from '../../worktrees/cardWorktrees.ts'
 import { createLocalRemote } from '../../worktrees/localRemote.ts'
 import type { RemoteReach } from '../../git/remoteGit.ts'
-import { gitCredentialOf } from '../../identity/forgeAccess.ts'
+import { gitCredentialOf } from '../../forge/forgeAccess.ts'
 import type { Database } from '../../store/database.ts'
 import type { CardRow } from '../../store/cards.ts'
 import type { ProjectRow } from '../../store/projects.ts'

@@ -1,18 +1,17 @@
 import { Problem } from '../contract/errors.ts'
 import type { ForgeSettings } from '../contract/forge.ts'
-import type { ForgeAddress } from '../forge/forge.ts'
-import { forgeAddressOf, forgeKindOf, webUrlOf } from '../forge/forgeAddress.ts'
+import type { ForgeAddress } from './forge.ts'
+import { forgeAddressOf, forgeKindOf, webUrlOf } from './forgeAddress.ts'
 import type { GitCredential } from '../git/gitCredential.ts'
 import { findRemote, type Remote } from '../git/remotes.ts'
 import { requireGitRepository } from '../git/repository.ts'
 import { readCredential, type CredentialRow } from '../store/credentials.ts'
 import type { Reader } from '../store/database.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
-import type { DeviceGrants } from './deviceGrants.ts'
 
-export interface ForgeParts {
+export interface ForgeDependencies {
   db: Reader
-  deviceGrants: Pick<DeviceGrants, 'secretOf'>
+  deviceGrants: { secretOf(credential: CredentialRow): Promise<{ token: string }> }
 }
 /** A project's forge. `token` is for its API at `address`, and nowhere else. */
 export interface ProjectForge {
@@ -36,7 +35,7 @@ const usernames: Readonly<Record<ForgeAddress['kind'], string>> = {
  * @throws Problem CONFLICT before there is a secret, SEALED_WITH_OTHER_KEY
  */
 export async function gitCredentialOf(
-  { db, deviceGrants }: ForgeParts,
+  { db, deviceGrants }: ForgeDependencies,
   { forgeCredentialId }: Pick<ProjectRow, 'forgeCredentialId'>,
 ): Promise<GitCredential | undefined> {
   const row = forgeCredentialId === null ? undefined : await readCredential(db, forgeCredentialId)
@@ -52,7 +51,7 @@ export async function gitCredentialOf(
  * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
  */
 export async function findProjectForge(
-  { db, deviceGrants }: ForgeParts,
+  { db, deviceGrants }: ForgeDependencies,
   project: ProjectRow,
   path = project.path,
 ): Promise<ProjectForge> {

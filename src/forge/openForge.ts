@@ -1,15 +1,16 @@
 import { Problem } from '../contract/errors.ts'
-import { createForge } from '../forge/createForge.ts'
-import { createCommandForge } from '../forge/commandForge.ts'
-import { ForgeFailed, type Forge, type ForgeAddress } from '../forge/forge.ts'
+import { createForge } from './createForge.ts'
+import { createCommandForge } from './commandForge.ts'
+import { ForgeFailed, type Forge, type ForgeAddress } from './forge.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
-import { findForgeRemote, findProjectForge, type ForgeParts, type ProjectForge } from './forgeAccess.ts'
-import type { OutboundDispatcher } from './outboundDispatcher.ts'
+import type { ForgeOptions } from './forgeHttp.ts'
+import { findForgeRemote, findProjectForge, type ForgeDependencies, type ProjectForge } from './forgeAccess.ts'
 
-export interface OpenForgeParts extends ForgeParts {
-  outboundDispatcher: OutboundDispatcher
-  /** What starts the command of a project whose forge the board does not know. */
+export interface OpenForgeDependencies extends ForgeDependencies {
+  /** Connects as the egress policy allows a user to. */
+  outboundDispatcher(userId: number): Promise<ForgeOptions['dispatcher']>
+  /** Starts the command of a project whose forge the board does not know. */
   remoteReach: { processTrees: ProcessTrees }
 }
 export interface OpenForge extends Pick<ProjectForge, 'settings' | 'remote'> {
@@ -24,7 +25,7 @@ export interface OpenForge extends Pick<ProjectForge, 'settings' | 'remote'> {
  * @throws Problem FORGE_NOT_CONFIGURED, NOT_A_GIT_REPOSITORY, CONFLICT, SEALED_WITH_OTHER_KEY
  */
 export async function openForge(
-  parts: OpenForgeParts,
+  parts: OpenForgeDependencies,
   project: ProjectRow,
   path: string = project.path,
 ): Promise<OpenForge> {
