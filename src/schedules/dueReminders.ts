@@ -5,7 +5,7 @@ import { readCard } from '../store/cards.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { watchingOf } from '../views/cards.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { TimedWork } from './timer.ts'
+import type { TimedWork } from '../daemons/timer.ts'
 
 const pageSize = 100
 /** What is due for longer is no news: a card that came with an import, or a server that was away. */

@@ -18,7 +18,7 @@ import {
   type ScheduleRow,
 } from '../store/schedules.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { TimedWork } from './timer.ts'
+import type { TimedWork } from '../daemons/timer.ts'
 
 /** How many are read at once; each runs in a transaction of its own. */
 const pageSize = 100

@@ -5,7 +5,7 @@ import type { Agents } from '../domain/sessions.ts'
 import { presentMaker } from '../identity/makers.ts'
 import { isStartDue, listDueStarts, readNextStart, type HeldCard } from '../store/cardTimes.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import type { TimedWork } from './timer.ts'
+import type { TimedWork } from '../daemons/timer.ts'
 
 const pageSize = 100
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findCycles, imports, room, root, sources, upwardImports } from './imports.ts'
+import { findCycles, imports, moduleLayers, room, root, sources, upwardImports } from './imports.ts'
 
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
 const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config']
@@ -62,6 +62,10 @@ test('rooms do not import each other in a cycle', () => {
     return rooms.to === undefined || rooms.from === rooms.to ? [] : [{ from: rooms.from, to: rooms.to }]
   })
   expect(findCycles(between)).toEqual([])
+})
+
+test('modules form at most 14 layers', () => {
+  expect(moduleLayers().length).toBeLessThanOrEqual(14)
 })
 
 test('only the operations on worktrees import the code that runs in their sandbox', () => {

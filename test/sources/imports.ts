@@ -84,6 +84,31 @@ export const upwardImports: readonly Import[] = imports.filter(
   ({ from, to }) => !from.startsWith('cli/') && room(to) !== undefined && floors[room(to)!]! > floors[room(from)!]!,
 )
 
+/** The module of a file: a folder of `src`, or one of the programs. */
+const moduleOf = (file: string): string => /^(cli|daemon|src(?=\/[^/]+$)|src\/[^/]+)/.exec(file)![0]
+
+/** The dependencies between modules. */
+const moduleDependencies: readonly { from: string; to: string }[] = imports
+  .filter(({ to }) => sources.includes(to))
+  .map(({ from, to }) => ({ from: moduleOf(from), to: moduleOf(to) }))
+  .filter(({ from, to }) => from !== to)
+
+/** The modules in layers, lowest first: a module is one layer above the highest one that it depends on. */
+export function moduleLayers(): string[][] {
+  const depths = new Map<string, number>()
+  const depthOf = (module: string): number => {
+    const known = depths.get(module)
+    if (known !== undefined) return known
+    const below = moduleDependencies.filter(({ from }) => from === module).map(({ to }) => depthOf(to))
+    const depth = Math.max(-1, ...below) + 1
+    depths.set(module, depth)
+    return depth
+  }
+  const layers: string[][] = []
+  for (const module of new Set(sources.map(moduleOf))) (layers[depthOf(module)] ??= []).push(module)
+  return layers
+}
+
 /** Groups of nodes that lead to each other. */
 export function findCycles(edges: readonly { from: string; to: string }[]): string[][] {
   const targets = new Map<string, Set<string>>()

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findCycles, imports, root, sources, upwardImports } from './imports.ts'
+import { findCycles, imports, moduleLayers, root, sources, upwardImports } from './imports.ts'
 
 const maxFileLines = 300
 const maxFunctionLines = 60
@@ -27,6 +27,7 @@ function main(): void {
     ['imports', imports.length, []],
     ['imports that run up', upwardImports.length, upwardImports.map(({ from, to }) => `${from} -> ${to}`)],
     ['cycles', cycles().length, cycles()],
+    ['layers of modules', moduleLayers().length, moduleLayers().map(layer => layer.join(' '))],
     ['exports that nobody imports', unusedExports().length, unusedExports()],
     ['code that stands twice', clones.length, clones],
   ]

@@ -2,7 +2,7 @@ import { throttle } from '../async/throttle.ts'
 import { createClockJumpCheck } from '../config/clock.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
-import type { Duty } from '../daemons/membership.ts'
+import type { Duty } from './membership.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler } from '../process/reconciler.ts'
 
