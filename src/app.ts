@@ -30,7 +30,7 @@ import { createMembership, type Membership } from './daemons/membership.ts'
 import { copyDatabase } from './store/copies.ts'
 import type { Database, Reader } from './store/database.ts'
 import { retryWhileBusy } from './store/retry.ts'
-import { peerReader, type Peer } from './config/peer.ts'
+import { peerReader, type Peer } from './identity/peer.ts'
 import { createWork, type Work } from './work.ts'
 
 /** The board, wired: what handlers are given. */

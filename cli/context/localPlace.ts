@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../../src/client/http.ts'
 import type { Place, RenewablePlace } from '../../src/client/place.ts'
-import { processMark } from '../../src/config/kernel.ts'
+import { processMark } from '../../src/system/kernel.ts'
 import type { Runtime } from '../../src/config/paths.ts'
 import { fromRuntime, originOf, readRuntime, type Discovery } from './discovery.ts'
 import { Failure } from '../failures/failure.ts'

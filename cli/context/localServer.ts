@@ -3,7 +3,7 @@ import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rm
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendJson } from '../../src/client/http.ts'
-import { processMark } from '../../src/config/kernel.ts'
+import { processMark } from '../../src/system/kernel.ts'
 import { dataFolder, serverOutputFile, runtimeFile, type Runtime } from '../../src/config/paths.ts'
 import { readRuntime } from './discovery.ts'
 import { Failure } from '../failures/failure.ts'

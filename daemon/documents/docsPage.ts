@@ -1,4 +1,4 @@
-import { html, type Html } from '../../src/config/html.ts'
+import { html, type Html } from './html.ts'
 import { errors } from '../../src/contract/errors.ts'
 import type { DocumentedAnswer, OpenApiDocument, Operation, Parameter, Schema } from './openapiTypes.ts'
 import { page } from './htmlPage.ts'

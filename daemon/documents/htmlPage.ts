@@ -1,4 +1,4 @@
-import { html, Html, policyFor } from '../../src/config/html.ts'
+import { html, Html, policyFor } from './html.ts'
 
 const style = `
 :root { color-scheme: light dark } body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }

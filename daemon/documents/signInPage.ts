@@ -1,4 +1,4 @@
-import { html } from '../../src/config/html.ts'
+import { html } from './html.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { page } from './htmlPage.ts'
 

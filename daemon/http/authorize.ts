@@ -1,4 +1,4 @@
-import type { Peer } from '../../src/config/peer.ts'
+import type { Peer } from '../../src/identity/peer.ts'
 import { Problem, type ErrorCode } from '../../src/contract/errors.ts'
 import type { Permission, ProjectRole, Route, Who } from '../../src/contract/route.ts'
 import { organizationRole, requireRole } from '../../src/domain/access.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Peer } from '../../src/config/peer.ts'
+import type { Peer } from '../../src/identity/peer.ts'
 import type { Output, ProjectRole, Received, Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Database, Transaction } from '../../src/store/database.ts'

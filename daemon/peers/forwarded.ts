@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { App } from '../../src/app.ts'
-import type { Peer } from '../../src/config/peer.ts'
+import type { Peer } from '../../src/identity/peer.ts'
 import type { ForwardCheck } from '../../src/identity/authenticate.ts'
 import {
   clientAddressHeader,

@@ -1,6 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { collectGarbage } from '../../src/config/collectGarbage.ts'
+import { collectGarbage } from '../../src/system/collectGarbage.ts'
 
 /** By how much more than what is in use the heap grows before it is cleared. V8 by itself lets it grow up to four times as large. */
 const growthPercent = 50

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { foreignRoots } from '../config/worktreePlaces.ts'
+import { foreignRoots } from '../worktrees/worktreePlaces.ts'
 import type { AgentCheck } from '../contract/agentCatalogue.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import { defaultSandbox } from '../contract/sandbox.ts'

@@ -1,5 +1,5 @@
 import { throttle } from '../async/throttle.ts'
-import { createClockJumpCheck } from '../config/clock.ts'
+import { createClockJumpCheck } from '../async/clockJump.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import type { Duty } from './membership.ts'

@@ -1,4 +1,4 @@
-import type { WorktreePlaces } from '../config/worktreePlaces.ts'
+import type { WorktreePlaces } from '../worktrees/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import { append } from '../events/outbox.ts'
 import {

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { isWithin } from '../config/folders.ts'
 import type { ServerConfig } from '../config/server.ts'
-import { boardFolders } from '../config/worktreePlaces.ts'
+import { boardFolders } from '../worktrees/worktreePlaces.ts'
 import { invalid, Problem } from '../contract/errors.ts'
 import type { Repository } from '../contract/repositories.ts'
 import { findRepository } from '../git/repository.ts'

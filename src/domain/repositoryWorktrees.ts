@@ -1,6 +1,6 @@
 import { rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isBelowRoot, newWorktreePath, repositoriesFolder, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { isBelowRoot, newWorktreePath, repositoriesFolder, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
 import { Problem } from '../contract/errors.ts'
 import {
   dropWorktree,

@@ -1,4 +1,4 @@
-import { boardFolders, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { boardFolders, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
 import { invalid } from '../contract/errors.ts'
 import { findAddingRepository } from '../git/addingRepository.ts'
 import { findRepository } from '../git/repository.ts'

@@ -1,7 +1,7 @@
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { isWithin } from '../config/folders.ts'
-import { boardFolders, isBelowRoot, newWorktreePath, type WorktreePlaces } from '../config/worktreePlaces.ts'
+import { boardFolders, isBelowRoot, newWorktreePath, type WorktreePlaces } from '../worktrees/worktreePlaces.ts'
 import { errors, Problem } from '../contract/errors.ts'
 import { home } from '../contract/repositories.ts'
 import { makeWorktree, planWorktree, type WorktreePlan } from '../worktrees/cardWorktrees.ts'

@@ -1,7 +1,7 @@
 import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeyedQueue } from '../async/serialQueue.ts'
-import { processMark } from '../config/kernel.ts'
+import { processMark } from '../system/kernel.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Repository } from './workingTrees.ts'
 import { readPlain } from './untrustedFiles.ts'

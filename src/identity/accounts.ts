@@ -1,4 +1,4 @@
-import type { Peer } from '../config/peer.ts'
+import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import { hashToken, mint } from '../ids/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'

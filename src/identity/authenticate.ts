@@ -1,4 +1,4 @@
-import type { Peer } from '../config/peer.ts'
+import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
 import { check, hashToken } from '../ids/token.ts'

@@ -1,5 +1,5 @@
 import { invalid, Problem } from '../contract/errors.ts'
-import type { Peer } from '../config/peer.ts'
+import type { Peer } from './peer.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Transaction } from '../store/database.ts'
 import { deleteOtherSignIns, deleteSignIn, listSignIns, type ListedSignIn, type Origin } from '../store/signInTokens.ts'

@@ -1,6 +1,6 @@
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
-import { createClockJumpCheck } from '../config/clock.ts'
+import { createClockJumpCheck } from '../async/clockJump.ts'
 import { cutByServer, followCard, recover } from '../domain/monitorRuns.ts'
 import { throttle } from '../async/throttle.ts'
 import type { Outbox } from '../events/outbox.ts'

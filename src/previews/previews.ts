@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { throttle } from '../async/throttle.ts'
 import { logFailure, type Log } from '../config/log.ts'
-import { peerUidReader } from '../config/socketOwner.ts'
+import { peerUidReader } from '../system/socketOwner.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { maxPreviews, type Preview, type PreviewState } from '../contract/previews.ts'

@@ -1,6 +1,6 @@
 import { readdirSync, readFile } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readKernel, readStat } from '../config/kernel.ts'
+import { readKernel, readStat } from '../system/kernel.ts'
 
 /**
  * A process of this machine, identified by pid and `startedAt`: clock ticks since the boot on Linux, a date elsewhere.

@@ -6,7 +6,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { processMark, readKernel } from '../config/kernel.ts'
+import { processMark, readKernel } from '../system/kernel.ts'
 import type { BoundsStatus, SandboxLimits } from '../contract/sandbox.ts'
 import { LaunchFailed } from '../process/spawn.ts'
 

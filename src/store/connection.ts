@@ -1,7 +1,7 @@
 import LibsqlDatabase from 'libsql'
 import { readdirSync, readlinkSync, existsSync } from 'node:fs'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
-import { collectGarbage } from '../config/collectGarbage.ts'
+import { collectGarbage } from '../system/collectGarbage.ts'
 import type { Reader, Value } from './database.ts'
 import { givesBack } from './givingBack.ts'
 import { createStatements } from './statements.ts'

@@ -1,5 +1,5 @@
 import type { InferOutput } from 'valibot'
-import { visibleText } from '../config/visibleText.ts'
+import { visibleText } from '../contract/visibleText.ts'
 import { Monitor, monitorLimits, monitorRequestId } from '../contract/monitors.ts'
 import { monitorFields, type MonitorRow } from '../store/monitors.ts'
 import type { AskedQuestion } from './agents.ts'

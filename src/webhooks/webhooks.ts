@@ -1,4 +1,4 @@
-import { createClockJumpCheck } from '../config/clock.ts'
+import { createClockJumpCheck } from '../async/clockJump.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { giveUpSome } from '../domain/webhooks.ts'

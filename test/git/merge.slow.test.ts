@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { processMark } from '../../src/config/kernel.ts'
+import { processMark } from '../../src/system/kernel.ts'
 import { merge } from '../../src/domain/changes.ts'
 import { commit, git, useProjects, write, unrecorded, type TestCard, type TestProject } from './cards.ts'
 

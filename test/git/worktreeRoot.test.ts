@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { takeWorktreeRoots } from '../../src/config/worktreeRoot.ts'
+import { takeWorktreeRoots } from '../../src/worktrees/worktreeRoot.ts'
 import { commit, git, openProjects, write, type TestProject } from './cards.ts'
 
 let projects: Awaited<ReturnType<typeof openProjects>>

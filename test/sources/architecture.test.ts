@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { findCycles, imports, moduleLayers, room, root, sources, upwardImports } from './imports.ts'
 
 /** The command line is a client: it knows the contract, the client and the configuration. `bin/board.js` hands it the server's program. */
-const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config']
+const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src/client', 'src/config', 'src/system']
 
 test('every source file stands in a room that has a floor', () => {
   expect(sources.filter(file => room(file) === undefined)).toEqual([])
@@ -14,7 +14,7 @@ test('imports go down, never up', () => {
   expect(upwardImports.map(({ from, to }) => `${from} -> ${to}`)).toEqual([])
 })
 
-test('the command line imports the contract, the client, the model of a board, the configuration and the queues only', () => {
+test('the command line imports the contract, the client, the model of a board, the configuration, the system and the queues only', () => {
   const foreign = imports
     .filter(
       ({ from, to }) =>
@@ -97,7 +97,7 @@ const mayWaitForFiles = [
   'daemon/process/startServer.ts',
   'src/app.ts',
   'src/config/folders.ts',
-  'src/config/worktreeRoot.ts',
+  'src/worktrees/worktreeRoot.ts',
   'src/identity/seal.ts',
   'src/store/connection.ts',
   'src/store/embedded.ts',
@@ -112,7 +112,7 @@ const mayWaitForFiles = [
   'src/logs/logs.ts',
   'src/logs/rotatingFile.ts', // a crash, and the next of the log's files
   'src/process/table.ts',
-  'src/config/kernel.ts', // /proc is memory
+  'src/system/kernel.ts', // /proc is memory
   'daemon/process/boundedStderr.ts', // what the server itself prints is cut before more is printed
   'src/domain/goneWorktrees.ts', // within a transaction
   'src/worktrees/worktreeProgram.ts', // the only request of its process waits for it

@@ -9,6 +9,7 @@ export const floors: Record<string, number> = {
   'src/contract': 1,
   'src/async': 1,
   'src/config': 1,
+  'src/system': 1,
   'src/ids': 1,
   'src/recurrence': 1,
   'src/client': 2,

@@ -1,4 +1,4 @@
-import { visibleText } from '../../config/visibleText.ts'
+import { visibleText } from '../../contract/visibleText.ts'
 import { shellWord } from '../../process/shellWord.ts'
 import type { ToolNaming } from '../link/agentLink.ts'
 

@@ -1,5 +1,5 @@
 import type { ProjectFolder } from '../../git/folderRecord.ts'
-import { foreignRoots } from '../../config/worktreePlaces.ts'
+import { foreignRoots } from '../../worktrees/worktreePlaces.ts'
 import type { ServerConfig } from '../../config/server.ts'
 import { Problem } from '../../contract/errors.ts'
 import { portVariables } from '../../domain/cardPorts.ts'

@@ -12,8 +12,8 @@ import {
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { invalid } from '../contract/errors.ts'
-import { folderReason, isWithin, makePrivateFolder } from './folders.ts'
-import type { ServerConfig } from './server.ts'
+import { folderReason, isWithin, makePrivateFolder } from '../config/folders.ts'
+import type { ServerConfig } from '../config/server.ts'
 import { worktreesFolder } from './worktreePlaces.ts'
 
 /** Names in the data folder the roots that were ever used, for their worktrees stay where they are. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { isWithin } from './folders.ts'
-import type { ServerConfig } from './server.ts'
+import { isWithin } from '../config/folders.ts'
+import type { ServerConfig } from '../config/server.ts'
 
 /** What says where worktrees are. */
 export type WorktreePlaces = Pick<ServerConfig, 'dataDir' | 'worktreeRoot' | 'earlierWorktreeRoots'>

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { parse } from 'ipaddr.js'
 import { isFromSandbox } from './sandboxSockets.ts'
-import type { ServerConfig } from './server.ts'
-import { ownPeerReader, type IsOwnPeer } from './socketOwner.ts'
+import type { ServerConfig } from '../config/server.ts'
+import { ownPeerReader, type IsOwnPeer } from '../system/socketOwner.ts'
 
 /** Who is at the other end of a request. */
 export interface Peer {

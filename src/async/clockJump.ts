@@ -1,5 +1,3 @@
-import type { ServerConfig } from './server.ts'
-
 /** Smaller differences are drift between the two clocks, not a clock that was set. */
 const jumpMs = 1000
 
@@ -9,7 +7,7 @@ const jumpMs = 1000
  * @param sinceStart false: the first call always runs the work, since an earlier server may have had another time
  */
 export function createClockJumpCheck(
-  { clock }: Pick<ServerConfig, 'clock'>,
+  { clock }: { clock(): Date },
   work: () => Promise<void>,
   sinceStart = true,
 ): () => Promise<void> {
