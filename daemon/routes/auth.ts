@@ -7,7 +7,7 @@ import { issueTicket, redeemTicket } from '../../src/identity/browserTickets.ts'
 import { changePassword, end, list, originOf } from '../../src/identity/signIns.ts'
 import { maxFailuresPerMinute } from '../../src/identity/throttle.ts'
 import { whoAmI } from '../../src/identity/whoAmI.ts'
-import { hashToken } from '../../src/ids/token.ts'
+import { hashToken } from '../../src/domain/token.ts'
 import { signedIn, signIn } from '../../src/views/users.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 

@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { ProjectRole } from '../contract/route.ts'
-import { check, hashToken, mint } from '../ids/token.ts'
+import { check, hashToken, mint } from './token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   deleteInvitation,

@@ -1,6 +1,6 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
-import { hashToken, mint } from '../ids/token.ts'
+import { hashToken, mint } from '../domain/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import { markSelfRegistered } from '../store/oidc.ts'
 import { deleteSignInToken, insertSignInToken, type Origin } from '../store/signInTokens.ts'

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
 import * as cards from '../domain/cards.ts'
-import { hashToken, mint } from '../ids/token.ts'
+import { hashToken, mint } from '../domain/token.ts'
 import { deleteAgentTokens, insertAgentToken } from '../store/agentTokens.ts'
 import type { Transaction } from '../store/database.ts'
 import type { Revocations } from './revocations.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/oauth.ts'
 import { Problem } from '../contract/errors.ts'
-import { check, hashToken, mint, type TokenPrefix } from '../ids/token.ts'
+import { check, hashToken, mint, type TokenPrefix } from '../domain/token.ts'
 import { insertAuditRow } from '../store/audit.ts'
 import type { Transaction } from '../store/database.ts'
 import { setKeyExpiry } from '../store/keys.ts'

@@ -1,7 +1,7 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
-import { check, hashToken } from '../ids/token.ts'
+import { check, hashToken } from '../domain/token.ts'
 import { findAgentToken } from '../store/agentTokens.ts'
 import type { Reader } from '../store/database.ts'
 import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/keys.ts'

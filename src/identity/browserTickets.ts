@@ -1,6 +1,6 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/caller.ts'
-import { hashToken, mint } from '../ids/token.ts'
+import { hashToken, mint } from '../domain/token.ts'
 import type { Database } from '../store/database.ts'
 import { insertSignInOf, type Origin } from '../store/signInTokens.ts'
 import { hasUsers, localOperator, readAccount } from '../store/users.ts'

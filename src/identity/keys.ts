@@ -2,7 +2,7 @@ import { invalid, Problem } from '../contract/errors.ts'
 import { isAboutServer } from '../contract/keys.ts'
 import type { Permission } from '../contract/route.ts'
 import { projectRole } from '../domain/access.ts'
-import { hashToken, lastFour, mint } from '../ids/token.ts'
+import { hashToken, lastFour, mint } from '../domain/token.ts'
 import type { Reader, Transaction } from '../store/database.ts'
 import {
   deleteKey,

@@ -1,4 +1,4 @@
-import { hashToken } from '../ids/token.ts'
+import { hashToken } from '../domain/token.ts'
 import type { Database } from '../store/database.ts'
 import { keepTicket, markTicket, takeTicket } from '../store/tickets.ts'
 import type { Seal } from './seal.ts'

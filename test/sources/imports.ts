@@ -10,7 +10,6 @@ export const floors: Record<string, number> = {
   'src/async': 1,
   'src/config': 1,
   'src/system': 1,
-  'src/ids': 1,
   'src/recurrence': 1,
   'src/client': 2,
   'src/boardModel': 2,
