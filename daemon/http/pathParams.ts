@@ -1,4 +1,4 @@
-import { Problem, type ErrorCode } from '../../src/contract/errors.ts'
+import { refuse } from '../../src/contract/errors.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import { textParams, type Route } from '../../src/contract/route.ts'
 
@@ -36,8 +36,4 @@ function decode(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function refuse(code: ErrorCode): never {
-  throw new Problem(code)
 }

@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot'
 import type { MessageInput } from '../contract/agentMessages.ts'
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 import type { PreSession } from '../contract/preSessions.ts'
 import { hasBegun } from '../domain/budgetPauses.ts'
 import { requireBudget } from '../domain/budgetState.ts'
@@ -34,13 +34,13 @@ export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef
     throw new Problem('CONFLICT', 'Only the prompt of a card on the board can be refined.')
   if (hasActiveAgent(card)) throw new Problem('AGENT_ALREADY_RUNNING')
   await requireStartable(tx, agents, card, ref.caller)
-  return (await begin(tx, agents, card, ref.caller, planningPrompt(card), 'pre')) ?? refuse()
+  return (await begin(tx, agents, card, ref.caller, planningPrompt(card), 'pre')) ?? refuse('PRE_SESSION_NOT_FOUND')
 }
 
 /** @throws Problem PRE_SESSION_NOT_FOUND */
 export async function find(db: Reader, { projectId, sessionId }: PreSessionRef): Promise<SessionRow> {
   const session = await readSession(db, sessionId)
-  if (session?.purpose !== 'pre' || session.projectId !== projectId) return refuse()
+  if (session?.purpose !== 'pre' || session.projectId !== projectId) return refuse('PRE_SESSION_NOT_FOUND')
   await cards.find(db, { projectId, cardId: session.cardId }).catch(refuse)
   return session
 }
@@ -117,8 +117,4 @@ async function findUnfinished(tx: Transaction, ref: PreSessionRef): Promise<Sess
   if (session.status === 'idle' || session.status === 'cancelled')
     throw new Problem('CONFLICT', 'The pre-session is over.')
   return session
-}
-
-function refuse(): never {
-  throw new Problem('PRE_SESSION_NOT_FOUND')
 }

@@ -191,6 +191,11 @@ export class Problem extends Error {
   }
 }
 
+/** Throws a Problem where an expression is required: `row ?? refuse('CARD_NOT_FOUND')`. @throws Problem */
+export function refuse(code: ErrorCode, message?: string): never {
+  throw new Problem(code, message)
+}
+
 /** A VALIDATION_FAILED for one field. */
 export const invalid = (path: string, message: string): Problem =>
   new Problem('VALIDATION_FAILED', `${path} ${message}`, { details: [{ path, message }] })

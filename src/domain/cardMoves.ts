@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../store/audit.ts'
 import { readCards, restOf, type CardChange, type CardRow } from '../store/cards.ts'
 import { listColumns, readFirstColumn, type ColumnRow } from '../store/columns.ts'
@@ -304,7 +304,3 @@ const firstOpenColumn = async (tx: Transaction, boardId: number): Promise<Column
   refuse('COLUMN_NOT_FOUND', 'The board has no column but archive columns.')
 
 const completedByHand: Ending = { status: 'completed', detail: 'Completed by hand.' }
-
-function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
-  throw new Problem(code, message)
-}

@@ -1,5 +1,5 @@
 import type { AgentChoice } from '../contract/agentChoice.ts'
-import { invalid, Problem } from '../contract/errors.ts'
+import { invalid, Problem, refuse } from '../contract/errors.ts'
 import type { CardKind } from '../contract/fields.ts'
 import type { IssueSummary } from '../contract/issueRecords.ts'
 import { append } from '../events/outbox.ts'
@@ -290,8 +290,4 @@ export async function columnOfProject(
   throw new Problem(
     caller && (await projectRole(db, caller, column.projectId)) ? 'COLUMN_IN_OTHER_PROJECT' : 'COLUMN_NOT_FOUND',
   )
-}
-
-function refuse(code: ConstructorParameters<typeof Problem>[0], message?: string): never {
-  throw new Problem(code, message)
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
 import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf } from '../git/commits.ts'
@@ -126,7 +126,3 @@ export async function merge(
 
 /** A title as the first line of a commit's message. */
 export const inOneLine = (title: string): string => title.replace(/\s+/g, ' ')
-
-function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never {
-  throw new Problem(code, message)
-}

@@ -10,7 +10,7 @@ import type { ApprovalPolicy } from '../contract/approvalPolicy.ts'
 import type { OnSilence } from '../contract/silence.ts'
 import type { ChangedForge } from '../contract/forge.ts'
 import type { ChangedWorktree } from '../contract/worktree.ts'
-import { invalid, Problem } from '../contract/errors.ts'
+import { invalid, Problem, refuse } from '../contract/errors.ts'
 import type { Repository } from '../contract/repositories.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import { maxHosts, type ChangedSandbox, type SandboxSettings } from '../contract/sandbox.ts'
@@ -303,8 +303,4 @@ export async function requireOrganization(tx: Reader, caller: Caller, organizati
   if (organizationId === null) return
   const organization = await readOrganization(tx, caller.userId, organizationId)
   if (!organization || (organization.role === null && !isAdmin(caller))) throw new Problem('ORGANIZATION_NOT_FOUND')
-}
-
-function refuse(code: 'PROJECT_NOT_FOUND'): never {
-  throw new Problem(code)
 }

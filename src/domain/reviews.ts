@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 import { home } from '../contract/repositories.ts'
 import { reviewLimits, type NewComment, type Verdict } from '../contract/reviews.ts'
 import { append } from '../events/outbox.ts'
@@ -253,8 +253,4 @@ export async function answer(
 async function findReview(db: Reader, cardId: number, id: number): Promise<ReviewWithComments> {
   const review = (await readReview(db, cardId, id)) ?? refuse('REVIEW_NOT_FOUND')
   return { ...review, comments: await listReviewComments(db, cardId, id) }
-}
-
-function refuse(code: 'REVIEW_NOT_FOUND' | 'REVIEW_COMMENT_NOT_FOUND'): never {
-  throw new Problem(code)
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { refuse } from '../contract/errors.ts'
 import { isAdmin, type Caller } from './caller.ts'
 import { requireSoundLimit } from './columnLimits.ts'
 import type { Reader, Transaction } from '../store/database.ts'
@@ -81,8 +81,4 @@ const requireSoundLimits = (columns: readonly TemplateColumn[]): void => {
 
 function requireSharer(caller: Caller, shared: boolean): void {
   if (shared && !isAdmin(caller)) refuse('FORBIDDEN', 'Only administrators of the server share templates.')
-}
-
-function refuse(code: 'TEMPLATE_NOT_FOUND' | 'FORBIDDEN', message?: string): never {
-  throw new Problem(code, message)
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 import type { Caller } from './caller.ts'
 import { requireEventAccess } from './eventAudience.ts'
 import { makerFor } from './makers.ts'
@@ -141,8 +141,4 @@ export async function clearSome(tx: Transaction, ref: WebhookRef): Promise<boole
 /** Deletes a webhook with its deliveries. @throws Problem WEBHOOK_NOT_FOUND */
 export async function remove(tx: Transaction, ref: WebhookRef): Promise<void> {
   await deleteWebhook(tx, (await find(tx, ref)).id)
-}
-
-function refuse(code: ConstructorParameters<typeof Problem>[0]): never {
-  throw new Problem(code)
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
-import { Problem } from '../contract/errors.ts'
+import { Problem, refuse } from '../contract/errors.ts'
 
 const version = '1'
 const keyBytes = 32
@@ -140,8 +140,4 @@ function makeKeyFile(path: string): string {
     closeSync(folder)
   }
   return text
-}
-
-function refuse(code: 'VALIDATION_FAILED' | 'SEALED_WITH_OTHER_KEY', message: string): never {
-  throw new Problem(code, message)
 }

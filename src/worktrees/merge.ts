@@ -1,4 +1,4 @@
-import { Problem, invalid } from '../contract/errors.ts'
+import { invalid, Problem, refuse } from '../contract/errors.ts'
 import { branchTip } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
@@ -214,9 +214,6 @@ export function mergeProblem(error: unknown): unknown {
   )
 }
 
-function refuse(code: 'NOT_A_GIT_REPOSITORY' | 'CONFLICT', message?: string): never {
-  throw new Problem(code, message)
-}
 function unknownBranch(): never {
   throw invalid('into', 'must be a local branch of the repository.')
 }

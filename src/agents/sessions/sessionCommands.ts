@@ -1,5 +1,5 @@
 import type { MessageInput } from '../../contract/agentMessages.ts'
-import { Problem } from '../../contract/errors.ts'
+import { Problem, refuse } from '../../contract/errors.ts'
 import { hasBegun } from '../../domain/budgetPauses.ts'
 import { isAsking, isPaused } from '../../domain/sessionStates.ts'
 import { requireBudget } from '../../domain/budgetState.ts'
@@ -146,8 +146,4 @@ async function requireNoneOpen(tx: Transaction, card: CardRow): Promise<void> {
   const open = await findOpen(tx, card.id)
   if (open && isPaused(open)) await requireBudget(tx, open, hasBegun(open))
   if (open) refuse('AGENT_ALREADY_RUNNING')
-}
-
-function refuse(code: 'CONFLICT' | 'AGENT_ALREADY_RUNNING' | 'AGENT_UNAVAILABLE', message?: string): never {
-  throw new Problem(code, message)
 }
