@@ -29,11 +29,14 @@ export interface Call {
   /** The database for a change that does not go through `write`: its entry in the audit log goes along. */
   db: Database
   /**
-   * Runs a write and presents its result. An `Idempotency-Key` is recorded with the answer in the same
+   * Runs a write and presents its result; without `present`, the answer has no body. An `Idempotency-Key` is recorded with the answer in the same
    * transaction, so that the same request never happens twice.
    */
-  write<T, O>(work: (tx: Transaction) => Promise<T>, present: (result: T) => O): Promise<O>
+  write<T, O = undefined>(work: (tx: Transaction) => Promise<T>, present?: (result: T) => O): Promise<O>
 }
+
+/** The default of `present`: the answer has no body. */
+export const presentNothing = (() => undefined) as () => never
 
 /** A handler's answer that is JSON already, made by the database, and the version that it has of what it shows. */
 export class Json {

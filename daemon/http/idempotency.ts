@@ -6,7 +6,7 @@ import { actorOf } from '../../src/domain/activity.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import { UniqueViolation } from '../../src/store/database.ts'
 import { readAnswer, recordAnswer } from '../../src/store/idempotentAnswers.ts'
-import { Json, type Call } from './handlers.ts'
+import { Json, presentNothing, type Call } from './handlers.ts'
 
 /** An `Idempotency-Key` that a create carries: either its first use, or the answer that was given then. */
 export interface Claim {
@@ -36,7 +36,7 @@ export async function claimOf(app: App, route: Route, caller: Caller, key: strin
     if (before && before.requestHash !== requestHash) throw new Problem('IDEMPOTENCY_KEY_REUSED')
     return before && new Json(before.body)
   }
-  const write: Call['write'] = async (work, present) => {
+  const write: Call['write'] = async (work, present = presentNothing) => {
     try {
       return await app.db.transaction(async tx => {
         const output = present(await work(tx))

@@ -5,7 +5,7 @@ import { actorOf } from '../../src/domain/activity.ts'
 import type { Caller } from '../../src/domain/caller.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { AuditTrail } from './auditTrail.ts'
-import type { Call } from './handlers.ts'
+import { presentNothing, type Call } from './handlers.ts'
 
 /**
  * The call of a request. It is a class because a getter in an object literal gives every object a hidden class of its own, and that
@@ -44,7 +44,7 @@ export class RequestCall implements Call {
     this.ifMatch = ifMatch && request.headers['if-match']
     this.idempotencyKey = idempotent ? (request.headers['idempotency-key'] as string | undefined) : undefined
     this.db = db
-    this.write = async (work, present) => present(await db.transaction(work, actorOf(caller)))
+    this.write = async (work, present = presentNothing) => present(await db.transaction(work, actorOf(caller)))
   }
 
   /** Has what the call changes go along with its entry in the audit log. */

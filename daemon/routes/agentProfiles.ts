@@ -19,9 +19,5 @@ export const agentProfilesRoutes = ({ db, seal, catalogue }: App): Handlers<Cont
       tx => profiles.update(seal, tx, caller, id, change),
       row => agentProfile(row, true),
     ),
-  delete: ({ id }, { write }) =>
-    write(
-      tx => profiles.remove(tx, id),
-      () => undefined,
-    ),
+  delete: ({ id }, { write }) => write(tx => profiles.remove(tx, id)),
 })

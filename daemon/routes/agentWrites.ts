@@ -15,7 +15,7 @@ type Writes = 'cancel' | 'send' | 'retry' | 'relaunch' | 'relay' | 'approvePlan'
 export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>> => {
   const { db, supervisor } = app
   return {
-    cancel: (ref, call) => call.write(tx => sessionCommands.cancel(tx, supervisor, ref), nothing),
+    cancel: (ref, call) => call.write(tx => sessionCommands.cancel(tx, supervisor, ref)),
     send: ({ content, attachmentIds, ...ref }, call) =>
       startingWrite(
         app,
@@ -28,15 +28,15 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
         message => message,
       ),
     retry: ({ force, ...ref }, call) =>
-      startingWrite(app, call, tx => sessionCommands.retry(tx, supervisor, by(ref, call), force), nothing),
+      startingWrite(app, call, tx => sessionCommands.retry(tx, supervisor, by(ref, call), force)),
     relaunch: ({ force, ...ref }, call) =>
-      startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force), nothing),
+      startingWrite(app, call, tx => sessionCommands.relaunch(tx, supervisor, by(ref, call), force)),
     relay: ref => sessionCommands.requestHandoff(db, supervisor, ref),
     approvePlan: async ({ projectId, cardId, ...answer }, { audit, caller }) => {
       audit?.note(await approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
-    approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call)), nothing),
+    approveAuto: (ref, call) => startingWrite(app, call, tx => approveStep(tx, supervisor, by(ref, call))),
     merge: async ({ projectId, cardId, ...options }, { caller }) => {
       const dependencies = { db, worktrees: app.worktrees, agents: supervisor, removal: removalOf(app) }
       const { repositories: all, after } = await mergeCard(dependencies, { projectId, cardId, caller }, options)
@@ -47,6 +47,5 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
   }
 }
 
-const nothing = () => undefined
 /** Adds the caller. */
 const by = <Ref extends object>(ref: Ref, { caller }: Call) => ({ ...ref, caller })

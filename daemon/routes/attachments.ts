@@ -25,10 +25,7 @@ export const attachmentsRoutes = (app: App): Handlers<Contract['attachments']> =
   },
   download: async ({ attachmentId }, call) => download(app, await attachments.find(app.db, attachmentId), call),
   delete: ({ attachmentId: id }, call) =>
-    call.write(
-      tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles),
-      () => undefined,
-    ),
+    call.write(tx => attachments.remove(tx, { id, caller: call.caller }, app.attachmentFiles)),
 })
 
 const receive = ({ attachmentFiles, config }: App, { request }: Call) =>

@@ -35,10 +35,7 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
     ),
   logout: (_, call) => {
     call.audit?.note({ signInId: call.caller.signInId })
-    return call.write(
-      tx => logout(app, tx, call.caller),
-      () => undefined,
-    )
+    return call.write(tx => logout(app, tx, call.caller))
   },
   createTicket: (_, { caller }) => issueTicket(app.browserTickets, caller, app.config.clock()),
   redeemTicket: async ({ ticket }, { db, peer, request }) =>
@@ -55,11 +52,7 @@ export const authRoutes = (app: App): Handlers<Contract['auth']> => ({
     return withLimitHeaders(call, changePassword({ ...app, db: call.db }, call.caller, input, call.peer))
   },
   sessions: async (_, { caller }) => (await list(app, caller)).map(signIn(caller.tokenHash)),
-  endSession: ({ id }, call) =>
-    call.write(
-      tx => end(app.identity, tx, call.caller, id),
-      () => undefined,
-    ),
+  endSession: ({ id }, call) => call.write(tx => end(app.identity, tx, call.caller, id)),
   getSettings: () => readAuthSettings(app),
   setSettings: (change, call) =>
     call.write(

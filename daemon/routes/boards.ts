@@ -25,10 +25,7 @@ export function boardsRoutes(app: App): Handlers<Contract['boards']> {
       inOrder(String(ref.projectId), async () => {
         await boards.findRemovable(app.db, ref)
         await purgeTranscripts(app.db, { boardId: ref.boardId })
-        return call.write(
-          tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }, app.config),
-          () => undefined,
-        )
+        return call.write(tx => boards.remove(tx, app.supervisor, { ...ref, caller: call.caller }, app.config))
       }),
   }
 }

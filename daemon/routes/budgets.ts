@@ -12,10 +12,6 @@ export const budgetsRoutes = ({ config, db, supervisor }: App): Handlers<Contrac
     create: (input, { caller, write }) => write(tx => budgets.create(tx, supervisor, caller, input), budget),
     update: ({ id, ...change }, { caller, write }) =>
       write(tx => budgets.update(tx, supervisor, caller, id, change), budget),
-    delete: ({ id }, { caller, write }) =>
-      write(
-        tx => budgets.remove(tx, supervisor, caller, id),
-        () => undefined,
-      ),
+    delete: ({ id }, { caller, write }) => write(tx => budgets.remove(tx, supervisor, caller, id)),
   }
 }

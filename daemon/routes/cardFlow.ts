@@ -27,14 +27,9 @@ export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
       cardFor(call.caller),
     ),
   complete: ({ force, ...ref }, call) =>
-    call.write(tx => cardMoves.complete(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing),
+    call.write(tx => cardMoves.complete(tx, app.supervisor, { ...ref, caller: call.caller }, force)),
   activate: ({ force, ...ref }, call) =>
-    startingWrite(
-      app,
-      call,
-      tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force),
-      nothing,
-    ),
+    startingWrite(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force)),
   setAutoMode: ({ enabled, ...ref }, call) =>
     startingWrite(
       app,
@@ -46,5 +41,3 @@ export const cardFlowRoutes = (app: App): Handlers<typeof cardFlow> => ({
   setPipeline: ({ steps, ...ref }, call) =>
     call.write(tx => setPipeline(tx, { ...ref, caller: call.caller }, steps), pipeline),
 })
-
-const nothing = () => undefined

@@ -39,7 +39,7 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
     await worktrees.requireNothingLost(app.worktrees, project, card, force, app.config.dataDir)
     await requireNothingLostBeside(app.worktrees, app.db, card, project, force, app.config.dataDir)
-    return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force), nothing)
+    return call.write(tx => cardRemoval.remove(tx, app.supervisor, { ...ref, caller: call.caller }, force))
   },
   listDeleted: async input =>
     (await cardRemoval.listRestorable(app.reads, input, app.config.clock().getTime())).map(deletedCard),
@@ -50,7 +50,7 @@ export const cardsRoutes = (app: App): Handlers<Contract['cards']> => ({
       tx => cardRemoval.restore(tx, app.supervisor, { ...ref, caller: call.caller }, force),
       cardFor(call.caller),
     ),
-  view: (ref, call) => call.write(tx => cards.view(tx, ref), nothing),
+  view: (ref, call) => call.write(tx => cards.view(tx, ref)),
   setWatching: ({ watching, ...ref }, call) =>
     call.write(tx => cards.setWatching(tx, { ...ref, caller: call.caller }, watching), cardFor(call.caller)),
   ...cardFlowRoutes(app),
@@ -83,13 +83,12 @@ const worktreeRoutes = (app: App): Pick<Handlers<Contract['cards']>, 'attachWork
     return call.write(tx => worktrees.attach(tx, ref, topLevel, branch), cardFor(call.caller))
   },
   detachWorktree: async ({ remove, ...ref }, call) => {
-    if (!remove) return call.write(tx => worktrees.detach(tx, ref), nothing)
+    if (!remove) return call.write(tx => worktrees.detach(tx, ref))
     const [card, project] = [await cards.find(app.db, ref), await projects.find(app.db, ref.projectId)]
     await removeUnneeded(app.worktrees, call.db, card, project, removalOf(app))
   },
 })
 
-const nothing = () => undefined
 const seen = (call: Call) => ({ ifMatch: call.ifMatch, caller: call.caller })
 
 /** A page as JSON text. */

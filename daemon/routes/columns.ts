@@ -18,11 +18,7 @@ export const columnsRoutes = (app: App): Handlers<Contract['columns']> => ({
     ),
   update: ({ projectId, columnId, ...change }, call) =>
     call.write(tx => columns.update(tx, app.supervisor, call.caller, projectId, columnId, change), column),
-  delete: ({ projectId, columnId }, call) =>
-    call.write(
-      tx => columns.remove(tx, call.caller, projectId, columnId),
-      () => undefined,
-    ),
+  delete: ({ projectId, columnId }, call) => call.write(tx => columns.remove(tx, call.caller, projectId, columnId)),
   clear: async ({ projectId, columnId }, { caller }) => {
     const actor = actorOf(caller)
     const clearSome = (tx: Transaction) => cardRemoval.removeSome(tx, app.supervisor, { projectId, caller }, columnId)

@@ -12,8 +12,5 @@ export const commentsRoutes = (app: App): Handlers<Contract['comments']> => ({
   update: ({ body, commentId, ...ref }, call) =>
     call.write(tx => comments.edit(tx, { ...ref, caller: call.caller }, commentId, body), comment),
   delete: ({ commentId, ...ref }, call) =>
-    call.write(
-      tx => comments.remove(tx, { ...ref, caller: call.caller }, commentId),
-      () => undefined,
-    ),
+    call.write(tx => comments.remove(tx, { ...ref, caller: call.caller }, commentId)),
 })

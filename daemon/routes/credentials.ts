@@ -29,11 +29,7 @@ export const credentialsRoutes = ({
         })
       return updated
     }, credential),
-  delete: ({ id }, { caller, write }) =>
-    write(
-      tx => credentials.remove(tx, caller, id),
-      () => undefined,
-    ),
+  delete: ({ id }, { caller, write }) => write(tx => credentials.remove(tx, caller, id)),
   verify: async ({ id }, { caller }) => {
     const found = await credentials.find(db, caller, id)
     return verify(

@@ -12,11 +12,7 @@ export const keysRoutes = ({ db, identity }: App): Handlers<Contract['keys']> =>
   list: async (_, { caller }) => (await keysOf(db, caller)).map(key),
   create: async (input, { caller, db }) => newKey(await db.transaction(tx => createKey(tx, caller, input))),
   get: async ({ id }, { caller }) => key(await getKey(db, caller, id)),
-  revoke: ({ id }, { caller, write }) =>
-    write(
-      tx => revokeKey(identity, tx, caller, id),
-      () => undefined,
-    ),
+  revoke: ({ id }, { caller, write }) => write(tx => revokeKey(identity, tx, caller, id)),
   rotate: async ({ id, graceSecs }, { caller, db }) =>
     newKey(await db.transaction(tx => rotateKey(identity, tx, caller, id, graceSecs))),
 })

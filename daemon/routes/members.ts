@@ -20,10 +20,8 @@ export const membersRoutes = (app: App): Handlers<Contract['members']> => ({
     return 'token' in added ? newInvitation(added, serverUrl(app, call)) : member(added)
   },
   update: ({ role, ...ref }, call) => call.write(tx => members.update(tx, ref, role), member),
-  remove: (ref, call) => call.write(tx => members.remove(tx, call.caller, call.role === 'admin', ref), nothing),
+  remove: (ref, call) => call.write(tx => members.remove(tx, call.caller, call.role === 'admin', ref)),
   renewInvitation: async ({ projectId, email }, call) =>
     newInvitation(await call.db.transaction(tx => renew(tx, projectId, email)), serverUrl(app, call)),
-  removeInvitation: ({ projectId, email }, call) => call.write(tx => withdraw(tx, projectId, email), nothing),
+  removeInvitation: ({ projectId, email }, call) => call.write(tx => withdraw(tx, projectId, email)),
 })
-
-const nothing = () => undefined

@@ -11,9 +11,7 @@ export const monitorsRoutes = ({ db }: App): Handlers<Contract['monitors']> => (
     return call.write(tx => monitors.create(tx, checked), monitor)
   },
   list: async ref => (await monitors.list(db, ref)).map(monitor),
-  delete: (ref, call) => call.write(tx => monitors.remove(tx, ref), nothing),
+  delete: (ref, call) => call.write(tx => monitors.remove(tx, ref)),
   listProject: async ({ projectId }) => (await listProjectMonitors(db, projectId)).map(monitor),
-  deleteProject: (ref, call) => call.write(tx => monitors.remove(tx, ref), nothing),
+  deleteProject: (ref, call) => call.write(tx => monitors.remove(tx, ref)),
 })
-
-const nothing = () => undefined

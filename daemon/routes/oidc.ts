@@ -25,7 +25,7 @@ export const oidcRoutes = (app: App): Handlers<Contract['oidc']> => ({
       tx => setOidcSettings(app.seal, tx, input),
       settings => oidcSettings(settings, redirectUri(app, call)),
     ),
-  delete: (_, call) => call.write(deleteOidcSettings, () => undefined),
+  delete: (_, call) => call.write(deleteOidcSettings),
   test: () => test(app.oidc),
   login: (input, call) => answerPage(call.request.headers.accept, () => sendToProvider(app, call, input)),
   callback: (input, call) =>

@@ -12,19 +12,17 @@ export const organizationsRoutes = (app: App): Handlers<Contract['organizations'
   get: async ({ id }, call) => organization(await organizations.find(app.db, call.caller, id)),
   update: ({ id, ...change }, call) =>
     call.write(tx => organizations.update(tx, call.caller, id, change), organization),
-  delete: ({ id }, call) => call.write(tx => organizations.remove(tx, id), nothing),
+  delete: ({ id }, call) => call.write(tx => organizations.remove(tx, id)),
   listMembers: async ({ id }) => (await listOrganizationMembers(app.db, id)).map(organizationMember),
   addMember: ({ id, ...member }, call) =>
     call.write(tx => organizations.addMember(tx, call.caller, id, member), organizationMember),
   updateMember: ({ role, ...ref }, call) =>
     call.write(tx => organizations.updateMember(tx, ref, role), organizationMember),
   removeMember: (ref, call) =>
-    call.write(tx => organizations.removeMember(tx, call.caller, call.role === 'admin', ref), nothing),
+    call.write(tx => organizations.removeMember(tx, call.caller, call.role === 'admin', ref)),
   setCredential: ({ orgId, credentialId }, call) =>
     call.write(async tx => {
       await chooseForOrganization(tx, call.caller, orgId, credentialId)
       return organizations.find(tx, call.caller, orgId)
     }, organization),
 })
-
-const nothing = () => undefined

@@ -10,8 +10,5 @@ export const panelStatesRoutes = (app: App): Handlers<Contract['panelStates']> =
   set: ({ projectId, ...states }, { caller, write }) =>
     write(tx => panelStates.set(tx, { userId: caller.userId, projectId }, states), view),
   delete: ({ projectId, cardId }, { caller, write }) =>
-    write(
-      tx => panelStates.remove(tx, { userId: caller.userId, projectId }, cardId),
-      () => undefined,
-    ),
+    write(tx => panelStates.remove(tx, { userId: caller.userId, projectId }, cardId)),
 })

@@ -26,11 +26,7 @@ export const preSessionsRoutes = ({ db, supervisor }: App): Handlers<Contract['p
     ),
   accept: (ref, call) =>
     call.write(tx => preSessions.accept(tx, supervisor, { ...ref, caller: call.caller }), cardFor(call.caller)),
-  cancel: (ref, call) =>
-    call.write(
-      tx => preSessions.cancel(tx, supervisor, ref),
-      () => undefined,
-    ),
+  cancel: (ref, call) => call.write(tx => preSessions.cancel(tx, supervisor, ref)),
   messages: async ref => {
     const { id, cardId } = await preSessions.find(db, ref)
     return queryMessages(db, { cardId, sessionId: id, limit: maxMessages })

@@ -56,9 +56,9 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   },
   delete: async ({ id }, call) => {
     await purgeTranscripts(app.db, { projectId: id })
-    return call.write(tx => projects.remove(tx, app.supervisor, id, app.config), nothing)
+    return call.write(tx => projects.remove(tx, app.supervisor, id, app.config))
   },
-  opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id), nothing),
+  opened: ({ id }, call) => call.write(tx => noteProjectOpened(tx, call.caller.userId, id)),
   markAllRead: async ({ id }) => {
     while (await app.db.transaction(tx => cards.viewSome(tx, id))) {
       /* the next batch */
@@ -71,15 +71,13 @@ export const projectsRoutes = (app: App): Handlers<Contract['projects']> => ({
   getWorktree: async ({ id }) => findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id)),
   agreeToBoardFile: async ({ id, version }, call) => {
     await requireVersion(app.worktrees, await projects.find(app.db, id), version)
-    await call.write(async tx => agree(tx, call.caller, await projects.find(tx, id), version), nothing)
+    await call.write(async tx => agree(tx, call.caller, await projects.find(tx, id), version))
     return findWorktreeSettings(app.worktrees, app.db, await projects.find(app.db, id))
   },
-  withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id)), nothing),
+  withdrawAgreement: ({ id }, call) => call.write(async tx => withdraw(tx, await projects.find(tx, id))),
   files: async ({ projectId, repository }) =>
     trackedFiles(projectIn(await projects.find(app.db, projectId), repository)),
 })
-
-const nothing = () => undefined
 
 /** Records the folders that a project or a change of it names. */
 const recordNamed = (path: string | undefined, repositories: readonly Repository[] = []): Promise<FolderRecords> =>

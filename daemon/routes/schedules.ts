@@ -12,11 +12,7 @@ export const schedulesRoutes = ({ config, db, supervisor }: App): Handlers<Contr
     call.write(tx => schedules.create(tx, supervisor, call.caller, projectId, input), schedule),
   update: ({ projectId, scheduleId, ...change }, call) =>
     call.write(tx => schedules.update(tx, supervisor, call.caller, { projectId, scheduleId }, change), schedule),
-  delete: (ref, call) =>
-    call.write(
-      tx => schedules.remove(tx, ref),
-      () => undefined,
-    ),
+  delete: (ref, call) => call.write(tx => schedules.remove(tx, ref)),
   run: async (ref, call) => {
     await supervisor.refresh()
     return call.write(tx => schedules.runNow(tx, supervisor, call.caller, ref), cardDetail)

@@ -21,11 +21,7 @@ export const scriptsRoutes = ({ db, scripts: runner }: App): Handlers<Contract['
   },
   update: ({ projectId, scriptId, ...change }, call) =>
     call.write(tx => scripts.update(tx, { projectId, scriptId }, change), script),
-  delete: (ref, call) =>
-    call.write(
-      tx => scripts.remove(tx, runner, ref),
-      () => undefined,
-    ),
+  delete: (ref, call) => call.write(tx => scripts.remove(tx, runner, ref)),
   run: (ref, call) =>
     call.write(
       tx => scripts.run(tx, runner, ref),

@@ -9,9 +9,5 @@ export const templatesRoutes = (app: App): Handlers<Contract['templates']> => ({
   list: async (_, { caller }) => (await listTemplates(app.db, caller.userId)).map(template),
   create: (input, call) => call.write(tx => templates.create(tx, call.caller, input), template),
   update: ({ id, ...change }, call) => call.write(tx => templates.update(tx, call.caller, id, change), template),
-  delete: ({ id }, call) =>
-    call.write(
-      tx => templates.remove(tx, call.caller, id),
-      () => undefined,
-    ),
+  delete: ({ id }, call) => call.write(tx => templates.remove(tx, call.caller, id)),
 })

@@ -20,11 +20,7 @@ export const usersRoutes = (app: App): Handlers<Contract['users']> => ({
     return { user: adminUser(user), generatedPassword }
   },
   update: ({ id, ...change }, { caller, write }) => write(tx => users.update(tx, caller, id, change), adminUser),
-  delete: ({ id }, { caller, write }) =>
-    write(
-      tx => users.remove(app.identity, tx, caller, id),
-      () => undefined,
-    ),
+  delete: ({ id }, { caller, write }) => write(tx => users.remove(app.identity, tx, caller, id)),
   resetPassword: async ({ id }, { caller, db }) => ({
     generatedPassword: await users.resetPassword({ ...app, db }, caller, id),
   }),
