@@ -51,48 +51,12 @@ const fields = {
   minutes: Minutes,
 }
 
-const own = {
-  setup: v.nullable(Command),
-  beforeRun: v.nullable(Command),
-  afterRun: v.nullable(Command),
-  cleanup: v.nullable(Command),
-  preview: v.nullable(Command),
-  subfolder: v.nullable(Subfolder),
-  ports: v.nullable(Ports),
-  minutes: v.nullable(Minutes),
-  copiedFiles: CopiedFiles,
-}
-/** A project's own settings. null: what its `board.json` says; copied files are those of both. */
-export const WorktreeSettings = v.object(own)
-export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
-export const defaultWorktree: Omit<WorktreeSettings, 'copiedFiles'> = {
-  setup: null,
-  beforeRun: null,
-  afterRun: null,
-  cleanup: null,
-  preview: null,
-  subfolder: null,
-  ports: null,
-  minutes: null,
-}
-/** What is left out stays as it is. */
-export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: ChangedCopiedFiles }))
+type Fields = typeof fields
+/** Makes an entry of each field. */
+const mapFields = (entryOf: (name: keyof Fields, schema: Fields[keyof Fields]) => unknown): object =>
+  Object.fromEntries((Object.keys(fields) as (keyof Fields)[]).map(name => [name, entryOf(name, fields[name])]))
 
-/** `board.json` in a project's folder. */
-export const BoardFile = v.strictObject({
-  $schema: v.optional(text(0, 1000)),
-  setup: v.optional(Command, ''),
-  beforeRun: v.optional(Command, ''),
-  afterRun: v.optional(Command, ''),
-  cleanup: v.optional(Command, ''),
-  preview: v.optional(Command, ''),
-  subfolder: v.optional(Subfolder, ''),
-  ports: v.optional(Ports, 0),
-  minutes: v.optional(Minutes, 10),
-  copiedFiles: v.optional(ChangedCopiedFiles, []),
-})
-
-/** What holds for a project's worktrees. */
+/** The settings that hold for a project's worktrees. */
 export const EffectiveWorktree = v.object({ ...fields, copiedFiles: CopiedFiles })
 export type EffectiveWorktree = v.InferOutput<typeof EffectiveWorktree>
 export const noWorktreeSettings: EffectiveWorktree = {
@@ -106,6 +70,28 @@ export const noWorktreeSettings: EffectiveWorktree = {
   minutes: 10,
   copiedFiles: [],
 }
+
+const own = {
+  ...(mapFields((_, schema) => v.nullable(schema)) as {
+    [Name in keyof Fields]: v.NullableSchema<Fields[Name], undefined>
+  }),
+  copiedFiles: CopiedFiles,
+}
+/** A project's own settings. null: the value of its `board.json`; copied files are those of both. */
+export const WorktreeSettings = v.object(own)
+export type WorktreeSettings = v.InferOutput<typeof WorktreeSettings>
+export const defaultWorktree = mapFields(() => null) as { [Name in keyof Fields]: null }
+/** Fields that are left out stay unchanged. */
+export const ChangedWorktree = v.partial(v.strictObject({ ...own, copiedFiles: ChangedCopiedFiles }))
+
+/** `board.json` in a project's folder. */
+export const BoardFile = v.strictObject({
+  $schema: v.optional(text(0, 1000)),
+  ...(mapFields((name, schema) => v.optional(schema, noWorktreeSettings[name])) as {
+    [Name in keyof Fields]: v.OptionalSchema<Fields[Name], EffectiveWorktree[Name]>
+  }),
+  copiedFiles: v.optional(ChangedCopiedFiles, []),
+})
 
 /**
  * A project's `board.json`. `version` identifies its content. Nothing of it is used unless a member has agreed to this version since it
