@@ -32,8 +32,8 @@ import { createProcessTrees, type ProcessTrees } from './process/spawn.ts'
 import { createWatchdog } from './process/watchdog.ts'
 import { createIssues, type Issues } from './issues/issues.ts'
 import { openForge } from './forge/openForge.ts'
-import type { LoopParts } from './pullRequests/loopParts.ts'
-import { createRequestLoop, type RequestLoop } from './pullRequests/requestLoop.ts'
+import type { LoopDependencies } from './pullRequests/loopDependencies.ts'
+import { createPullRequestLoop, type PullRequestLoop } from './pullRequests/pullRequestLoop.ts'
 import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
 import { dueReminders } from './schedules/dueReminders.ts'
@@ -83,7 +83,7 @@ export interface Work {
   /** Keeps cards and issues of forges together. */
   issues: Issues
   /** Keeps agents on their pull requests. */
-  requestLoop: RequestLoop
+  requestLoop: PullRequestLoop
   /** Tells receivers what happens. */
   webhooks: Webhooks
   /** Tells people what they want to hear of. */
@@ -208,7 +208,7 @@ async function createRunners(parts: Parts, machineDb: Database) {
     cleanup,
     timer,
     issues: openIssues(parts, machineDb, supervisor, processTrees),
-    requestLoop: createRequestLoop(loop, { config, outbox }),
+    requestLoop: createPullRequestLoop(loop, { config, outbox }),
     webhooks,
     notifier: createNotifier({ db: boardDb, outbox, webhooks }),
   }
@@ -236,7 +236,7 @@ const requestLoopParts = (
     worktrees,
   }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> &
     Pick<RemoteReach, 'processTrees'> & { worktrees: Worktrees },
-): LoopParts => {
+): LoopDependencies => {
   const forgeParts = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
   return {
     db,

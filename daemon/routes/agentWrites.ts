@@ -4,7 +4,7 @@ import { approvePlan } from '../../src/agents/sessions/approvePlan.ts'
 import * as sessionCommands from '../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { mergeCard } from '../../src/domain/mergeCard.ts'
-import { goOnAfterMessage } from '../../src/pullRequests/stopping.ts'
+import { resumeAfterMessage } from '../../src/pullRequests/stopLoop.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
 import { removalOf } from './removal.ts'
 import { startingWrite } from './startingWrite.ts'
@@ -22,7 +22,7 @@ export const agentWrites = (app: App): Handlers<Pick<Contract['agents'], Writes>
         call,
         async tx => {
           const sent = await sessionCommands.send(tx, supervisor, by(ref, call), { content, attachmentIds })
-          await goOnAfterMessage(tx, ref.cardId)
+          await resumeAfterMessage(tx, ref.cardId)
           return sent
         },
         message => message,

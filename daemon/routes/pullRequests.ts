@@ -15,11 +15,11 @@ import {
   mergePullRequest,
   requireOpen,
   type Changed,
-} from '../../src/pullRequests/changing.ts'
-import { createPullRequest } from '../../src/pullRequests/creating.ts'
-import { draftOrPresent, withCard } from '../../src/pullRequests/drafting.ts'
-import { goOn } from '../../src/pullRequests/stopping.ts'
-import type { RefreshParts } from '../../src/pullRequests/refresh.ts'
+} from '../../src/pullRequests/changePullRequest.ts'
+import { createPullRequest } from '../../src/pullRequests/createPullRequest.ts'
+import { draftOrPresent, withCard } from '../../src/pullRequests/draftPullRequest.ts'
+import { resumeLoop } from '../../src/pullRequests/stopLoop.ts'
+import type { RefreshDependencies } from '../../src/pullRequests/refreshPullRequest.ts'
 import type { Database, Reader } from '../../src/store/database.ts'
 import type { ProjectRow } from '../../src/store/projects.ts'
 import type { PullRequestRow } from '../../src/store/pullRequests.ts'
@@ -33,7 +33,7 @@ export function pullRequestsRoutes(app: App): Handlers<Contract['pullRequests']>
   const { db: reader, config } = app
   const inTurn = createKeyedQueue()
   const open = (project: ProjectRow, repository: string) => openForge(app, projectIn(project, repository))
-  const parts = (db: Database): RefreshParts => ({ db, clock: config.clock, openForge: open })
+  const parts = (db: Database): RefreshDependencies => ({ db, clock: config.clock, openForge: open })
   const find = async ({ repository, ...ref }: Ref) => {
     const [card, project] = [await cards.find(reader, ref), await projects.find(reader, ref.projectId)]
     return { card, project, work: await workIn(reader, card, project, repository) }
@@ -110,6 +110,6 @@ async function told<T>(work: () => Promise<T>): Promise<T> {
 
 const continued: Handlers<Contract['pullRequests']>['continue'] = (ref, call) =>
   call.write(
-    async tx => goOn(tx, await findSeen(tx, ref), call.caller),
+    async tx => resumeLoop(tx, await findSeen(tx, ref), call.caller),
     row => pullRequest(row),
   )

@@ -12,7 +12,7 @@ import type { CardRow } from '../store/cards.ts'
 import { listAllComments, type CommentRow } from '../store/comments.ts'
 import type { Transaction } from '../store/database.ts'
 import { authorName, digestOf, receivedBody, sentBody, tokenIn } from './texts.ts'
-import type { Tied } from './tied.ts'
+import type { IssueSync } from './issueDependencies.ts'
 
 /** What the forge is to be told about a comment. `id`: the row of the comment on both sides. */
 export type CommentAction =
@@ -43,10 +43,10 @@ export const isOwn = ({ body, author }: ForgeComment, token: string | null, acco
  */
 export async function exchangeComments(
   tx: Transaction,
-  tied: Tied,
+  sync: IssueSync,
   { issue, card, listed }: { issue: CardIssueRow; card: CardRow; listed: Listed },
 ): Promise<CommentAction[]> {
-  await receive(tx, tied, { issue, card, listed })
+  await receive(tx, sync, { issue, card, listed })
   return send(tx, issue, card)
 }
 
@@ -56,7 +56,7 @@ interface Exchange {
   listed: Listed
 }
 
-async function receive(tx: Transaction, tied: Tied, { issue, card, listed }: Exchange): Promise<void> {
+async function receive(tx: Transaction, sync: IssueSync, { issue, card, listed }: Exchange): Promise<void> {
   const known = await listIssueComments(tx, issue.id)
   const byForgeId = new Map(known.map(row => [row.forgeId, row]))
   for (const comment of listed.comments) {
@@ -65,8 +65,8 @@ async function receive(tx: Transaction, tied: Tied, { issue, card, listed }: Exc
       ? undefined
       : known.find(each => each.forgeId === null && isOwn(comment, each.token, listed.account))
     if (sent) updateIssueComment(tx, sent.id, { forgeId: comment.id })
-    else if (row) await follow(tx, tied, card, row, comment)
-    else await receiveNew(tx, tied, { issue, card, listed }, comment)
+    else if (row) await follow(tx, sync, card, row, comment)
+    else await receiveNew(tx, sync, { issue, card, listed }, comment)
   }
   const present = new Set(listed.comments.map(({ id }) => id))
   if (listed.comments.length >= maxWhole) return
@@ -75,13 +75,13 @@ async function receive(tx: Transaction, tied: Tied, { issue, card, listed }: Exc
       updateIssueComment(tx, row.id, { gone: true })
       if (row.writtenAt === 'board' || row.commentId === null) continue
       await comments.removeForeign(tx, card, row.commentId)
-      tied.tally.received++
+      sync.tally.received++
     }
 }
 
 async function receiveNew(
   tx: Transaction,
-  tied: Tied,
+  sync: IssueSync,
   { issue, card, listed }: Exchange,
   comment: ForgeComment,
 ): Promise<void> {
@@ -91,15 +91,15 @@ async function receiveNew(
   const body = receivedBody(comment)
   if (issue.passesComments === 1 || body === undefined) return void (await insertIssueComment(tx, row))
   const { createdAt, author } = comment
-  const commentId = await comments.addForeign(tx, card, { authorName: authorName(author, tied.name), body, createdAt })
+  const commentId = await comments.addForeign(tx, card, { authorName: authorName(author, sync.name), body, createdAt })
   if (commentId === undefined) return
   await insertIssueComment(tx, { ...row, commentId })
-  tied.tally.received++
+  sync.tally.received++
 }
 
 async function follow(
   tx: Transaction,
-  tied: Tied,
+  sync: IssueSync,
   card: CardRow,
   row: IssueCommentRow,
   comment: ForgeComment,
@@ -110,7 +110,7 @@ async function follow(
   const body = receivedBody(comment)
   if (row.commentId === null || body === undefined) return
   await comments.editForeign(tx, card, row.commentId, body)
-  tied.tally.received++
+  sync.tally.received++
 }
 
 async function send(tx: Transaction, issue: CardIssueRow, card: CardRow): Promise<CommentAction[]> {

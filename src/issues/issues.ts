@@ -8,8 +8,8 @@ import { asProblem } from '../forge/openForge.ts'
 import { withinStop } from '../process/reconciler.ts'
 import { createTimer } from '../daemons/timer.ts'
 import { hastenIssue, listDueSyncs, readNextSyncTime, readSyncState, writeSyncState } from '../store/cardIssues.ts'
-import type { Tally, Parts } from './tied.ts'
-import { visit, type Visited } from './visit.ts'
+import type { Tally, IssueDependencies } from './issueDependencies.ts'
+import { syncIssues, type SyncResult } from './syncIssues.ts'
 
 /** How many projects are visited at once. */
 const maxVisits = 8
@@ -26,15 +26,15 @@ export interface Issues {
   noteDelivery(projectId: number, number?: number): Promise<void>
 }
 
-export function createIssues({ outbox, ...parts }: Parts & { outbox: Outbox }): Issues {
+export function createIssues({ outbox, ...parts }: IssueDependencies & { outbox: Outbox }): Issues {
   const { db, config } = parts
   const inTurn = createKeyedQueue()
   const withSlot = createSemaphore(maxVisits)
   const visits = new Map<number, Promise<void>>()
   let log: Log | undefined
   let stopped = false
-  const go = (projectId: number, asked: boolean): Promise<Visited | undefined> =>
-    inTurn(String(projectId), () => withSlot(() => visit(parts, projectId, asked)))
+  const go = (projectId: number, asked: boolean): Promise<SyncResult | undefined> =>
+    inTurn(String(projectId), () => withSlot(() => syncIssues(parts, projectId, asked)))
   const begin = (projectId: number) => {
     const ended = go(projectId, false)
       .then(visited => report(log!, projectId, visited))
@@ -89,7 +89,7 @@ export function createIssues({ outbox, ...parts }: Parts & { outbox: Outbox }): 
 const untied =
   'The project is tied to no issues: it has no label for them. Set one with board projects forge --issue-label.'
 
-function report(log: Log, projectId: number, visited: Visited | undefined): void {
+function report(log: Log, projectId: number, visited: SyncResult | undefined): void {
   const failure = visited?.failure
   if (failure === undefined) return
   const isTheirs = failure instanceof ForgeFailed || failure instanceof Problem

@@ -8,11 +8,11 @@ import { readCard, type CardRow } from '../store/cards.ts'
 import { listColumns } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { exchangeComments, isOwn, newToken, type Listed } from './comments.ts'
-import { decide, type Decision } from './decide.ts'
-import { perform, type Action } from './perform.ts'
+import { decideIssueState, type Decision } from './decideIssueState.ts'
+import { performActions, type Action } from './performActions.ts'
 import { showIssue } from './showIssue.ts'
 import { cardTexts, closingBody, digestOf, isLabel, tokenIn } from './texts.ts'
-import type { Parts, Tied } from './tied.ts'
+import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
 /** What was done on one side while the other was told is compared once more, at most so often in a row. */
 const maxRounds = 3
@@ -28,35 +28,40 @@ const [sameTimeMs, secondLookMs] = [3000, 5000]
  * @param given the issue as it was just read
  * @throws ForgeFailed
  */
-export async function reconcile(parts: Parts, tied: Tied, id: number, given?: ForgeIssue): Promise<void> {
+export async function reconcile(
+  parts: IssueDependencies,
+  sync: IssueSync,
+  id: number,
+  given?: ForgeIssue,
+): Promise<void> {
   for (let round = 0; round < maxRounds; round++) {
     const before = await readCardIssueById(parts.db, id)
     if (!before?.cardId) return
-    const issue = round === 0 && given ? given : await read(parts, tied, before)
+    const issue = round === 0 && given ? given : await read(parts, sync, before)
     if (issue === undefined) return
-    const listed = await listComments(tied, before)
-    const compared = await parts.db.transaction(tx => compare(tx, parts, tied, { id, issue, listed }), tied.actor)
+    const listed = await listComments(sync, before)
+    const compared = await parts.db.transaction(tx => compare(tx, parts, sync, { id, issue, listed }), sync.actor)
     if (compared.actions.length === 0) return
-    await perform(parts, tied, compared.issue, compared.actions)
-    if (await settle(parts, tied, compared.issue)) return
+    await performActions(parts, sync, compared.issue, compared.actions)
+    if (await markSynced(parts, sync, compared.issue)) return
   }
 }
 
 /** The issue as it is now; undefined for one that is gone. */
-async function read(parts: Parts, tied: Tied, before: CardIssueRow): Promise<ForgeIssue | undefined> {
+async function read(parts: IssueDependencies, sync: IssueSync, before: CardIssueRow): Promise<ForgeIssue | undefined> {
   try {
-    return await tied.forge.readIssue(before.number)
+    return await sync.forge.readIssue(before.number)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || error.reason !== 'missing') throw error
     // A token that may not see the repository any more is answered the same.
-    await tied.forge.repository()
-    await parts.db.transaction(tx => lose(tx, tied, before.id), tied.actor)
+    await sync.forge.repository()
+    await parts.db.transaction(tx => markMissing(tx, sync, before.id), sync.actor)
     return undefined
   }
 }
 
 /** Shows that an issue is gone. Its card stays. */
-async function lose(tx: Transaction, tied: Tied, id: number): Promise<void> {
+async function markMissing(tx: Transaction, sync: IssueSync, id: number): Promise<void> {
   const issue = await readCardIssueById(tx, id)
   if (!issue) return
   updateCardIssue(tx, id, {
@@ -68,10 +73,13 @@ async function lose(tx: Transaction, tied: Tied, id: number): Promise<void> {
     problem: null,
   })
   const card = issue.cardId === null ? undefined : await readCard(tx, issue.projectId, issue.cardId)
-  if (card && (await showIssue(tx, card, { ...issue, state: 'missing' }))) tied.tally.updated++
+  if (card && (await showIssue(tx, card, { ...issue, state: 'missing' }))) sync.tally.updated++
 }
 
-async function listComments({ forge, settings }: Tied, { number, wants }: CardIssueRow): Promise<Listed | undefined> {
+async function listComments(
+  { forge, settings }: IssueSync,
+  { number, wants }: CardIssueRow,
+): Promise<Listed | undefined> {
   if (!settings.issueComments && wants !== 'closed') return undefined
   const comments = await forge.listIssueComments(number)
   const isMarked = comments.some(({ body }) => tokenIn(body) !== undefined)
@@ -85,28 +93,28 @@ interface Compared {
 
 async function compare(
   tx: Transaction,
-  parts: Parts,
-  tied: Tied,
+  parts: IssueDependencies,
+  sync: IssueSync,
   { id, issue, listed }: { id: number; issue: ForgeIssue; listed: Listed | undefined },
 ): Promise<Compared> {
   const seen = (await readCardIssueById(tx, id))!
   const card = seen.cardId === null ? undefined : await readCard(tx, seen.projectId, seen.cardId)
   // Without its label an issue is nothing of the board's: neither side follows the other until it has it again.
-  if (!card || !issue.labels.some(each => isLabel(each, tied.settings.issueLabel))) {
-    updateCardIssue(tx, id, settled(tx, { ...seen, state: 'closed' }))
+  if (!card || !issue.labels.some(each => isLabel(each, sync.settings.issueLabel))) {
+    updateCardIssue(tx, id, syncedFields(tx, { ...seen, state: 'closed' }))
     return { issue: seen, actions: [] }
   }
-  const decision = decide(
+  const decision = decideIssueState(
     { ...seen, state: seen.state === 'missing' ? issue.state : seen.state, ...flagsOf(seen) },
     { state: issue.state, ...stateOf(card) },
   )
-  const texts = await followTexts(tx, parts, tied, { card, seen, issue })
+  const texts = await followTexts(tx, parts, sync, { card, seen, issue })
   const isMoved = await moveCard(tx, parts, card, decision)
   const shown = { number: seen.number, url: issue.url, state: issue.state }
   const isShown = await showIssue(tx, await find(tx, { projectId: card.projectId, cardId: card.id }), shown)
-  if (texts.changed || isMoved || isShown) tied.tally.updated++
+  if (texts.changed || isMoved || isShown) sync.tally.updated++
   const comments =
-    tied.settings.issueComments && listed ? await exchangeComments(tx, tied, { issue: seen, card, listed }) : []
+    sync.settings.issueComments && listed ? await exchangeComments(tx, sync, { issue: seen, card, listed }) : []
   const after = await find(tx, { projectId: card.projectId, cardId: card.id })
   const token = decision.wants === 'closed' ? (seen.wants === 'closed' ? seen.token : newToken()) : seen.token
   updateCardIssue(tx, id, {
@@ -124,7 +132,7 @@ async function compare(
   })
   const actions = [...comments, ...stateActions(decision, { card: after, token, seen, listed })]
   const row = (await readCardIssueById(tx, id))!
-  if (actions.length === 0) updateCardIssue(tx, id, settled(tx, row))
+  if (actions.length === 0) updateCardIssue(tx, id, syncedFields(tx, row))
   return { issue: row, actions }
 }
 
@@ -145,11 +153,11 @@ function stateOf(card: CardRow): { done: boolean; merged: number | null; begun: 
 /** Has a card's texts follow its issue's, as long as nobody has changed them here or has taken the card up: what starts is what was read. */
 async function followTexts(
   tx: Transaction,
-  { agents }: Parts,
-  tied: Tied,
+  { agents }: IssueDependencies,
+  sync: IssueSync,
   { card, seen, issue }: { card: CardRow; seen: CardIssueRow; issue: ForgeIssue },
 ): Promise<{ title: string; promptDigest: string; changed: boolean }> {
-  const { title, prompt } = cardTexts(issue, { label: tied.settings.issueLabel, forgeName: tied.name })
+  const { title, prompt } = cardTexts(issue, { label: sync.settings.issueLabel, forgeName: sync.name })
   const promptDigest = digestOf(prompt)
   const isTakenUp =
     stateOf(card).begun || card.deferred === 0 || card.pullable === 1 || card.autoMode === 1 || card.startAt !== null
@@ -163,7 +171,12 @@ async function followTexts(
 }
 
 /** Moves a card to done, or from there to the backlog, where nothing starts it: a stranger may have reopened the issue. */
-async function moveCard(tx: Transaction, { agents }: Parts, card: CardRow, { card: how }: Decision): Promise<boolean> {
+async function moveCard(
+  tx: Transaction,
+  { agents }: IssueDependencies,
+  card: CardRow,
+  { card: how }: Decision,
+): Promise<boolean> {
   if (how === null) return false
   const type = how === 'finish' ? 'done' : 'backlog'
   const column = (await listColumns(tx, card.boardId)).find(({ columnType }) => columnType === type)
@@ -194,7 +207,7 @@ function stateActions(
 }
 
 /** What stays of an issue that is as its card is. */
-function settled(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueChange {
+function syncedFields(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueChange {
   const isRecent = Math.abs(Date.parse(tx.now) - Date.parse(seenAt)) < sameTimeMs
   const lookMs = isRecent ? secondLookMs : state === 'open' ? lookAgainMs : null
   const dueAt = lookMs === null ? null : new Date(Date.parse(tx.now) + lookMs).toISOString()
@@ -202,11 +215,11 @@ function settled(tx: Transaction, { state, seenAt }: CardIssueRow): CardIssueCha
 }
 
 /** Ends the work on an issue unless its card has changed meanwhile. */
-const settle = ({ db }: Parts, tied: Tied, { id, changes }: CardIssueRow): Promise<boolean> =>
+const markSynced = ({ db }: IssueDependencies, sync: IssueSync, { id, changes }: CardIssueRow): Promise<boolean> =>
   db.transaction(async tx => {
     const row = await readCardIssueById(tx, id)
     if (row?.changes !== changes) return row === undefined
     // The forge's time of what it was just told is not known.
-    updateCardIssue(tx, id, settled(tx, { ...row, seenAt: tx.now }))
+    updateCardIssue(tx, id, syncedFields(tx, { ...row, seenAt: tx.now }))
     return true
-  }, tied.actor)
+  }, sync.actor)

@@ -5,14 +5,19 @@ import { insertCardIssue, readCardIssue } from '../store/cardIssues.ts'
 import { listDefaultColumns } from '../store/columns.ts'
 import type { Transaction } from '../store/database.ts'
 import { authorName, cardTexts, digestOf } from './texts.ts'
-import type { Parts, Tied } from './tied.ts'
+import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
 /**
  * Makes a card of an open issue in the first backlog column of the default board, unless the issue was one before. It starts nothing and no
  * column pulls it: a stranger may have written it, and somebody of the project takes it up. A full column takes it, too.
  */
-export async function takeIssue(tx: Transaction, { agents }: Parts, tied: Tied, issue: ForgeIssue): Promise<void> {
-  const { projectId, key: forge, name: forgeName, settings } = tied
+export async function takeIssue(
+  tx: Transaction,
+  { agents }: IssueDependencies,
+  sync: IssueSync,
+  issue: ForgeIssue,
+): Promise<void> {
+  const { projectId, key: forge, name: forgeName, settings } = sync
   const { number, url, state } = issue
   if (state !== 'open' || (await readCardIssue(tx, projectId, forge, number))) return
   const columns = await listDefaultColumns(tx, projectId)
@@ -47,7 +52,7 @@ export async function takeIssue(tx: Transaction, { agents }: Parts, tied: Tied, 
     // Its comments are taken in next.
     dueAt: tx.now,
   })
-  tied.tally.imported++
+  sync.tally.imported++
 }
 
 /** Whoever opened an issue: no account of this server, and with no right to start anything. */

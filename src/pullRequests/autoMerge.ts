@@ -7,9 +7,9 @@ import { ForgeFailed, type Forge } from '../forge/forge.ts'
 import { readCheckoutState } from '../git/checkoutState.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { fetchBranch } from './branchHead.ts'
-import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
-import { beginRound, findMaker } from './rounds.ts'
-import { stop } from './stopping.ts'
+import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
+import { beginRound, findMaker } from './feedbackRounds.ts'
+import { stop } from './stopLoop.ts'
 
 /** So long checks may take to appear at a new commit, where there were some before. */
 const checksAppearMs = 5 * 60_000
@@ -20,7 +20,7 @@ const hasChecks = 'checks'
  * brought up to it: by the board where it can, else by its agent.
  * @returns whether it was merged
  */
-export async function mergeWhenReady(parts: LoopParts, forge: Forge, request: RequestOf): Promise<boolean> {
+export async function mergeWhenReady(parts: LoopDependencies, forge: Forge, request: RequestOf): Promise<boolean> {
   const { row, card } = request
   if (row.autoMerge === 0 || row.draft === 1 || row.step !== 'idle' || hasActiveAgent(card)) return false
   if (row.mergeable === 0) {
@@ -50,14 +50,14 @@ export async function mergeWhenReady(parts: LoopParts, forge: Forge, request: Re
 }
 
 /** Whether no check and no review stands against it. Checks that were there before a push are waited for. */
-async function isGreen({ db, clock }: LoopParts, { row }: RequestOf): Promise<boolean> {
+async function isGreen({ db, clock }: LoopDependencies, { row }: RequestOf): Promise<boolean> {
   const checks = JSON.parse(row.checks) as PullRequest['checks']
   const reviews = JSON.parse(row.reviews) as PullRequest['reviews']
-  const told = toldOf(row)
+  const told = reportedKeys(row)
   if (checks.length > 0 && !told.includes(hasChecks))
     await db.transaction(async tx => {
       const present = (await readRequest(tx, row.id))?.row
-      if (present) await pulls.change(tx, present, { told: JSON.stringify([...toldOf(present), hasChecks]) })
+      if (present) await pulls.change(tx, present, { told: JSON.stringify([...reportedKeys(present), hasChecks]) })
     })
   if (checks.some(({ state }) => state === 'failure' || state === 'pending')) return false
   if (reviews.some(({ state }) => state === 'changes_requested')) return false
@@ -66,7 +66,7 @@ async function isGreen({ db, clock }: LoopParts, { row }: RequestOf): Promise<bo
   )
 }
 
-async function bringUpToBase(parts: LoopParts, request: RequestOf): Promise<void> {
+async function bringUpToBase(parts: LoopDependencies, request: RequestOf): Promise<void> {
   const { row } = request
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   if (row.stopped !== null) return
@@ -74,7 +74,7 @@ async function bringUpToBase(parts: LoopParts, request: RequestOf): Promise<void
   const base = checkout && (await fetchBranch(parts, project, checkout, row.base))
   if (!base || 'reason' in base) return
   const key = `conflict:${base.commit}@${row.headCommit}`
-  if (toldOf(row).includes(key)) return
+  if (reportedKeys(row).includes(key)) return
   const reach = await parts.reachOf(project)
   const known = { commit: base.commit, name: row.base }
   const result = await branches.update(parts.worktrees, parts.db, card, project, 'merge', reach, row.repository, known)
@@ -90,7 +90,7 @@ async function bringUpToBase(parts: LoopParts, request: RequestOf): Promise<void
   })
 }
 
-async function leave(parts: LoopParts, id: number, reason: string): Promise<false> {
+async function leave(parts: LoopDependencies, id: number, reason: string): Promise<false> {
   await parts.db.transaction(async tx => {
     const request = await readRequest(tx, id)
     if (!request) return

@@ -11,15 +11,15 @@ import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import { forgeOf, type ProjectRow } from '../store/projects.ts'
 import type { PullRequestChange } from '../store/pullRequests.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
-import { stop } from './stopping.ts'
+import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
+import { stop } from './stopLoop.ts'
 
 /** Begins what is kept of a conflict among what was told: the head on the forge and the branch's commit. */
 const conflictPrefix = 'conflict:'
 
 /** Fetches a branch of the project's remote, and moves what the repository knows of it. */
 export async function fetchBranch(
-  parts: Pick<LoopParts, 'reachOf'>,
+  parts: Pick<LoopDependencies, 'reachOf'>,
   project: Pick<ProjectRow, 'forge' | 'forgeCredentialId'>,
   { repository }: CheckoutState,
   branch: string,
@@ -34,7 +34,7 @@ export async function fetchBranch(
  * a person's own push lets the agent go on. A head that leaves out what the board has pushed is left alone, and people are told.
  * @returns whether the board may push on top of it
  */
-export async function followHead(parts: LoopParts, request: RequestOf): Promise<boolean> {
+export async function followHead(parts: LoopDependencies, request: RequestOf): Promise<boolean> {
   const { row } = request
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   const head = row.headCommit
@@ -48,7 +48,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
     (await commitOf(commonDir, one)) !== undefined && isAncestor(commonDir, one, other)
   if (tip !== undefined && (await holds(head, tip))) return accept(parts, request, head)
   const conflict = `${conflictPrefix}${head}:${tip}`
-  if (row.stopped !== null && toldOf(row).includes(conflict)) return false
+  if (row.stopped !== null && reportedKeys(row).includes(conflict)) return false
   // What was judged before is there: a request that was left to people is not fetched at each look.
   if ((await commitOf(commonDir, head)) === undefined) {
     const fetched = await fetchBranch(parts, project, checkout, row.branch)
@@ -80,7 +80,7 @@ export async function followHead(parts: LoopParts, request: RequestOf): Promise<
 }
 
 /** A head that the board knows. Where it did not push that itself, a person did, who lets the agent go on. */
-async function accept({ db }: LoopParts, { row: { id } }: RequestOf, head: string): Promise<true> {
+async function accept({ db }: LoopDependencies, { row: { id } }: RequestOf, head: string): Promise<true> {
   await db.transaction(async tx => {
     const present = (await readRequest(tx, id))?.row
     if (!present) return
@@ -92,13 +92,18 @@ async function accept({ db }: LoopParts, { row: { id } }: RequestOf, head: strin
 }
 
 /** @param conflict by which it is known that these two commits conflict: only another one of either is worth a look */
-async function leave(parts: LoopParts, { row: { id } }: RequestOf, reason: string, conflict?: string): Promise<false> {
+async function leave(
+  parts: LoopDependencies,
+  { row: { id } }: RequestOf,
+  reason: string,
+  conflict?: string,
+): Promise<false> {
   await parts.db.transaction(async tx => {
     const request = await readRequest(tx, id)
     if (!request) return
     const row = await stop(tx, parts, request, reason)
     if (conflict === undefined) return
-    const others = toldOf(row).filter(key => !key.startsWith(conflictPrefix))
+    const others = reportedKeys(row).filter(key => !key.startsWith(conflictPrefix))
     await pulls.change(tx, row, { told: JSON.stringify([...others, conflict]) })
   })
   return false

@@ -1,7 +1,7 @@
 import type { Forge, ForgeCheck, ForgeComment, ForgePull, ForgeReview } from '../forge/forge.ts'
 import type { PullRequest } from '../contract/pullRequestRecords.ts'
 import type { PullRequestRow } from '../store/pullRequests.ts'
-import { toldOf } from './loopParts.ts'
+import { reportedKeys } from './loopDependencies.ts'
 
 const maxLogBytes = 16_384
 const maxLogs = 4
@@ -38,7 +38,7 @@ export async function gatherFeedback(
   { checks, reviews }: News,
 ): Promise<Feedback | undefined> {
   if (checks.some(({ state }) => state === 'pending')) return undefined
-  const told = new Set(toldOf(row))
+  const told = new Set(reportedKeys(row))
   const failed = checks.filter(check => check.state === 'failure' && !told.has(checkKey(check, row.headCommit)))
   const standing = askingReviews(row, reviews)
   if (failed.length === 0 && standing.length === 0) return undefined

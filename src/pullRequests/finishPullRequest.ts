@@ -18,25 +18,25 @@ import type { ProjectRow } from '../store/projects.ts'
 import { readPullRequest, type PullRequestRow } from '../store/pullRequests.ts'
 import { hasOtherOpen } from '../store/requestLoop.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, type LoopParts } from './loopParts.ts'
+import { readRequest, type LoopDependencies } from './loopDependencies.ts'
 
 const merged: Ending = { status: 'completed', detail: 'Its pull request was merged.' }
 const closed: Ending = { ...cancelled, detail: 'Its pull request was closed.' }
 /** How soon it is looked again whether a column has room, and whether an agent's processes have ended. */
-export const againMs = 2000
+export const retryMs = 2000
 
 /**
  * What follows from the end of a request, one step after the other: its agent ends and the card goes where its column says, then the
  * worktree of what was merged goes where nothing is lost with it.
  * @returns whether all is done
  */
-export async function settle(parts: LoopParts, id: number): Promise<boolean> {
+export async function finishPullRequest(parts: LoopDependencies, id: number): Promise<boolean> {
   const row = await settleCard(parts, id)
   if (row === undefined || row.settled === 0) return row === undefined
   return row.settled === 2 || settleWorktree(parts, id)
 }
 
-const settleCard = ({ db, agents }: LoopParts, id: number): Promise<PullRequestRow | undefined> =>
+const settleCard = ({ db, agents }: LoopDependencies, id: number): Promise<PullRequestRow | undefined> =>
   db.transaction(async tx => {
     const request = await readRequest(tx, id)
     if (!request || request.row.settled > 0) return request?.row
@@ -82,7 +82,7 @@ async function columnAfter(db: Reader, card: CardRow, isMerged: boolean): Promis
 
 /** Whether all that is in a card's worktrees was pushed, or is part of its requests. */
 async function losesNothing(
-  { db, dataDir, worktrees }: LoopParts,
+  { db, dataDir, worktrees }: LoopDependencies,
   card: CardRow,
   project: ProjectRow,
 ): Promise<boolean> {
@@ -99,7 +99,7 @@ async function losesNothing(
 }
 
 /** What was closed may have been put into its base by hand: people are told so. */
-export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void> {
+export async function noteWhereItIs(parts: LoopDependencies, id: number): Promise<void> {
   const request = await readRequest(parts.db, id)
   if (request?.row.state !== 'closed' || request.row.settled > 0) return
   const { card, project } = await workIn(parts.db, request.card, request.project, request.row.repository)
@@ -113,7 +113,7 @@ export async function noteWhereItIs(parts: LoopParts, id: number): Promise<void>
 }
 
 /** Removes the worktree of what was merged. What is uncommitted, or was not part of the request, keeps it there. */
-async function settleWorktree(parts: LoopParts, id: number): Promise<boolean> {
+async function settleWorktree(parts: LoopDependencies, id: number): Promise<boolean> {
   const { db, worktrees, dataDir, isAtWork, runCleanup } = parts
   const request = await readRequest(db, id)
   if (!request) return true

@@ -5,7 +5,7 @@ import * as pulls from '../domain/pullRequests.ts'
 import { ForgeFailed, type Forge, type PullChange } from '../forge/forge.ts'
 import type { Actor } from '../store/database.ts'
 import { readPullRequestById, type PullRequestChange, type PullRequestRow } from '../store/pullRequests.ts'
-import { refreshPullRequest, type RefreshParts } from './refresh.ts'
+import { refreshPullRequest, type RefreshDependencies } from './refreshPullRequest.ts'
 
 const maxNames = 5
 
@@ -41,7 +41,7 @@ export function requireOpen(row: PullRequestRow): Open {
  * @throws Problem VALIDATION_FAILED where a name is to come and go at once; ForgeFailed
  */
 export async function changePullRequest(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   forge: Forge | undefined,
   row: Open,
   change: Omit<PullChange, 'base'>,
@@ -66,7 +66,7 @@ function requireApart(field: string, added: readonly string[] = [], removed: rea
  * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT where somebody has pushed since; ForgeFailed
  */
 export async function mergePullRequest(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   forge: Forge,
   seen: Open,
   { method = seen.mergeMethod, force, headCommit = seen.headCommit ?? '' }: Merge,
@@ -93,7 +93,7 @@ export async function mergePullRequest(
  * @throws Problem VALIDATION_FAILED; ForgeFailed
  */
 export async function mergeLater(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   forge: Forge,
   row: Open,
   method: MergeMethod,
@@ -113,7 +113,7 @@ async function requireMethod(forge: Forge, method: MergeMethod): Promise<void> {
 
 /** What was merged although nobody answered so is told by the forge afterwards. */
 async function merge(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   forge: Forge,
   { id, number }: Open,
   how: { method: MergeMethod; headCommit: string },
@@ -150,7 +150,7 @@ const listed = (names: readonly string[]): string =>
 
 /** Closes a pull request on the forge. The branch stays. @throws ForgeFailed */
 export async function closePullRequest(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   forge: Forge,
   row: Open,
   actor: Actor,
@@ -161,14 +161,14 @@ export async function closePullRequest(
 }
 
 /** What was read before the end counts as older than it, though it arrives later. */
-const storeEnd = (parts: RefreshParts, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
+const storeEnd = (parts: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   store(parts, id, { ...fields, autoMerge: false, problem: null, readAt: parts.clock().toISOString() }, actor)
 
-const store = ({ db }: RefreshParts, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
+const store = ({ db }: RefreshDependencies, id: number, fields: PullRequestChange, actor: Actor): Promise<void> =>
   db.transaction(async tx => {
     const before = await readPullRequestById(tx, id)
     if (before) await pulls.change(tx, before, fields)
   }, actor)
 
-const refreshed = async (parts: RefreshParts, row: PullRequestRow): Promise<PullRequestRow> =>
+const refreshed = async (parts: RefreshDependencies, row: PullRequestRow): Promise<PullRequestRow> =>
   (await refreshPullRequest(parts, row.id, { anew: true }))?.row ?? row

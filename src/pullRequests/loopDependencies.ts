@@ -6,11 +6,11 @@ import type { Reader } from '../store/database.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { RefreshParts } from './refresh.ts'
+import type { RefreshDependencies } from './refreshPullRequest.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /** What keeps an agent on its request until that is merged. */
-export interface LoopParts extends RefreshParts {
+export interface LoopDependencies extends RefreshDependencies {
   agents: Supervisor
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
   worktrees: Worktrees
@@ -40,4 +40,4 @@ export async function readRequest(db: Reader, id: number): Promise<RequestOf | u
 }
 
 /** What an agent was told of, newest last. */
-export const toldOf = ({ told }: Pick<PullRequestRow, 'told'>): string[] => JSON.parse(told) as string[]
+export const reportedKeys = ({ told }: Pick<PullRequestRow, 'told'>): string[] => JSON.parse(told) as string[]

@@ -6,7 +6,7 @@ import type { Transaction } from '../store/database.ts'
 import type { CommentAction } from './comments.ts'
 import { showIssue } from './showIssue.ts'
 import { digestOf } from './texts.ts'
-import type { Parts, Tied } from './tied.ts'
+import type { IssueDependencies, IssueSync } from './issueDependencies.ts'
 
 /** What the forge is to be told of an issue. `explain`: why it is closed. */
 export type Action = CommentAction | { kind: 'explain'; body: string } | { kind: 'close' } | { kind: 'reopen' }
@@ -16,17 +16,17 @@ export type Action = CommentAction | { kind: 'explain'; body: string } | { kind:
  * locked; what it cannot be asked now ends here.
  * @throws ForgeFailed the first failure
  */
-export async function perform(
-  parts: Parts,
-  tied: Tied,
+export async function performActions(
+  parts: IssueDependencies,
+  sync: IssueSync,
   issue: CardIssueRow,
   actions: readonly Action[],
 ): Promise<void> {
   let failure: ForgeFailed | undefined
   for (const action of actions)
     try {
-      const record = await tell(tied, issue, action)
-      await parts.db.transaction(record, tied.actor)
+      const record = await sendToForge(sync, issue, action)
+      await parts.db.transaction(record, sync.actor)
     } catch (error) {
       if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
       failure ??= error
@@ -40,7 +40,7 @@ export const isForAll = ({ reason }: ForgeFailed): boolean => reason === 'unreac
 type Record = (tx: Transaction) => Promise<void>
 
 /** Asks the forge. @returns what is recorded of it */
-async function tell({ forge, tally }: Tied, issue: CardIssueRow, action: Action): Promise<Record> {
+async function sendToForge({ forge, tally }: IssueSync, issue: CardIssueRow, action: Action): Promise<Record> {
   const { number } = issue
   switch (action.kind) {
     case 'comment': {

@@ -13,11 +13,11 @@ import {
   type SyncRow,
 } from '../store/cardIssues.ts'
 import { forgeOf, readProject } from '../store/projects.ts'
-import { isForAll } from './perform.ts'
+import { isForAll } from './performActions.ts'
 import { reconcile } from './reconcile.ts'
 import { takeIssue } from './takeIssue.ts'
 import { forgeNames } from './texts.ts'
-import { newTally, type Parts, type Tally, type Tied } from './tied.ts'
+import { newTally, type IssueDependencies, type Tally, type IssueSync } from './issueDependencies.ts'
 
 /** How often the forge is asked for what is new; rarer where there never is, as webhooks tell of it at once. */
 const pauses = { firstMs: 60_000, maxMs: 300_000 }
@@ -28,7 +28,7 @@ const askedAheadMs = 60_000
 const pageSize = 100
 
 /** What came of a visit, and why it went no further. */
-export interface Visited {
+export interface SyncResult {
   tally: Tally
   failure?: unknown
 }
@@ -38,7 +38,11 @@ export interface Visited {
  * @param asked somebody waits for it
  * @returns undefined where the project is tied to no issues
  */
-export async function visit(parts: Parts, projectId: number, asked = false): Promise<Visited | undefined> {
+export async function syncIssues(
+  parts: IssueDependencies,
+  projectId: number,
+  asked = false,
+): Promise<SyncResult | undefined> {
   const project = await readProject(parts.db, projectId)
   const settings = project && forgeOf(project)
   if (!project || !settings || settings.issueLabel === null) return undefined
@@ -49,7 +53,7 @@ export async function visit(parts: Parts, projectId: number, asked = false): Pro
     const key = address ? `${address.webUrl}/${address.repository}`.toLowerCase() : 'command'
     const actor = { kind: 'system', id: null, name } as const
     const { issueLabel } = settings
-    await visitForge(parts, { projectId, forge, key, name, settings: { ...settings, issueLabel }, actor, tally }, asked)
+    await syncForge(parts, { projectId, forge, key, name, settings: { ...settings, issueLabel }, actor, tally }, asked)
     return { tally }
   } catch (error) {
     if (error instanceof Problem && error.code === 'SHUTTING_DOWN') throw error
@@ -58,28 +62,28 @@ export async function visit(parts: Parts, projectId: number, asked = false): Pro
   }
 }
 
-async function visitForge(parts: Parts, tied: Tied, asked: boolean): Promise<void> {
+async function syncForge(parts: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
   const { db, config } = parts
-  const source = `${tied.key} ${tied.settings.issueLabel}`
-  const known = await begin(parts, tied, source)
+  const source = `${sync.key} ${sync.settings.issueLabel}`
+  const known = await begin(parts, sync, source)
   const isListDue = asked || known.nextAt === null || known.nextAt <= config.clock().toISOString() || known.failures > 0
   const issues = isListDue
-    ? await tied.forge.listIssues({ label: tied.settings.issueLabel, since: known.since ?? undefined })
+    ? await sync.forge.listIssues({ label: sync.settings.issueLabel, since: known.since ?? undefined })
     : []
-  for (const issue of issues) await takeIn(parts, tied, issue)
-  await visitDue(parts, tied, asked)
+  for (const issue of issues) await importOrReconcile(parts, sync, issue)
+  await reconcileDue(parts, sync, asked)
   const news = issues.filter(({ updatedAt }) => updatedAt !== known.since).length
   const quiet = news === 0 ? known.quiet + 1 : 0
   const since = issues.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), known.since ?? '')
   await db.transaction(async tx => {
     const nextAt = new Date(Date.parse(tx.now) + backoffMs(quiet + 1, pauses)).toISOString()
     const listed = isListDue && { nextAt, quiet, since: since || null, syncedAt: tx.now }
-    await writeSyncState(tx, tied.projectId, { failures: 0, problem: null, ...listed })
+    await writeSyncState(tx, sync.projectId, { failures: 0, problem: null, ...listed })
   })
 }
 
 /** Notes which issues and whether comments are meant from now on. */
-const begin = ({ db }: Parts, { projectId, settings }: Tied, source: string): Promise<SyncRow> =>
+const begin = ({ db }: IssueDependencies, { projectId, settings }: IssueSync, source: string): Promise<SyncRow> =>
   db.transaction(async tx => {
     const known = await readSyncState(tx, projectId)
     const comments = settings.issueComments
@@ -92,16 +96,16 @@ const begin = ({ db }: Parts, { projectId, settings }: Tied, source: string): Pr
   })
 
 /** An issue that is listed: a new one, or one that has changed. */
-async function takeIn(parts: Parts, tied: Tied, issue: ForgeIssue): Promise<void> {
-  const known = await readCardIssue(parts.db, tied.projectId, tied.key, issue.number)
-  if (!known) await parts.db.transaction(tx => takeIssue(tx, parts, tied, issue), tied.actor)
-  else if (known.changedAt !== issue.updatedAt) await attend(parts, tied, known, issue)
+async function importOrReconcile(parts: IssueDependencies, sync: IssueSync, issue: ForgeIssue): Promise<void> {
+  const known = await readCardIssue(parts.db, sync.projectId, sync.key, issue.number)
+  if (!known) await parts.db.transaction(tx => takeIssue(tx, parts, sync, issue), sync.actor)
+  else if (known.changedAt !== issue.updatedAt) await reconcileIssue(parts, sync, known, issue)
 }
 
 /** Compares what is due, each once. What is done meanwhile is due again at the next visit. */
-async function visitDue(parts: Parts, tied: Tied, asked: boolean): Promise<void> {
+async function reconcileDue(parts: IssueDependencies, sync: IssueSync, asked: boolean): Promise<void> {
   const { db, config } = parts
-  const { projectId, key: forge } = tied
+  const { projectId, key: forge } = sync
   const now = new Date(config.clock().getTime() + (asked ? askedAheadMs : 0)).toISOString()
   const visited = new Set<number>()
   for (let due: CardIssueRow[] | undefined; due === undefined || due.length > 0;) {
@@ -110,18 +114,23 @@ async function visitDue(parts: Parts, tied: Tied, asked: boolean): Promise<void>
     )
     for (const issue of due) {
       visited.add(issue.id)
-      await attend(parts, tied, issue)
+      await reconcileIssue(parts, sync, issue)
     }
   }
 }
 
 /** Compares an issue with its card. What only this one fails with waits with it. */
-async function attend(parts: Parts, tied: Tied, { id }: CardIssueRow, given?: ForgeIssue): Promise<void> {
+async function reconcileIssue(
+  parts: IssueDependencies,
+  sync: IssueSync,
+  { id }: CardIssueRow,
+  given?: ForgeIssue,
+): Promise<void> {
   try {
-    await reconcile(parts, tied, id, given)
+    await reconcile(parts, sync, id, given)
   } catch (error) {
     if (!(error instanceof ForgeFailed) || isForAll(error)) throw error
-    tied.tally.failed++
+    sync.tally.failed++
     await parts.db.transaction(async tx => {
       const failures = ((await readCardIssueById(tx, id))?.failures ?? 0) + 1
       const dueAt = new Date(Date.parse(tx.now) + backoffMs(failures, failurePauses)).toISOString()
@@ -131,7 +140,7 @@ async function attend(parts: Parts, tied: Tied, { id }: CardIssueRow, given?: Fo
 }
 
 /** Nothing more is asked of a forge that fails until its time, or the pause, has passed. */
-const recordFailure = ({ db }: Parts, projectId: number, failure: unknown): Promise<void> =>
+const recordFailure = ({ db }: IssueDependencies, projectId: number, failure: unknown): Promise<void> =>
   db.transaction(async tx => {
     const failures = ((await readSyncState(tx, projectId))?.failures ?? 0) + 1
     const pauseAt = Date.parse(tx.now) + backoffMs(failures, failurePauses)

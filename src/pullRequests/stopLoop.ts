@@ -8,15 +8,15 @@ import type { Transaction } from '../store/database.ts'
 import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
 import { listOpenOfCard } from '../store/requestLoop.ts'
 import { watchingOf } from '../views/cards.ts'
-import { requireOpen } from './changing.ts'
-import type { LoopParts, RequestOf } from './loopParts.ts'
+import { requireOpen } from './changePullRequest.ts'
+import type { LoopDependencies, RequestOf } from './loopDependencies.ts'
 
 const maxLength = 500
 
 /** Leaves a request to people, who are told why: its agent is not sent back to it any more. */
 export async function stop(
   tx: Transaction,
-  { webhooks }: Pick<LoopParts, 'webhooks'>,
+  { webhooks }: Pick<LoopDependencies, 'webhooks'>,
   { row, card }: Pick<RequestOf, 'row' | 'card'>,
   reason: string,
 ): Promise<PullRequestRow> {
@@ -40,7 +40,7 @@ export async function stop(
  * Goes on with a request that was left to people, with the rights of who says so: all that is still open is told to its agent again, which
  * has all rounds anew. @throws Problem CONFLICT unless it is open, INSUFFICIENT_PERMISSIONS, FORBIDDEN
  */
-export async function goOn(tx: Transaction, row: PullRequestRow, caller: Caller): Promise<PullRequestRow> {
+export async function resumeLoop(tx: Transaction, row: PullRequestRow, caller: Caller): Promise<PullRequestRow> {
   requireMayStart(caller, 'kanban')
   requireOpen(row)
   const maker = await makerFor(tx, caller)
@@ -51,7 +51,7 @@ export async function goOn(tx: Transaction, row: PullRequestRow, caller: Caller)
 }
 
 /** A person's message to a card's agent goes on with a request that was left to people: what comes of it is pushed. */
-export async function goOnAfterMessage(tx: Transaction, cardId: number): Promise<void> {
+export async function resumeAfterMessage(tx: Transaction, cardId: number): Promise<void> {
   for (const { id } of await listOpenOfCard(tx, cardId)) {
     const row = (await readPullRequestById(tx, id))!
     if (row.stopped !== null) await pulls.change(tx, row, { stopped: null, rounds: 0, step: 'asked' })

@@ -30,7 +30,7 @@ export interface Decision {
  * board, and where both did the same nothing is left to do. Where they ended differently, the board wins. What is equal stays untouched, so
  * that nothing answers its own echo.
  */
-export function decide(seen: Seen, present: Present): Decision {
+export function decideIssueState(seen: Seen, present: Present): Decision {
   const cameBack = seen.done && !present.done
   const isFinished =
     (present.done && !seen.done) || (present.merged !== null && present.merged !== seen.merged && !cameBack)

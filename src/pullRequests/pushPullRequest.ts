@@ -8,8 +8,8 @@ import { workIn } from '../domain/repositoryWork.ts'
 import type { Forge } from '../forge/forge.ts'
 import type { RequestAnswer } from '../store/pullRequests.ts'
 import { readLatestSession } from '../store/sessions.ts'
-import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
-import { stop } from './stopping.ts'
+import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
+import { stop } from './stopLoop.ts'
 
 const maxAnswerLength = 10_000
 const pushTimeoutMs = 5 * 60_000
@@ -18,7 +18,7 @@ const pushTimeoutMs = 5 * 60_000
  * Brings to the forge what an agent that was sent back has done: its work, then its answers. Each step looks at what is there before, so that
  * it can be done again at any point.
  */
-export async function bringToForge(parts: LoopParts, forge: Forge, request: RequestOf): Promise<void> {
+export async function bringToForge(parts: LoopDependencies, forge: Forge, request: RequestOf): Promise<void> {
   const { row } = request
   const { card, project } = await workIn(parts.db, request.card, request.project, row.repository)
   const reach = { ...(await parts.reachOf(project)), timeoutMs: pushTimeoutMs }
@@ -43,7 +43,7 @@ export async function bringToForge(parts: LoopParts, forge: Forge, request: Requ
     if (pushed.pushed)
       recordActivity(tx, card.id, 'branch.pushed', [{ field: 'branch', from: null, to: `${remote}/${branch}` }])
     const after = await pulls.change(tx, present.row, { step: 'idle', answers: '[]', pushedCommit: commit })
-    const isAsBefore = commit === row.headCommit && toldOf(row).some(key => key.endsWith(`@${commit}`))
+    const isAsBefore = commit === row.headCommit && reportedKeys(row).some(key => key.endsWith(`@${commit}`))
     if (isAsBefore)
       await stop(
         tx,
@@ -55,7 +55,7 @@ export async function bringToForge(parts: LoopParts, forge: Forge, request: Requ
 }
 
 /** Posts what the agent has answered to comments; where it left some out, what it said at its end, as one comment. */
-async function answerAll({ db }: LoopParts, forge: Forge, { row, card }: RequestOf): Promise<void> {
+async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: RequestOf): Promise<void> {
   const answers = JSON.parse(row.answers) as RequestAnswer[]
   if (answers.length === 0 || row.number === null) return
   const account = await forge.account()

@@ -6,7 +6,7 @@ import type { Actor, Database } from '../store/database.ts'
 import type { ProjectRow } from '../store/projects.ts'
 
 /** What the work on issues needs of the board. */
-export interface Parts {
+export interface IssueDependencies {
   db: Database
   config: ServerConfig
   agents: Agents
@@ -20,7 +20,7 @@ interface OpenForge {
 }
 
 /** A project that is tied to the issues of a forge, for one visit. */
-export interface Tied {
+export interface IssueSync {
   projectId: number
   forge: Forge
   /** The repository, as rows name it. */

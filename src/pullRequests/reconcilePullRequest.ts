@@ -7,19 +7,19 @@ import { holdRequests, scheduleRequest } from '../store/requestLoop.ts'
 import { mergeWhenReady } from './autoMerge.ts'
 import { followHead } from './branchHead.ts'
 import { feedbackMessage, gatherFeedback } from './feedback.ts'
-import { readRequest, type LoopParts, type RequestOf } from './loopParts.ts'
-import { bringToForge } from './pushing.ts'
-import { refreshPullRequest, type Refreshed } from './refresh.ts'
-import { beginRound, endTurn, isReady } from './rounds.ts'
-import { againMs, noteWhereItIs, settle } from './settling.ts'
-import { stop } from './stopping.ts'
+import { readRequest, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
+import { bringToForge } from './pushPullRequest.ts'
+import { refreshPullRequest, type Refreshed } from './refreshPullRequest.ts'
+import { beginRound, endTurn, isReady } from './feedbackRounds.ts'
+import { retryMs, noteWhereItIs, finishPullRequest } from './finishPullRequest.ts'
+import { stop } from './stopLoop.ts'
 
 const maxBackoffMs = 15 * 60_000
 /** A push that fails so often in a row is a person's matter. */
 const maxFailures = 5
 
 /** Looks at a request on its forge once, does what follows from that, and says when to look again. */
-export async function attend(parts: LoopParts, id: number): Promise<void> {
+export async function reconcilePullRequest(parts: LoopDependencies, id: number): Promise<void> {
   const row = await endTurn(parts, id)
   if (!row || isHeld(parts, row)) return
   const refreshed = await refreshPullRequest(parts, id)
@@ -27,7 +27,7 @@ export async function attend(parts: LoopParts, id: number): Promise<void> {
   if (refreshed.failure) return postpone(parts, id, { seen: row.nextReadAt, failure: refreshed.failure })
   if (refreshed.row.state === 'merged' || refreshed.row.state === 'closed') return settleLater(parts, id)
   try {
-    await goOnWith(parts, refreshed)
+    await advance(parts, refreshed)
   } catch (error) {
     if (!(error instanceof ForgeFailed || error instanceof Problem)) throw error
     return fail(parts, id, { seen: row.nextReadAt, failure: error })
@@ -36,10 +36,10 @@ export async function attend(parts: LoopParts, id: number): Promise<void> {
 }
 
 /** Whether the forge has had enough of requests since this one was due. */
-const isHeld = ({ clock }: LoopParts, { failures, nextReadAt }: PullRequestRow): boolean =>
+const isHeld = ({ clock }: LoopDependencies, { failures, nextReadAt }: PullRequestRow): boolean =>
   failures < 0 && nextReadAt !== null && nextReadAt > clock().toISOString()
 
-async function goOnWith(parts: LoopParts, refreshed: Refreshed): Promise<void> {
+async function advance(parts: LoopDependencies, refreshed: Refreshed): Promise<void> {
   const { id } = refreshed.row
   if (refreshed.row.settled > 0) await reopen(parts, id)
   const request = await readRequest(parts.db, id)
@@ -55,7 +55,7 @@ async function goOnWith(parts: LoopParts, refreshed: Refreshed): Promise<void> {
 
 /** Sends the agent back to its work where there is news for it. @returns whether there was */
 async function sendBack(
-  parts: LoopParts,
+  parts: LoopDependencies,
   { row, project }: RequestOf,
   { checks, reviews }: Refreshed,
 ): Promise<boolean> {
@@ -72,24 +72,24 @@ async function sendBack(
   return true
 }
 
-const reopen = ({ db }: LoopParts, id: number) =>
+const reopen = ({ db }: LoopDependencies, id: number) =>
   db.transaction(async tx => {
     const request = await readRequest(tx, id)
     if (request?.row.state === 'open') await pulls.change(tx, request.row, { settled: 0 })
   })
 
 /** Over: it is looked at again until all that follows is done. */
-async function settleLater(parts: LoopParts, id: number): Promise<void> {
+async function settleLater(parts: LoopDependencies, id: number): Promise<void> {
   await noteWhereItIs(parts, id)
-  const isDone = await settle(parts, id)
+  const isDone = await finishPullRequest(parts, id)
   await parts.db.transaction(async tx => {
-    const nextReadAt = isDone ? null : after(tx.now, Math.min(againMs, parts.polling.maxMs))
+    const nextReadAt = isDone ? null : after(tx.now, Math.min(retryMs, parts.polling.maxMs))
     scheduleRequest(tx, id, { nextReadAt, failures: 0 })
   })
 }
 
 /** @param seen when it was to be read as this look began: a delivery since then wants another one */
-async function scheduleNext({ db, polling }: LoopParts, id: number, seen: string | null): Promise<void> {
+async function scheduleNext({ db, polling }: LoopDependencies, id: number, seen: string | null): Promise<void> {
   await db.transaction(async tx => {
     const row = (await readRequest(tx, id))?.row
     if (row?.nextReadAt === seen)
@@ -98,7 +98,7 @@ async function scheduleNext({ db, polling }: LoopParts, id: number, seen: string
 }
 
 /** As long as nothing has happened on it, within bounds: a check that runs and work that waits are looked at soon. */
-function waitFor(row: PullRequestRow, now: string, { minMs, maxMs }: LoopParts['polling']): number {
+function waitFor(row: PullRequestRow, now: string, { minMs, maxMs }: LoopDependencies['polling']): number {
   const isOver = row.state === 'merged' || row.state === 'closed'
   const quietMs = isOver || row.step === 'pushing' ? 0 : Date.parse(now) - Date.parse(row.updatedAt)
   const isPending = (JSON.parse(row.checks) as PullRequest['checks']).some(({ state }) => state === 'pending')
@@ -112,7 +112,11 @@ interface Failed {
 }
 
 /** A forge that does not answer is asked later and later; one that has had enough of requests when it says, and for none of the project's. */
-async function postpone({ db, polling: { minMs } }: LoopParts, id: number, { seen, failure }: Failed): Promise<void> {
+async function postpone(
+  { db, polling: { minMs } }: LoopDependencies,
+  id: number,
+  { seen, failure }: Failed,
+): Promise<void> {
   await db.transaction(async tx => {
     const request = await readRequest(tx, id)
     if (!request) return
@@ -126,7 +130,7 @@ async function postpone({ db, polling: { minMs } }: LoopParts, id: number, { see
 }
 
 /** What could not be done on the board's side: it is tried again, and left to people at last. */
-async function fail(parts: LoopParts, id: number, failed: Failed): Promise<void> {
+async function fail(parts: LoopDependencies, id: number, failed: Failed): Promise<void> {
   const { failure } = failed
   await parts.db.transaction(async tx => {
     const request = await readRequest(tx, id)

@@ -12,7 +12,7 @@ import {
   type PullRequestRow,
 } from '../store/pullRequests.ts'
 
-export interface RefreshParts {
+export interface RefreshDependencies {
   db: Database
   clock: () => Date
   /** The forge of one of a project's repositories. @throws Problem */
@@ -37,7 +37,7 @@ type Answer = Pick<Refreshed, 'pull' | 'checks' | 'reviews' | 'failure'>
  * @returns undefined where it is gone with its card
  */
 export async function refreshPullRequest(
-  parts: RefreshParts,
+  parts: RefreshDependencies,
   id: number,
   { anew = false }: { anew?: boolean } = {},
 ): Promise<Refreshed | undefined> {
@@ -59,7 +59,7 @@ export async function refreshPullRequest(
   })
 }
 
-async function ask(parts: RefreshParts, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
+async function ask(parts: RefreshDependencies, project: ProjectRow, row: PullRequestRow): Promise<Answer> {
   const answer: Answer = {}
   try {
     const { forge } = await parts.openForge(project, row.repository)

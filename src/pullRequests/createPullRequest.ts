@@ -8,12 +8,12 @@ import * as pulls from '../domain/pullRequests.ts'
 import { ForgeFailed, type ForgePull, type NewPull } from '../forge/forge.ts'
 import type { RemoteReach } from '../git/remoteGit.ts'
 import { readPullRequest, readPullRequestById, type PullRequestRow } from '../store/pullRequests.ts'
-import type { Changed } from './changing.ts'
-import { draft, withCard, type DraftParts, type Work } from './drafting.ts'
-import { findCreated, pullFields, refreshPullRequest, type RefreshParts } from './refresh.ts'
+import type { Changed } from './changePullRequest.ts'
+import { draft, withCard, type DraftParts, type Work } from './draftPullRequest.ts'
+import { findCreated, pullFields, refreshPullRequest, type RefreshDependencies } from './refreshPullRequest.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-export interface CreateParts extends RefreshParts, Omit<DraftParts, 'db'> {
+export interface CreateParts extends RefreshDependencies, Omit<DraftParts, 'db'> {
   worktrees: Worktrees
   reach: RemoteReach
   /** Work of one key, one after the other: two at once would both look before either has made one. */

@@ -6,8 +6,8 @@ import type { Outbox } from '../events/outbox.ts'
 import { withinStop } from '../process/reconciler.ts'
 import { createTimer } from '../daemons/timer.ts'
 import { bringRequestsForward, listDueRequests, readNextRequestTime } from '../store/requestLoop.ts'
-import { attend } from './attending.ts'
-import type { LoopParts } from './loopParts.ts'
+import { reconcilePullRequest } from './reconcilePullRequest.ts'
+import type { LoopDependencies } from './loopDependencies.ts'
 
 const maxAtOnce = 4
 const pageSize = 100
@@ -17,17 +17,17 @@ const maxAheadMs = 2 * 3_600_000
 const restMs = 30_000
 
 /** Keeps the agents of this machine's cards on their pull requests until those are merged. */
-export interface RequestLoop {
+export interface PullRequestLoop {
   start(log: Log): void
   /** Looks at what is due now. */
   wake(): void
   stop(): Promise<void>
 }
 
-export function createRequestLoop(
-  parts: LoopParts,
+export function createPullRequestLoop(
+  parts: LoopDependencies,
   { config, outbox }: { config: ServerConfig; outbox: Outbox },
-): RequestLoop {
+): PullRequestLoop {
   const { db } = parts
   const attending = new Map<number, Promise<void>>()
   const resting = new Map<number, number>()
@@ -40,7 +40,7 @@ export function createRequestLoop(
   }
   const begin = (id: number) => {
     const attended = withSlot(async () => {
-      if (!isOver) await attend(parts, id)
+      if (!isOver) await reconcilePullRequest(parts, id)
     })
       .catch((error: unknown) => {
         resting.set(id, performance.now() + restMs)

@@ -13,8 +13,8 @@ import { readPullRequestById, type PullRequestRow } from '../store/pullRequests.
 import { listOpenOfCard } from '../store/requestLoop.ts'
 import { readLatestSession } from '../store/sessions.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { readRequest, toldOf, type LoopParts, type RequestOf } from './loopParts.ts'
-import { stop } from './stopping.ts'
+import { readRequest, reportedKeys, type LoopDependencies, type RequestOf } from './loopDependencies.ts'
+import { stop } from './stopLoop.ts'
 
 const maxTold = 500
 
@@ -32,7 +32,7 @@ const passing: readonly string[] = ['BUDGET_EXHAUSTED', 'CARD_BLOCKED', 'AGENT_A
  * Sends a card's agent back to its work on a request, with the rights of who opened it, and notes in the same transaction that it was told.
  * Where that cannot be it is left to people, or for later, with what stands in the way.
  */
-export async function beginRound(parts: LoopParts, id: number, round: Round): Promise<void> {
+export async function beginRound(parts: LoopDependencies, id: number, round: Round): Promise<void> {
   const { db, agents } = parts
   await agents.refresh()
   try {
@@ -48,9 +48,9 @@ export async function beginRound(parts: LoopParts, id: number, round: Round): Pr
   }
 }
 
-async function begin(tx: Transaction, parts: LoopParts, id: number, round: Round): Promise<void> {
+async function begin(tx: Transaction, parts: LoopDependencies, id: number, round: Round): Promise<void> {
   const request = await readRequest(tx, id)
-  if (!request || !isReady(request) || round.keys.every(key => toldOf(request.row).includes(key))) return
+  if (!request || !isReady(request) || round.keys.every(key => reportedKeys(request.row).includes(key))) return
   const { row, card, project } = request
   const { maxRounds } = forgeOf(project)
   if (row.rounds >= maxRounds)
@@ -68,7 +68,7 @@ async function begin(tx: Transaction, parts: LoopParts, id: number, round: Round
   await pulls.change(tx, row, {
     step: 'asked',
     rounds: at.at,
-    told: JSON.stringify([...toldOf(row), ...round.keys].slice(-maxTold)),
+    told: JSON.stringify([...reportedKeys(row), ...round.keys].slice(-maxTold)),
     answers: JSON.stringify(round.commentIds.map(commentId => ({ commentId, answer: null }))),
     problem: null,
   })
@@ -81,7 +81,7 @@ export const isReady = ({ row, card }: RequestOf): boolean =>
   row.state === 'open' && row.step === 'idle' && row.stopped === null && !hasActiveAgent(card)
 
 /** What has become of the agent that was sent back: its turn ended well, or a person is to look. */
-export async function endTurn(parts: LoopParts, id: number): Promise<PullRequestRow | undefined> {
+export async function endTurn(parts: LoopDependencies, id: number): Promise<PullRequestRow | undefined> {
   await parts.agents.refresh()
   return parts.db.transaction(async tx => {
     const request = await readRequest(tx, id)
