@@ -2,6 +2,6 @@
 export { runServe } from './main.ts'
 export { withoutV8Flags } from './process/v8Flags.ts'
 export { findFile, findNewest, restoreFile, verifyFile } from '../src/backups/local.ts'
-export { moveFromServer, moveToServer } from '../src/backups/moving.ts'
+export { moveFromServer, moveToServer } from '../src/backups/moveDatabase.ts'
 export { findDamage } from '../src/store/copies.ts'
 export { findAddingRepository } from '../src/git/addingRepository.ts'

@@ -1,5 +1,5 @@
 import type { App } from '../../src/app.ts'
-import { restore } from '../../src/backups/restoring.ts'
+import { restore } from '../../src/backups/restoreBackup.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { sendFile } from '../files/download.ts'

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { createThreadProgram } from '../process/thread.ts'
-import type { Pack, Packed } from './packing.ts'
-import type { Place, Verified } from './verifying.ts'
+import type { Pack, Packed } from './packArchive.ts'
+import type { Place, Verified } from './examineArchive.ts'
 
 /** What is done with archives on threads of their own, so that the server keeps answering and both cores are used. */
 export interface Tasks {

@@ -2,9 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { encodeError } from '../process/encodedError.ts'
 import type { ThreadMessage } from '../process/thread.ts'
 import type { Tasks, Verify } from './archiver.ts'
-import { followGrowth } from './growth.ts'
-import { packArchive } from './packing.ts'
-import { examineArchive } from './verifying.ts'
+import { followGrowth } from './growingFile.ts'
+import { packArchive } from './packArchive.ts'
+import { examineArchive } from './examineArchive.ts'
 
 /** The program of a thread that does one task with an archive (archiver.ts). */
 const { task, options } = workerData as { [T in keyof Tasks]: { task: T; options: Tasks[T]['options'] } }[keyof Tasks]

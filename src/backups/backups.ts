@@ -17,10 +17,10 @@ import {
   workPrefix,
   writeRecord,
 } from './folder.ts'
-import { hashFile } from './hashing.ts'
-import { makeBackup, type Source } from './making.ts'
+import { hashFile } from './hashFile.ts'
+import { makeBackup, type Source } from './makeBackup.ts'
 import { backupName, timeOfName } from './names.ts'
-import type { Verified } from './verifying.ts'
+import type { Verified } from './examineArchive.ts'
 
 /** The backups of one data folder. Making and reading archives is serialized. */
 export interface Backups {
@@ -126,7 +126,7 @@ async function admitUpload(
   const verified = await verifyArchive(upload, { work }, { signal })
   const isNamed = sentName !== undefined && timeOfName(sentName) !== undefined
   const filename = isNamed ? sentName : backupName(new Date(verified.createdAt))
-  const backup = { ...described(filename, verified), origin: 'upload' as const }
+  const backup = { ...describeBackup(filename, verified), origin: 'upload' as const }
   await keepArchive(folder, upload, backup)
   return backup
 }
@@ -139,7 +139,7 @@ const logMissing = (log: Log, names: readonly string[]): void =>
 
 const withoutPath = ({ path: _, ...backup }: Backup & { path: string }): Backup => backup
 
-const described = (filename: string, { version, origin, withKey, size, sha256 }: Verified): Backup => ({
+const describeBackup = (filename: string, { version, origin, withKey, size, sha256 }: Verified): Backup => ({
   filename,
   createdAt: timeOfName(filename)!,
   version,
@@ -154,7 +154,7 @@ const described = (filename: string, { version, origin, withKey, size, sha256 }:
 async function inspect(folder: string, filename: string, work: string, signal: AbortSignal): Promise<Backup> {
   const path = pathOf(folder, filename)
   const backup = await verifyArchive(path, { work }, { signal }).then(
-    verified => described(filename, verified),
+    verified => describeBackup(filename, verified),
     async error => {
       if (!(error instanceof Problem) || error.code !== 'INVALID_BACKUP') throw error
       return {

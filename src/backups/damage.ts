@@ -18,7 +18,7 @@ const markerName = 'database.json'
  */
 export async function requireDatabase(dataDir: string, log: Log): Promise<void> {
   const { reason } = await lookAtDatabase(dataDir)
-  if (reason !== undefined) throw await damaged(dataDir, log, reason)
+  if (reason !== undefined) throw await reportDamage(dataDir, log, reason)
 }
 
 /** Whether a data folder has a database or had one, and what is wrong with it as far as can be seen without opening it. */
@@ -43,7 +43,7 @@ export async function markDatabase(dataDir: string, now: Date): Promise<void> {
 }
 
 /** What is said of a database that cannot be read or written: where a copy of it is, and which backup is there. */
-export async function damaged(dataDir: string, log: Log, reason: string, cause?: unknown): Promise<Problem> {
+export async function reportDamage(dataDir: string, log: Log, reason: string, cause?: unknown): Promise<Problem> {
   const copy = await keepCopy(dataDir).catch((error: unknown) => {
     log('error', 'The damaged database could not be copied.', { cause: causeOf(error) })
     return undefined

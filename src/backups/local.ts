@@ -15,8 +15,8 @@ import { lookAtDatabase, markDatabase } from './damage.ts'
 import { backupsFolder } from './folder.ts'
 import { attachmentsName, databaseName } from './manifest.ts'
 import { timeOfName } from './names.ts'
-import { keepPresent, prepare, swap, type Kept } from './restoring.ts'
-import { finishState, removeRubbish } from './swap.ts'
+import { keepPresent, prepare, replaceDatabase, type Kept } from './restoreBackup.ts'
+import { finishState, removeRubbish } from './replaceDatabase.ts'
 
 /**
  * Looks through a backup file on this machine, as a restore would.
@@ -84,7 +84,7 @@ export async function restoreFile(
     await removeRubbish(dataDir)
     const prepared = await prepare(config, path, { onProgress })
     const kept = await keep(config, prepared.withKey)
-    await swap(config, prepared, restoredBy(path), kept?.folder)
+    await replaceDatabase(config, prepared, restoredBy(path), kept?.folder)
     await finishState(dataDir)
     await removeRubbish(dataDir)
     await markDatabase(dataDir, config.clock())

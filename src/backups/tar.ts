@@ -1,5 +1,5 @@
 import type { Part } from './manifest.ts'
-import { notWhole } from './problems.ts'
+import { notWhole } from './backupErrors.ts'
 
 /** A member has a header of one block, and is filled up to whole blocks. */
 export const blockBytes = 512

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readArchive } from '../../src/backups/reading.ts'
+import { readArchive } from '../../src/backups/readArchive.ts'
 import { archiveOf } from './archives.ts'
 
 it('an archive that grows in small steps, each of which unpacks to much, is read as it is', async () => {

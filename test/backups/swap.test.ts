@@ -11,7 +11,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { beginState, commitState, finishState, removeRubbish, type Prepared } from '../../src/backups/swap.ts'
+import {
+  beginState,
+  commitState,
+  finishState,
+  removeRubbish,
+  type Prepared,
+} from '../../src/backups/replaceDatabase.ts'
 
 let dataDir: string
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { moveFromServer, moveToServer } from '../../src/backups/moving.ts'
+import { moveFromServer, moveToServer } from '../../src/backups/moveDatabase.ts'
 import type { AuditEntry } from '../../src/contract/audit.ts'
 import { verifyFile } from '../../src/backups/local.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'

@@ -103,11 +103,11 @@ const mayWaitForFiles = [
   'src/store/embedded.ts',
   'src/store/lock.ts',
   'src/store/logs.ts', // a server begins or ends
-  'src/backups/restoring.ts',
-  'src/backups/swap.ts',
+  'src/backups/restoreBackup.ts',
+  'src/backups/replaceDatabase.ts',
   'src/backups/smallFiles.ts',
-  'src/backups/unpacking.ts',
-  'src/backups/writing.ts', // on threads of their own
+  'src/backups/unpackArchive.ts',
+  'src/backups/writeArchive.ts', // on threads of their own
   'src/logs/files.ts',
   'src/logs/logs.ts',
   'src/logs/rotatingFile.ts', // a crash, and the next of the log's files

@@ -2,7 +2,7 @@ import { closeSync, fsync, linkSync, lstatSync, openSync, writeSync } from 'node
 import { open, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { hashFile } from './hashing.ts'
+import { hashFile } from './hashFile.ts'
 import type { Part } from './manifest.ts'
 import { readExactly, wholeBytes } from './smallFiles.ts'
 

@@ -4,9 +4,9 @@ import type { MessagePort } from 'node:worker_threads'
 import { version } from '../config/version.ts'
 import type { BackupOrigin } from '../contract/backups.ts'
 import { filesOfCopy, type NamedFile } from '../store/copies.ts'
-import { hashFile } from './hashing.ts'
+import { hashFile } from './hashFile.ts'
 import { attachmentsName, databaseName, format, keyName, type Manifest, type Part } from './manifest.ts'
-import { writeArchive } from './writing.ts'
+import { writeArchive } from './writeArchive.ts'
 
 /** What is packed into an archive. */
 export interface Pack {

@@ -9,8 +9,8 @@ import { runTask } from './archiver.ts'
 import { freeTime, keepArchive } from './folder.ts'
 import { databaseName, keyName } from './manifest.ts'
 import { backupName } from './names.ts'
-import type { Pack, Packed } from './packing.ts'
-import type { Verified } from './verifying.ts'
+import type { Pack, Packed } from './packArchive.ts'
+import type { Verified } from './examineArchive.ts'
 
 /** What a backup is made of. `copyDatabase` writes it, as it is at one moment, into a new file; `sealingKey` returns the key's text, if there is one. */
 export interface Source {

@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import * as v from 'valibot'
 import { Problem } from '../contract/errors.ts'
-import type { Growth } from './growth.ts'
+import type { Growth } from './growingFile.ts'
 import { databaseName, format, Manifest, manifestName, maxManifestBytes, type Part } from './manifest.ts'
-import { createPortions, type Portions } from './portions.ts'
-import { notWhole } from './problems.ts'
+import { createByteReader, type ByteReader } from './byteReader.ts'
+import { notWhole } from './backupErrors.ts'
 import { wholeBytes } from './smallFiles.ts'
 import { blockBytes, paddingOf, readHeader } from './tar.ts'
 
@@ -54,9 +54,9 @@ export async function readArchive(
     async function* raw() {
       for (;;) {
         while (growth && size >= growth.bytes && !growth.isWhole) await growth.more()
-        const most = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
+        const wanted = growth && !growth.isWhole ? Math.min(chunkBytes, growth.bytes - size) : chunkBytes
         // A buffer of its own: several small chunks may wait to be unpacked.
-        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(most), 0, most, size)
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, size)
         if (bytesRead === 0) return
         const chunk = buffer.subarray(0, bytesRead)
         digest.update(chunk)
@@ -66,7 +66,7 @@ export async function readArchive(
       }
     }
     const manifest = await pipeline(raw, createGunzip({ chunkSize: chunkBytes }), unpacked =>
-      readMembers(createPortions(unpacked as AsyncIterable<Buffer>), fileBytes, admit, take),
+      readMembers(createByteReader(unpacked as AsyncIterable<Buffer>), fileBytes, admit, take),
     )
     return { manifest, size, sha256: digest.digest('hex') }
   } catch (error) {
@@ -77,7 +77,7 @@ export async function readArchive(
 }
 
 async function readMembers(
-  bytes: Portions,
+  bytes: ByteReader,
   fileBytes: number,
   admit: (manifest: Manifest) => Promise<void>,
   take: TakePart,
@@ -97,7 +97,7 @@ async function readMembers(
 }
 
 /** Nothing but a few empty blocks. */
-async function readEnd(bytes: Portions): Promise<void> {
+async function readEnd(bytes: ByteReader): Promise<void> {
   let endBytes = 0
   for (let some = await bytes.some(chunkBytes); some.length > 0; some = await bytes.some(chunkBytes)) {
     if (endBytes === 0 && some.length >= blockBytes && readHeader(some.subarray(0, blockBytes)))
@@ -108,7 +108,7 @@ async function readEnd(bytes: Portions): Promise<void> {
   }
 }
 
-async function readManifest(bytes: Portions, fileBytes: number): Promise<Manifest> {
+async function readManifest(bytes: ByteReader, fileBytes: number): Promise<Manifest> {
   const header = readHeader(await bytes.exactly(blockBytes))
   if (header?.name !== manifestName || header.size > maxManifestBytes)
     throw notWhole('it does not begin with a manifest')
@@ -128,13 +128,13 @@ async function readManifest(bytes: Portions, fileBytes: number): Promise<Manifes
   return output
 }
 
-async function takeWhole(part: Part, bytes: Portions, take: TakePart): Promise<void> {
+async function takeWhole(part: Part, bytes: ByteReader, take: TakePart): Promise<void> {
   const content = await bytes.exactly(part.size)
   if (hash('sha256', content, 'hex') !== part.sha256) throw notDescribed(part)
   await take(part, content)
 }
 
-async function takeStream(part: Part, bytes: Portions, take: TakePart): Promise<void> {
+async function takeStream(part: Part, bytes: ByteReader, take: TakePart): Promise<void> {
   const digest = createHash('sha256')
   let left = part.size
   async function* chunks() {

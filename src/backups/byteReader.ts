@@ -1,25 +1,25 @@
-import { notWhole } from './problems.ts'
+import { notWhole } from './backupErrors.ts'
 
-/** Bytes in the portions that are asked for, whatever the chunks that they come in. A portion may be part of a chunk: it is not to be changed. */
-export interface Portions {
-  /** At least one byte and at most so many; none at the end. */
-  some(most: number): Promise<Buffer>
-  /** @throws Problem INVALID_BACKUP when there are fewer */
+/** Reads chunks in portions of the requested sizes. A portion can share memory with a chunk, so callers must not change it. */
+export interface ByteReader {
+  /** Returns 1 to `maxBytes` bytes, or none at the end. */
+  some(maxBytes: number): Promise<Buffer>
+  /** @throws Problem INVALID_BACKUP if fewer bytes are left */
   exactly(size: number): Promise<Buffer>
 }
 
 const none = Buffer.alloc(0)
 
-export function createPortions(chunks: AsyncIterable<Buffer>): Portions {
+export function createByteReader(chunks: AsyncIterable<Buffer>): ByteReader {
   const iterator = chunks[Symbol.asyncIterator]()
   let rest: Buffer = none
-  const some = async (most: number) => {
+  const some = async (maxBytes: number) => {
     while (rest.length === 0) {
       const { done, value } = await iterator.next()
       if (done) return none
       rest = value
     }
-    const portion = rest.subarray(0, most)
+    const portion = rest.subarray(0, maxBytes)
     rest = rest.subarray(portion.length)
     return portion
   }

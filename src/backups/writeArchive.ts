@@ -3,9 +3,9 @@ import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
 import { storedMember } from './gzip.ts'
-import type { Grown } from './growth.ts'
+import type { Grown } from './growingFile.ts'
 import { manifestName, type Manifest, type Part } from './manifest.ts'
-import { notWhole } from './problems.ts'
+import { notWhole } from './backupErrors.ts'
 import { openPlain, readExactly, wholeBytes } from './smallFiles.ts'
 import { blockBytes, headerWriter, paddingOf } from './tar.ts'
 
@@ -41,7 +41,7 @@ export async function writeArchive(
   let syncing: Promise<void> = Promise.resolve()
   try {
     let [bytes, unsyncedBytes] = [0, 0]
-    for await (const pieces of compressed(batchesOf(manifest, pathOf))) {
+    for await (const pieces of compressBatches(batchesOf(manifest, pathOf))) {
       const length = writeAll(file.fd, pieces)
       bytes += length
       unsyncedBytes += length
@@ -126,7 +126,7 @@ function* chunksOf(part: Part, path: string, begin: () => Buffer): Generator<Buf
 const isAnother = ({ name }: Part) => notWhole(`the file of ${name} is not what it was`)
 
 /** Makes each batch a gzip member by itself, in order. A file of several members unpacks as if it were one (RFC 1952). */
-async function* compressed(batches: Iterable<Buffer>): AsyncGenerator<Buffer[]> {
+async function* compressBatches(batches: Iterable<Buffer>): AsyncGenerator<Buffer[]> {
   const members: (Promise<Buffer> | Buffer[])[] = []
   const next = async () => {
     const member = await members.shift()!

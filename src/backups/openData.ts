@@ -8,10 +8,10 @@ import { openDatabase, openSharedDatabase } from '../store/open.ts'
 import { letGiveBack } from '../store/givingBack.ts'
 import { requireFinished } from '../store/copying.ts'
 import { migrate, presentVersion } from '../store/migrate.ts'
-import { damaged, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
+import { reportDamage, hadDatabase, markDatabase, requireDatabase } from './damage.ts'
 import { lacksLog, markUse, requireLatestEvents, warnOfCopy } from './databaseUse.ts'
 import { databaseName } from './manifest.ts'
-import { movedTo } from './moving.ts'
+import { movedTo } from './moveDatabase.ts'
 import { keepMigrationCopy } from './migrationCopy.ts'
 
 const maxWaitMs = 30_000
@@ -73,7 +73,7 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
   try {
     if (isCopy) await requireLatestEvents(dataDir)
     const onDamage = (problem: Problem) =>
-      isOpen ? damaged(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
+      isOpen ? reportDamage(dataDir, log, 'the engine cannot read it', problem) : Promise.resolve(problem)
     const path = join(dataDir, databaseName)
     await letGiveBack(path).catch((error: unknown) =>
       log('warn', 'The database file stays as long as it is, whatever is deleted.', {
@@ -92,7 +92,7 @@ async function openOwn({ dataDir, clock }: Pick<ServerConfig, 'dataDir' | 'clock
   } catch (error) {
     const problem =
       error instanceof Problem && error.code === 'DATABASE_DAMAGED'
-        ? await damaged(dataDir, log, reasonOf(error), error.cause)
+        ? await reportDamage(dataDir, log, reasonOf(error), error.cause)
         : error
     await db?.close()
     throw problem

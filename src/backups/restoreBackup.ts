@@ -23,7 +23,7 @@ import type { Backups } from './backups.ts'
 import { clearUse } from './databaseUse.ts'
 import { attachmentsName, databaseName } from './manifest.ts'
 import { backupName } from './names.ts'
-import { beginState, commitState, type Prepared } from './swap.ts'
+import { beginState, commitState, type Prepared } from './replaceDatabase.ts'
 
 /** The host of a board on a data folder: takes it down around something, and up again. */
 export interface Host {
@@ -75,7 +75,7 @@ export async function restore(
   try {
     const keep = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
     const kept = await host.replace(request, keep, async ({ folder }) => {
-      await swap(config, prepared, entry, folder)
+      await replaceDatabase(config, prepared, entry, folder)
       isCommitted = true
     })
     return { filename, keptAs: kept.name }
@@ -108,7 +108,7 @@ export async function keepPresent(
  * The step from the old state to the new one, which keeps the old one's audit log. Nothing of this process may have the database
  * open any more.
  */
-export async function swap(
+export async function replaceDatabase(
   config: Pick<ServerConfig, 'dataDir' | 'clock'>,
   prepared: Prepared,
   entry: NewAuditRow,

@@ -6,9 +6,9 @@ import { Problem } from '../contract/errors.ts'
 import { isSealingKey } from '../identity/seal.ts'
 import { examineDatabase, InvalidDatabase, type DatabaseContents } from '../store/copies.ts'
 import { attachmentsName, databaseName, keyName, type Manifest, type Part } from './manifest.ts'
-import { notWhole } from './problems.ts'
-import { readArchive, type ReadOptions } from './reading.ts'
-import { createUnpacking, drain } from './unpacking.ts'
+import { notWhole } from './backupErrors.ts'
+import { readArchive, type ReadOptions } from './readArchive.ts'
+import { createUnpacking, drain } from './unpackArchive.ts'
 
 const spareBytes = 16 * 1024 * 1024
 

@@ -27,7 +27,7 @@ const aliveMs = 5000
  */
 export const moveToServer = (move: DatabaseMove, backup?: string): Promise<MovedDatabase> =>
   backup === undefined
-    ? holding(move.dataDir, async () => {
+    ? withDataFolderLock(move.dataDir, async () => {
         const elsewhere = await movedTo(move.dataDir)
         if (elsewhere !== undefined)
           throw new Problem('CONFLICT', `The board of ${move.dataDir} has moved to ${elsewhere} already.`)
@@ -38,16 +38,16 @@ export const moveToServer = (move: DatabaseMove, backup?: string): Promise<Moved
             isThere ? undefined : `There is no board in ${move.dataDir}.`,
           )
         const moved = await copyToServer(join(move.dataDir, databaseName), move)
-        return move.dryRun ? moved : { ...moved, keptAs: await leave(move) }
+        return move.dryRun ? moved : { ...moved, keptAs: await renameMovedDatabase(move) }
       })
-    : unpacked(backup, path => copyToServer(path, move))
+    : withUnpackedBackup(backup, path => copyToServer(path, move))
 
 /**
  * Copies the board of a libSQL server, on which no daemon runs, into a data folder that holds none. The server's stays as it is.
  * @throws Problem SERVER_ALREADY_RUNNING, CONFLICT, DATABASE_BUSY
  */
 export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
-  holding(move.dataDir, async () => {
+  withDataFolderLock(move.dataDir, async () => {
     const { isThere } = await lookAtDatabase(move.dataDir)
     if (isThere && (await movedTo(move.dataDir)) === undefined)
       throw new Problem('CONFLICT', `${move.dataDir} holds a board already.`)
@@ -65,7 +65,7 @@ export const moveFromServer = (move: DatabaseMove): Promise<MovedDatabase> =>
       if (move.dryRun) return moved
       if (!(await isFileReleased(part)))
         throw new Problem('DATABASE_BUSY', 'The copy could not be let go of. Try again.')
-      await keepAside(move.dataDir)
+      await moveAside(move.dataDir)
       await rename(part, join(move.dataDir, databaseName))
       await markDatabase(move.dataDir, clock())
       await rm(join(move.dataDir, movedName), { force: true })
@@ -120,7 +120,7 @@ async function copy(
 }
 
 /** The database that is no longer used stays beside what says so. */
-async function leave({ dataDir, server }: DatabaseMove): Promise<string> {
+async function renameMovedDatabase({ dataDir, server }: DatabaseMove): Promise<string> {
   const at = clock().toISOString()
   const keptAs = `moved-${at.replace(/:/g, '-')}.db`
   await isFileReleased(join(dataDir, databaseName))
@@ -129,12 +129,12 @@ async function leave({ dataDir, server }: DatabaseMove): Promise<string> {
     flush: true,
   })
   await rename(join(dataDir, `${movedName}.part`), join(dataDir, movedName))
-  await keepAside(dataDir)
+  await moveAside(dataDir)
   return keptAs
 }
 
 /** Gives the database of a board that has moved its other name, if it has not got it yet. One that has come back since, by a copy whose end was cut off, is made anew. */
-async function keepAside(dataDir: string): Promise<void> {
+async function moveAside(dataDir: string): Promise<void> {
   const moved = await readMoved(dataDir)
   if (!moved) return
   const path = join(dataDir, databaseName)
@@ -167,7 +167,7 @@ async function requireOneMachine(db: Reader, machine: string): Promise<void> {
     )
 }
 
-async function holding<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+async function withDataFolderLock<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const unlock = holdDataFolder(dataDir, () => `A server holds ${dataDir}. Stop it first.`)
   try {
     return await work()
@@ -176,7 +176,7 @@ async function holding<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function unpacked<T>(backup: string, work: (path: string) => Promise<T>): Promise<T> {
+async function withUnpackedBackup<T>(backup: string, work: (path: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'board-move-'))
   try {
     await verifyArchive(backup, { work: join(folder, 'work') })
