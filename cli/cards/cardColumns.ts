@@ -1,4 +1,4 @@
-import { mergedWords } from '../../src/boardModel/merged.ts'
+import { mergedWords } from '../../src/boardModel/mergedWords.ts'
 import { assigneeNames } from '../../src/boardModel/plan.ts'
 import { pullRequestWords } from '../../src/boardModel/pullRequests.ts'
 import type { Card } from './cardApi.ts'

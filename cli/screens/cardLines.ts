@@ -1,7 +1,7 @@
 import { relativeTime } from '../output/text.ts'
 import { titleLines } from '../ui/state/layout.ts'
 import type { Card } from '../../src/boardModel/cardCache.ts'
-import { mergedWords } from '../../src/boardModel/merged.ts'
+import { mergedWords } from '../../src/boardModel/mergedWords.ts'
 import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
 import { pullRequestSign } from '../../src/boardModel/pullRequests.ts'
 import { styled, type Line, type Span } from '../ui/terminal/cells.ts'

@@ -5,7 +5,7 @@ import { find } from '../../src/domain/cards.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import { authorize } from '../http/authorize.ts'
 import type { Call, Handlers } from '../http/handlers.ts'
-import { forwardCheckOf } from '../peers/forwarded.ts'
+import { forwardCheckOf } from '../peers/forwardCheck.ts'
 
 export const previewsRoutes = (app: App): Handlers<Contract['previews']> => ({
   get: async ref => app.previews.read((await find(app.db, ref)).id),

@@ -40,7 +40,8 @@ export async function openExchange(
   { body, timeoutMs, certificate, ...options }: Exchange,
 ): Promise<IncomingMessage> {
   // TLS takes a third of a short command's time to load (8 ms).
-  const send = url.protocol === 'https:' ? (await import('./pinning.ts')).requestPinned(certificate) : requestHttp
+  const send =
+    url.protocol === 'https:' ? (await import('./certificatePin.ts')).requestPinned(certificate) : requestHttp
   return new Promise((resolve, reject) => {
     const outgoing = send(url, { ...options, timeout: timeoutMs }, resolve)
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })))

@@ -9,7 +9,7 @@ const allowed: Record<string, string> = {
   'src/boardModel/sort.ts: collator': 'the order of the language of this process',
   'src/backups/archiver.ts: program': 'the text of a file of the program, the same for every board',
   'src/transfers/formats/markdownThread.ts: program': 'the text of a file of the program, the same for every board',
-  'src/client/pinning.ts: agents': 'connections of a client, by the certificate of the server at the other end',
+  'src/client/certificatePin.ts: agents': 'connections of a client, by the certificate of the server at the other end',
   'src/identity/sandboxSockets.ts: fromSandboxes': 'connections of this process, gone with them',
   'src/git/configuration.ts: kept': 'what files of this machine say, the same for every board',
   'src/git/git.ts: withSlot': 'git processes take the descriptors and cores of this process, whichever board asks',

@@ -7,7 +7,7 @@ import { ask, confirm, named, runForEach } from './actions.ts'
 import { withNotice, updated, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { mergedWords } from '../../../src/boardModel/merged.ts'
+import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { emptyField } from './textField.ts'
 
 /** Handles an action that works on cards, on the board and in an opened card alike. */

@@ -16,7 +16,7 @@ import { Await } from '../ui/Page.tsx'
 import { boardDialog, type BoardDialog } from './actions.ts'
 import { BoardForm, ColumnForm } from './BoardForms.tsx'
 import type { BoardSession } from './boardSession.ts'
-import { moveToColumn } from './changing.ts'
+import { moveToColumn } from './changeCards.ts'
 
 const close = () => boardDialog.set(undefined)
 

@@ -6,7 +6,7 @@ import { navigate } from '../app/router.ts'
 import { shortcuts } from '../app/settings.ts'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
 import { boardDialog, canChange, cancel, copy, linkOf, moveWithin, openCard, run } from './actions.ts'
-import { removeCards } from './changing.ts'
+import { removeCards } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 
 /** The first keys of an action, as they are pressed. */

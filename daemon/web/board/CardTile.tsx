@@ -1,6 +1,6 @@
 import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { mergedWords } from '../../../src/boardModel/merged.ts'
+import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'

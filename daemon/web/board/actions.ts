@@ -8,7 +8,7 @@ import { client } from '../app/session.ts'
 import { changeSettings, settings } from '../app/settings.ts'
 import { Store } from '../app/store.ts'
 import { confirm } from '../ui/confirm.tsx'
-import { moveBefore, moveToColumn, redo, removeCards, undo } from './changing.ts'
+import { moveBefore, moveToColumn, redo, removeCards, undo } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 
 /** A dialog of the board's that is open. */

@@ -3,7 +3,7 @@ import { Button } from '../ui/Button.tsx'
 import { Labels } from '../ui/Status.tsx'
 import { useCanWork } from './canWork.ts'
 import { Conflict } from './Conflict.tsx'
-import { useEdited } from './editing.ts'
+import { useEdited } from './useEdited.ts'
 import { useCard, useOpened } from './openedCard.ts'
 
 /** The card's title, edited in place: Enter keeps it, Escape leaves it. */

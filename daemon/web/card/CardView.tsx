@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import { mergedWords } from '../../../src/boardModel/merged.ts'
+import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'

@@ -1,6 +1,6 @@
 import { reasonOf } from '../app/reasons.ts'
 import { Button } from '../ui/Button.tsx'
-import type { useEdited } from './editing.ts'
+import type { useEdited } from './useEdited.ts'
 
 /** Says that somebody else has changed what is being edited, and what went wrong. What was typed stays. */
 export function Conflict({ edited }: { edited: ReturnType<typeof useEdited> }) {

@@ -1,4 +1,4 @@
-import { landedWords } from '../../../src/boardModel/landed.ts'
+import { landedWords } from '../../../src/boardModel/landedWords.ts'
 import { useCard } from './openedCard.ts'
 import { RemoveWorktree } from './RemoveWorktree.tsx'
 

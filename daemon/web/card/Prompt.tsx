@@ -3,7 +3,7 @@ import { Markdown } from '../ui/Markdown.tsx'
 import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { Conflict } from './Conflict.tsx'
-import { useEdited } from './editing.ts'
+import { useEdited } from './useEdited.ts'
 import { useOpened } from './openedCard.ts'
 
 /** What the card's agent is told, as Markdown. Ctrl+Enter keeps what was typed, Escape leaves it. */

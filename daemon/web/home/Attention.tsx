@@ -5,7 +5,7 @@ import { projects } from '../app/projects.ts'
 import { hrefOf, navigate, useRoute } from '../app/router.ts'
 import { reloadCount } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
-import { waitingCount } from '../app/waiting.ts'
+import { waitingCount } from '../app/waitingCount.ts'
 import { attention, countOf, followNotifications, followProjects, keepProjects, readAll } from './attention.ts'
 import { notify } from './notify.ts'
 

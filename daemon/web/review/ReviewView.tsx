@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
-import { mergedWords } from '../../../src/boardModel/merged.ts'
+import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import type { DiffFile } from '../../../src/contract/diffFiles.ts'
 import { useProject } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
@@ -17,7 +17,7 @@ import { ReviewStore, type ReadDiff } from './reviewStore.ts'
 import { notesOf, type Notes } from './rows.ts'
 import { Rounds, SinceChoice, stateWords, type Since } from './Rounds.tsx'
 import { SendForm } from './SendForm.tsx'
-import { useSplit, useViewed } from './viewed.ts'
+import { useSplit, useViewed } from './viewedFiles.ts'
 
 interface ReviewViewProps extends Since {
   projectId: string

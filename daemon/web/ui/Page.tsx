@@ -2,7 +2,7 @@ import { useEffect, type ReactNode } from 'react'
 import { reasonOf } from '../app/reasons.ts'
 import type { Loaded } from '../app/load.ts'
 import { useStore } from '../app/store.ts'
-import { waitingCount } from '../app/waiting.ts'
+import { waitingCount } from '../app/waitingCount.ts'
 import { Button } from './Button.tsx'
 
 /** A page's content below its name, which the window is called, too. */

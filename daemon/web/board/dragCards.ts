@@ -4,7 +4,7 @@ import { setCustomNativeDragPreview } from '@atlaskit/pragmatic-drag-and-drop/el
 import { named } from '../../../src/boardModel/changes.ts'
 import { announce } from '../app/messages.ts'
 import { canChange, chosenCards } from './actions.ts'
-import { moveBefore } from './changing.ts'
+import { moveBefore } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 import { drag } from './drag.ts'
 
