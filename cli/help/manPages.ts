@@ -56,7 +56,7 @@ function commandPage(command: Command): string {
 }
 
 const leafLines = (leaf: Command): string[] => [
-  `.SS ${quoted(`${lineOf(leaf)} ${argumentsOf(leaf)}`.trim())}`,
+  `.SS ${quoteRoff(`${lineOf(leaf)} ${argumentsOf(leaf)}`.trim())}`,
   text(leaf.description()),
   ...optionLines(leaf),
 ]
@@ -96,21 +96,22 @@ const examplesSection = (command: Command): string[] => [
 
 const page = (name: string, summary: string, lines: readonly string[]): string =>
   [
-    `.TH ${quoted(name.toUpperCase())} 1 "" ${quoted(`board ${manifest.version}`)} "board"`,
+    `.TH ${quoteRoff(name.toUpperCase())} 1 "" ${quoteRoff(`board ${manifest.version}`)} "board"`,
     '.SH NAME',
-    `${word(name)} \\- ${escaped(summary.replace(/\.$/, ''))}`,
+    `${word(name)} \\- ${escapeRoff(summary.replace(/\.$/, ''))}`,
     ...lines,
     '',
   ].join('\n')
 
-const section = (title: string, ...lines: readonly string[]): string[] => [`.SH ${quoted(title)}`, ...lines]
+const section = (title: string, ...lines: readonly string[]): string[] => [`.SH ${quoteRoff(title)}`, ...lines]
 
 /** Text as roff prints it: no sign of it is an escape, and none at the start of a line a request. */
-const escaped = (plain: string): string => plain.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq')
+const escapeRoff = (plain: string): string =>
+  plain.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll("'", '\\(aq')
 const text = (plain: string): string => {
-  const line = escaped(plain)
+  const line = escapeRoff(plain)
   return /^[.']/.test(line) ? `\\&${line}` : line
 }
 /** The rest of a request's line as one argument. */
-const quoted = (plain: string): string => `"${escaped(plain).replaceAll('"', '\\(dq')}"`
-const word = (plain: string): string => (/[ "]/.test(plain) ? quoted(plain) : escaped(plain))
+const quoteRoff = (plain: string): string => `"${escapeRoff(plain).replaceAll('"', '\\(dq')}"`
+const word = (plain: string): string => (/[ "]/.test(plain) ? quoteRoff(plain) : escapeRoff(plain))

@@ -4,7 +4,7 @@ import type { Card } from '../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../src/boardModel/mergedWords.ts'
 import { assigneeNames, isOverdue, startsLater } from '../../src/boardModel/plan.ts'
 import { pullRequestSign } from '../../src/boardModel/pullRequests.ts'
-import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
+import { joinStyles, type Line, type Span } from '../ui/terminal/cells.ts'
 import { statusStyle, type Theme } from './theme.ts'
 import { between, span } from './spans.ts'
 
@@ -102,7 +102,7 @@ function oneColour(
   { spans }: Line,
 ): Line {
   if (!isCurrent && !isSelected) return { spans }
-  const style = styled(
+  const style = joinStyles(
     isSelected ? palette.selected : '',
     unread ? palette.strong : '',
     isCurrent ? palette.cursor : '',

@@ -3,7 +3,7 @@ import { cursorIn } from '../ui/state/board.ts'
 import { countOf, grouped } from '../ui/state/columnTabs.ts'
 import { cardHeight, textWidth, type Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
-import { styled, type Line, type Span } from '../ui/terminal/cells.ts'
+import { joinStyles, type Line, type Span } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
 import { cardLines } from './cardLines.ts'
 import type { Theme } from './theme.ts'
@@ -102,7 +102,7 @@ function framed(
     rule(
       [
         span(`${topLeft}${glyphs.across} `, style),
-        span(name, isFocused ? styled(palette.focus, palette.strong) : palette.strong),
+        span(name, isFocused ? joinStyles(palette.focus, palette.strong) : palette.strong),
         span(' '),
       ],
       [span(` ${count} `, isFocused ? palette.focus : palette.dim), span(`${glyphs.across}${topRight}`, style)],
@@ -110,7 +110,7 @@ function framed(
     ...lines.map(({ spans, style: under }, y): Line => ({
       spans: [
         span(glyphs.down, style),
-        ...fitSpans(spans, width - 2).map(each => ({ ...each, style: styled(under, each.style) })),
+        ...fitSpans(spans, width - 2).map(each => ({ ...each, style: joinStyles(under, each.style) })),
         side(y),
       ],
     })),

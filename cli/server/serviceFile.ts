@@ -37,13 +37,13 @@ export function systemdUnit({ node, program, args, dataDir, path }: ServiceOptio
   const text = `[Unit]
 Description=board, a project board server
 Documentation=man:systemd.service(5)
-# ${noted(args)}
+# ${argumentsNote(args)}
 After=network-online.target
 
 [Service]
-ExecStart=${[node, program, 'serve', ...args].map(quoted).join(' ')}
-Environment=${quoted(`BOARD_DATA_DIR=${dataDir}`)}
-Environment=${quoted(`PATH=${path}`)}
+ExecStart=${[node, program, 'serve', ...args].map(quoteWord).join(' ')}
+Environment=${quoteWord(`BOARD_DATA_DIR=${dataDir}`)}
+Environment=${quoteWord(`PATH=${path}`)}
 Restart=on-failure
 RestartSec=2
 TimeoutStopSec=20
@@ -73,12 +73,12 @@ WantedBy=default.target
 
 /** A property list for launchd of macOS. */
 export function launchdPlist({ node, program, args, dataDir, path }: ServiceOptions): Service {
-  const strings = [node, program, 'serve', ...args].map(each => `    <string>${escaped(each)}</string>`).join('\n')
+  const strings = [node, program, 'serve', ...args].map(each => `    <string>${escapeXml(each)}</string>`).join('\n')
   const file = join(homedir(), 'Library', 'LaunchAgents', `${label}.plist`)
   const domain = `gui/${process.getuid?.() ?? 0}`
   const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- ${noted(args)} -->
+<!-- ${argumentsNote(args)} -->
 <plist version="1.0">
 <dict>
   <key>Label</key>
@@ -90,9 +90,9 @@ ${strings}
   <key>EnvironmentVariables</key>
   <dict>
     <key>BOARD_DATA_DIR</key>
-    <string>${escaped(dataDir)}</string>
+    <string>${escapeXml(dataDir)}</string>
     <key>PATH</key>
-    <string>${escaped(path)}</string>
+    <string>${escapeXml(path)}</string>
   </dict>
   <key>RunAtLoad</key>
   <true/>
@@ -124,7 +124,8 @@ ${strings}
 }
 
 /** What `board serve` takes, for whoever has to start it without the manager. Two hyphens would end a comment of XML. */
-const noted = (args: readonly string[]): string => `arguments: ${JSON.stringify(args).replaceAll('-', '\\u002d')}`
+const argumentsNote = (args: readonly string[]): string =>
+  `arguments: ${JSON.stringify(args).replaceAll('-', '\\u002d')}`
 
 /** What stands in a service's file for `board serve`. */
 export function argumentsIn(text: string): string[] {
@@ -133,6 +134,6 @@ export function argumentsIn(text: string): string[] {
 }
 
 /** A word of a systemd command line: specifiers and variables have no meaning in it. */
-const quoted = (word: string): string =>
+const quoteWord = (word: string): string =>
   /^[\w/.:=@,+-]+$/.test(word) ? word : `"${word.replace(/[\\"]/g, '\\$&').replace(/%/g, '%%').replace(/\$/g, '$$$$')}"`
-const escaped = (text: string): string => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)
+const escapeXml = (text: string): string => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)

@@ -55,7 +55,7 @@ const alone = (db: Database): Membership => ({
 })
 
 function join(db: Database, { host, advertise }: NonNullable<ServerConfig['database']>, metrics: Metrics): Membership {
-  const heartbeat = timed(metrics)
+  const heartbeat = timeHeartbeats(metrics)
   const self = { id: randomUUID(), host, version, startedAt: new Date().toISOString() }
   const takeLeases = leaseTaker(db, host)
   const tokens = new Map<Duty, number>()
@@ -85,7 +85,7 @@ function join(db: Database, { host, advertise }: NonNullable<ServerConfig['datab
     has: duty => takenUp.has(duty),
     secsSinceHeartbeat: heartbeat.secsSince,
     databaseFor: duty =>
-      fenced(db, async tx => {
+      runFenced(db, async tx => {
         const token = tokens.get(duty)
         if (token === undefined || !(await holdsLease(tx, leaseOf(duty, host), self.id, token)))
           throw new Problem('SHUTTING_DOWN', 'Another daemon does this now.')
@@ -150,7 +150,7 @@ function leaseTaker(db: Database, host: string): (self: Self) => Promise<Array<[
 }
 
 /** Times each heartbeat, and tells the age of the last successful one. */
-function timed(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
+function timeHeartbeats(metrics: Metrics): { time<T>(work: () => Promise<T>): Promise<T>; secsSince(): number } {
   const timing = metrics.timing({
     name: 'board_heartbeat_seconds',
     help: 'How long it took to note at the database that this daemon is there, and to keep its duties.',
@@ -190,7 +190,7 @@ async function repeat(
 }
 
 /** A database with fencing: each write first checks that the lease is still held. */
-const fenced = (
+const runFenced = (
   db: Database,
   check: (tx: Parameters<Parameters<Database['transaction']>[0]>[0]) => Promise<void>,
 ): Database => ({

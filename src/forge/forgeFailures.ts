@@ -74,17 +74,17 @@ function messageOf(text: string): string {
 function wordsOf(value: unknown, depth = 0): string {
   if (typeof value === 'string') return value
   if (depth > 3) return ''
-  if (Array.isArray(value)) return joined(value.slice(0, 10).map(each => wordsOf(each, depth + 1)))
+  if (Array.isArray(value)) return joinWords(value.slice(0, 10).map(each => wordsOf(each, depth + 1)))
   if (!isRecord(value)) return ''
   if (typeof value.message === 'string') return value.message
-  return joined(
+  return joinWords(
     Object.entries(value)
       .slice(0, 10)
       .map(([name, each]) => `${name}: ${wordsOf(each, depth + 1)}`),
   )
 }
 
-const joined = (words: readonly string[]): string => words.filter(Boolean).join('; ')
+const joinWords = (words: readonly string[]): string => words.filter(Boolean).join('; ')
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

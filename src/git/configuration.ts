@@ -106,16 +106,16 @@ export type Settings = Array<[name: string, value: string]>
 /** The text of a configuration file. */
 export const configurationText = (settings: ReadonlyArray<readonly [name: string, value: string]>): string =>
   settings
-    .map(([name, value]) => `${sectionOf(name)}\n${name.slice(name.lastIndexOf('.') + 1)} = ${quoted(value)}\n`)
+    .map(([name, value]) => `${sectionOf(name)}\n${name.slice(name.lastIndexOf('.') + 1)} = ${quoteValue(value)}\n`)
     .join('')
 
 function sectionOf(name: string): string {
   const [start, end] = [name.indexOf('.'), name.lastIndexOf('.')]
   const section = name.slice(0, start)
-  return start === end ? `[${section}]` : `[${section} ${quoted(name.slice(start + 1, end))}]`
+  return start === end ? `[${section}]` : `[${section} ${quoteValue(name.slice(start + 1, end))}]`
 }
 
-const quoted = (value: string): string =>
+const quoteValue = (value: string): string =>
   `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`
 
 /** The settings of a configuration that hold for comparisons. */

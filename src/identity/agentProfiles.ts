@@ -54,7 +54,7 @@ export async function create(
     credentialId: credentialId ?? null,
     ...how,
   })
-  updateProfile(tx, id, sealed(seal, id, environment))
+  updateProfile(tx, id, sealEnvironment(seal, id, environment))
   return find(tx, id)
 }
 
@@ -74,7 +74,7 @@ export async function update(
     ...(command !== undefined && { command: command && JSON.stringify(command) }),
     ...(args && { args: JSON.stringify(args) }),
     ...(credentialId !== undefined && { credentialId }),
-    ...(environment && sealed(seal, id, merged(environmentOf(seal, before), environment))),
+    ...(environment && sealEnvironment(seal, id, mergeEnvironment(environmentOf(seal, before), environment))),
   })
   return find(tx, id)
 }
@@ -88,7 +88,7 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 export const environmentOf = (seal: Seal, { id, sealedEnv }: Pick<ProfileRow, 'id' | 'sealedEnv'>): Environment =>
   sealedEnv === null ? {} : (JSON.parse(seal.open(environmentPlace(id), sealedEnv)) as Environment)
 
-function sealed(seal: Seal, id: number, environment: Environment): Pick<ProfileRow, 'envNames' | 'sealedEnv'> {
+function sealEnvironment(seal: Seal, id: number, environment: Environment): Pick<ProfileRow, 'envNames' | 'sealedEnv'> {
   const json = JSON.stringify(environment)
   if (json.length > maxEnvironmentLength)
     throw invalid('environment', `must have at most ${maxEnvironmentLength} characters in all`)
@@ -100,7 +100,7 @@ function sealed(seal: Seal, id: number, environment: Environment): Pick<ProfileR
 }
 
 /** A variable with null is removed. */
-function merged(before: Environment, change: Readonly<Record<string, string | null>>): Environment {
+function mergeEnvironment(before: Environment, change: Readonly<Record<string, string | null>>): Environment {
   const after: Environment = { ...before }
   for (const [name, value] of Object.entries(change))
     if (value === null) delete after[name]

@@ -49,7 +49,7 @@ export async function create(
     baseUrl,
     headers: sealedHeaders(seal, id, headers),
     models: JSON.stringify(models),
-    ...sealed(seal, { id }, apiKey),
+    ...sealApiKey(seal, { id }, apiKey),
   })
   return find(tx, caller, id)
 }
@@ -74,7 +74,7 @@ export async function update(
     throw invalid('apiKey', 'must be given again when baseUrl leads to another server')
   if (before.headers !== null && change.headers === undefined && server !== originOf(before))
     throw invalid('headers', 'must be given again when baseUrl leads to another server')
-  const secret = change.apiKey === undefined ? before : sealed(seal, before, change.apiKey)
+  const secret = change.apiKey === undefined ? before : sealApiKey(seal, before, change.apiKey)
   await updateCredential(tx, id, {
     name: change.name ?? before.name,
     baseUrl: after.baseUrl,
@@ -113,7 +113,7 @@ export function headersOf(seal: Seal, { id, headers }: Pick<CredentialRow, 'id' 
 }
 
 /** Four characters of a short key would reveal too much of it. */
-const sealed = (seal: Seal, credential: Pick<CredentialRow, 'id'>, apiKey: string) => ({
+const sealApiKey = (seal: Seal, credential: Pick<CredentialRow, 'id'>, apiKey: string) => ({
   sealed: seal.seal(secretPlace(credential), apiKey),
   lastFour: apiKey.length < minMaskableLength ? '' : apiKey.slice(-4),
 })

@@ -79,11 +79,11 @@ export async function createIdentity(
   }
 }
 
-const newSetupCode = () => grouped(randomBytes(8))
+const newSetupCode = () => formatSetupCode(randomBytes(8))
 
 /** Daemons with the same sealing key derive the same code: each accepts it, whichever printed it. */
-const sharedSetupCode = (seal: Seal) => grouped(seal.derive('board setup code').subarray(0, 8))
+const sharedSetupCode = (seal: Seal) => formatSetupCode(seal.derive('board setup code').subarray(0, 8))
 
-const grouped = (bytes: Buffer) => bytes.toString('hex').match(/.{4}/g)!.join('-')
+const formatSetupCode = (bytes: Buffer) => bytes.toString('hex').match(/.{4}/g)!.join('-')
 
 const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(hashToken(a)), Buffer.from(hashToken(b)))

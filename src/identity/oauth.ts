@@ -71,7 +71,7 @@ export async function requestDeviceCode(
   const source: TokenSource = { issuer: server.issuer, tokenEndpoint: server.token_endpoint, clientId: client.clientId }
   const configuration = await configure(server, client, { dispatcher })
   const code = await initiateDeviceAuthorization(configuration, { scope: client.scope ?? scope }).catch(error => {
-    throw explained(error, provider)
+    throw explainFailure(error, provider)
   })
   if (!/^https?:\/\//i.test(code.verification_uri) || !URL.canParse(code.verification_uri))
     throw invalid('provider', `${provider} named no page on which to authorize`)
@@ -187,7 +187,7 @@ async function discover(baseUrl: string | undefined, clientId: string, dispatche
   const configuration = await client
     .discovery(new URL(baseUrl), clientId, undefined, undefined, options)
     .catch(error => {
-      throw explained(error, 'custom')
+      throw explainFailure(error, 'custom')
     })
   const {
     issuer,
@@ -233,7 +233,7 @@ async function configure(
 const isPlain = (url: string) => new URL(url).protocol === 'http:'
 
 /** Messages contain nothing of the request or of the response body, except the provider's error code. */
-function explained(error: unknown, provider: CredentialProvider): Problem {
+function explainFailure(error: unknown, provider: CredentialProvider): Problem {
   const { code, error: refusal } = error as { code?: string; error?: unknown }
   if (typeof refusal === 'string')
     return invalid('clientId', `is refused by ${provider}${/^[\w .-]{1,60}$/.test(refusal) ? ` (${refusal})` : ''}`)

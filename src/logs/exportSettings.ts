@@ -52,7 +52,7 @@ export async function changeLogExport(seal: Seal, tx: Transaction, change: Parti
       throw invalid(`headers.${name}`, 'must be given once')
   }
   settings.headers = Object.fromEntries(
-    names.map(name => [name, sealed(seal, before, settings, name, given.headers?.[name])]),
+    names.map(name => [name, sealHeader(seal, before, settings, name, given.headers?.[name])]),
   )
   await writeServerSetting(tx, group, JSON.stringify(settings))
   return settings
@@ -86,7 +86,13 @@ function requireEndpoint({ enabled, endpoint, headers }: Settings): void {
 }
 
 /** @param value what was given: undefined when no headers were */
-function sealed(seal: Seal, before: Settings, { endpoint }: Settings, name: string, value: string | undefined): string {
+function sealHeader(
+  seal: Seal,
+  before: Settings,
+  { endpoint }: Settings,
+  name: string,
+  value: string | undefined,
+): string {
   if (value !== undefined && value !== mask) return seal.seal(place(endpoint!, name), value)
   const kept = Object.hasOwn(before.headers, name) ? before.headers[name] : undefined
   if (kept === undefined) throw invalid(`headers.${name}`, 'has no value that could be kept')

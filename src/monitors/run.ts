@@ -45,7 +45,7 @@ export async function runCommand(parts: RunParts, monitor: MonitorRow, stopped: 
     return {
       outcome: 'timeout',
       exitCode: null,
-      error: `The command ran longer than ${spoken(parts.timeoutMs)} and was ended.`,
+      error: `The command ran longer than ${durationWords(parts.timeoutMs)} and was ended.`,
       output: words,
     }
   return {
@@ -135,4 +135,4 @@ async function killRemaining({ log }: RunParts, child: Child, monitorId: number)
   }
 }
 
-const spoken = (ms: number) => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`)
+const durationWords = (ms: number) => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`)

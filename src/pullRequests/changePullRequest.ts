@@ -53,7 +53,7 @@ export async function changePullRequest(
   await store(parts, row.id, own, actor)
   if (!forge) return { row: (await readPullRequestById(parts.db, row.id)) ?? row, notTaken: [] }
   const { notTaken } = await forge.updatePull(row.number, change)
-  return { row: await refreshed(parts, row), notTaken }
+  return { row: await readRefreshed(parts, row), notTaken }
 }
 
 function requireApart(field: string, added: readonly string[] = [], removed: readonly string[] = []): void {
@@ -85,7 +85,7 @@ export async function mergePullRequest(
   const missing = force ? [] : missingOf(row)
   if (missing.length > 0) throw new Problem('PULL_REQUEST_NOT_READY', `#${number} is not ready: ${missing.join('; ')}.`)
   await merge(parts, forge, row as Open, { method, headCommit: present }, actor)
-  return refreshed(parts, row)
+  return readRefreshed(parts, row)
 }
 
 /**
@@ -132,18 +132,18 @@ async function merge(
 function missingOf(row: PullRequestRow): string[] {
   const checks = JSON.parse(row.checks) as PullRequest['checks']
   const reviews = JSON.parse(row.reviews) as PullRequest['reviews']
-  const named = (state: string) => checks.filter(check => check.state === state).map(({ name }) => name)
+  const namesOfChecks = (state: string) => checks.filter(check => check.state === state).map(({ name }) => name)
   const against = reviews.filter(({ state }) => state === 'changes_requested').map(({ author }) => author)
   return [
     row.draft === 1 && 'it is a draft',
     row.mergeable === 0 && `it conflicts with ${row.base}; run board cards update first, and push`,
-    named('failure').length > 0 && `these checks failed: ${listed(named('failure'))}`,
-    named('pending').length > 0 && `these checks have not ended: ${listed(named('pending'))}`,
-    against.length > 0 && `changes are asked for by ${listed(against)}`,
+    namesOfChecks('failure').length > 0 && `these checks failed: ${joinNames(namesOfChecks('failure'))}`,
+    namesOfChecks('pending').length > 0 && `these checks have not ended: ${joinNames(namesOfChecks('pending'))}`,
+    against.length > 0 && `changes are asked for by ${joinNames(against)}`,
   ].filter(each => each !== false)
 }
 
-const listed = (names: readonly string[]): string =>
+const joinNames = (names: readonly string[]): string =>
   names.length <= maxNames
     ? names.join(', ')
     : `${names.slice(0, maxNames).join(', ')} and ${names.length - maxNames} more`
@@ -157,7 +157,7 @@ export async function closePullRequest(
 ): Promise<PullRequestRow> {
   await forge.closePull(row.number)
   await storeEnd(parts, row.id, { state: 'closed' }, actor)
-  return refreshed(parts, row)
+  return readRefreshed(parts, row)
 }
 
 /** What was read before the end counts as older than it, though it arrives later. */
@@ -170,5 +170,5 @@ const store = ({ db }: RefreshDependencies, id: number, fields: PullRequestChang
     if (before) await pulls.change(tx, before, fields)
   }, actor)
 
-const refreshed = async (parts: RefreshDependencies, row: PullRequestRow): Promise<PullRequestRow> =>
+const readRefreshed = async (parts: RefreshDependencies, row: PullRequestRow): Promise<PullRequestRow> =>
   (await refreshPullRequest(parts, row.id, { anew: true }))?.row ?? row

@@ -33,7 +33,7 @@ export async function draft(parts: DraftParts, work: Work, branch = work.card.gi
   const known = await readPullRequest(parts.db, card.id, repository)
   const base = await baseOf(work)
   const { commonDir } = await requireGitRepository(project.path)
-  const commit = await committed(commonDir, open.remote.name, base)
+  const commit = await remoteCommit(commonDir, open.remote.name, base)
   const template = commit === undefined ? '' : await readRequestTemplate(commonDir, commit, open.address?.kind)
   const session = await readLatestSession(parts.db, card.id)
   const body = [session?.summary?.trim(), template].filter(Boolean).join('\n\n')
@@ -90,5 +90,5 @@ const onRemote = (commonDir: string, remote: string, branch: string): Promise<st
   commitOf(commonDir, `refs/remotes/${remote}/${branch}`)
 
 /** A branch as it was seen on the remote, else as it is here. */
-const committed = async (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
+const remoteCommit = async (commonDir: string, remote: string, branch: string): Promise<string | undefined> =>
   (await onRemote(commonDir, remote, branch)) ?? (await commitOf(commonDir, `refs/heads/${branch}`))

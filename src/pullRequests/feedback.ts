@@ -97,20 +97,20 @@ const readLogs = (forge: Forge, checks: readonly ForgeCheck[]): Promise<Array<st
 const checkText = ({ name, url }: ForgeCheck, log: string | undefined): string =>
   log === undefined || log.trim() === ''
     ? `The check ${JSON.stringify(name)} fails. Its log could not be had${url === null ? '.' : `: ${url}`}`
-    : `The check ${JSON.stringify(name)} fails. Its log, around errors and at its end:\n${quoted(log)}`
+    : `The check ${JSON.stringify(name)} fails. Its log, around errors and at its end:\n${quoteText(log)}`
 
 const reviewText = ({ author, body }: ForgeReview): string =>
-  `${JSON.stringify(author)} asks for changes${body.trim() === '' ? '.' : `:\n${quoted(cut(body.trim()))}`}`
+  `${JSON.stringify(author)} asks for changes${body.trim() === '' ? '.' : `:\n${quoteText(cut(body.trim()))}`}`
 
 function commentText({ id, author, path, line, body }: ForgeComment): string {
   const place = line === null ? JSON.stringify(path) : `${JSON.stringify(path)}, line ${line}`
-  return `Comment ${JSON.stringify(id)} of ${JSON.stringify(author)} on ${place}:\n${quoted(cut(body.trim()))}`
+  return `Comment ${JSON.stringify(id)} of ${JSON.stringify(author)} on ${place}:\n${quoteText(cut(body.trim()))}`
 }
 
 const cut = (text: string): string =>
   text.length <= maxBodyLength ? text : `${text.slice(0, maxBodyLength).toWellFormed()}…`
 
-const quoted = (text: string): string =>
+const quoteText = (text: string): string =>
   text
     .split('\n')
     .map(line => `> ${line}`)

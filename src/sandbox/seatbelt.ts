@@ -15,19 +15,21 @@ export const seatbeltCommand = (policy: SandboxPolicy, argv: readonly string[]):
  */
 function seatbeltProfile({ home, mounts, network }: SandboxPolicy): string {
   const rules = mounts.flatMap(({ kind, source, target }) => {
-    const path = `(subpath ${quoted(source ?? target)})`
+    const path = `(subpath ${quotePath(source ?? target)})`
     if (kind === 'rw') return [`(allow file-read* file-write* ${path})`]
     if (kind === 'tmpfs') return [`(deny file-read* file-write* ${path})`]
     return [`(allow file-read* ${path})`, `(deny file-write* ${path})`]
   })
-  const above = mounts.filter(({ target }) => isWithin(home, target)).map(({ target }) => `(literal ${quoted(target)})`)
+  const above = mounts
+    .filter(({ target }) => isWithin(home, target))
+    .map(({ target }) => `(literal ${quotePath(target)})`)
   return [
     '(version 1)',
     '(allow default)',
     '(deny file-write*)',
     '(allow file-write* (subpath "/dev") (subpath "/private/tmp") (subpath "/private/var/folders"))',
-    `(deny file-read* (subpath ${quoted(home)}) (subpath "/Users") (subpath "/Volumes"))`,
-    `(allow file-read-metadata ${[`(literal ${quoted(home)})`, ...above].join(' ')})`,
+    `(deny file-read* (subpath ${quotePath(home)}) (subpath "/Users") (subpath "/Volumes"))`,
+    `(allow file-read-metadata ${[`(literal ${quotePath(home)})`, ...above].join(' ')})`,
     ...rules,
     '(deny process-info* (target others))',
     '(deny signal (target others))',
@@ -35,4 +37,4 @@ function seatbeltProfile({ home, mounts, network }: SandboxPolicy): string {
   ].join('\n')
 }
 
-const quoted = (path: string): string => JSON.stringify(path)
+const quotePath = (path: string): string => JSON.stringify(path)

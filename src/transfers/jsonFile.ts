@@ -30,12 +30,12 @@ export async function openJson(path: string): Promise<JsonFile> {
     if (first?.char !== '{' && first?.char !== '[') throw importError('', 'the file must be JSON: an object or a list')
     const members =
       first.char === '{'
-        ? await told(() => indexMembers(file, first.at))
+        ? await withPlace(() => indexMembers(file, first.at))
         : new Map<string, { start: number; end: number }>()
     return {
       names: [...members.keys()],
       close: () => file.close(),
-      small: name => told(() => readSmall(file, name, members.get(name)!)),
+      small: name => withPlace(() => readSmall(file, name, members.get(name)!)),
       entries: name => entriesOf(file, name === undefined ? first.at : members.get(name)?.start, name),
     }
   } catch (error) {
@@ -55,10 +55,10 @@ export async function* readObjects(path: string): AsyncGenerator<Placed> {
     const objects = objectsIn(file, maxBytes)
     for (let index = 0; ; index++) {
       const place = String(index)
-      const next = await told(() => objects.next(), place)
+      const next = await withPlace(() => objects.next(), place)
       if (next.done) return
       const { text, start } = next.value
-      yield { place, value: await told(async () => parse(text, start), place) }
+      yield { place, value: await withPlace(async () => parse(text, start), place) }
     }
   } finally {
     await file.close()
@@ -99,19 +99,19 @@ async function* entriesOf(
   const members = membersAt(file, start, maxBytes)
   for (let index = 0; ; index++) {
     const place = name === undefined ? String(index) : `${name}.${index}`
-    const next = await told(() => members.next(), place)
+    const next = await withPlace(() => members.next(), place)
     if (next.done) {
       if (name === undefined && (await firstByte(file, next.value)))
         throw importError('', 'the file goes on behind its end')
       return
     }
     const { text, start: at } = next.value
-    yield { place, value: await told(async () => parse(text, at), place) }
+    yield { place, value: await withPlace(async () => parse(text, at), place) }
   }
 }
 
 /** What is wrong with the JSON, told with its place. */
-async function told<T>(read: () => Promise<T>, place = ''): Promise<T> {
+async function withPlace<T>(read: () => Promise<T>, place = ''): Promise<T> {
   try {
     return await read()
   } catch (error) {

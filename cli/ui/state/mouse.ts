@@ -21,9 +21,9 @@ export function onMouse(model: Model, mouse: Mouse): Update {
   if (model.opened) return inCard(model, model.opened, mouse, step)
   if (step !== 0) return wheel(model, mouse, step)
   if (mouse.button !== 'left') return updated(model)
-  if (mouse.type === 'press') return pressed(model, mouse)
-  if (mouse.type === 'drag') return dragged(model, mouse)
-  return released(model, mouse)
+  if (mouse.type === 'press') return onPress(model, mouse)
+  if (mouse.type === 'drag') return onDrag(model, mouse)
+  return onRelease(model, mouse)
 }
 
 function onDialogMouse(model: Model, mouse: Mouse, step: number): Update {
@@ -64,7 +64,7 @@ const columnAt = (model: Model, spot: Spot | undefined): ShownColumn | undefined
   spot && boardOf(model).columns.find(({ id }) => id === spot.columnId)
 
 /** A first click moves the cursor, one on the card under the cursor opens it; with ctrl it toggles the selection. */
-function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
+function onPress(model: Model, { x, y, ctrl }: Mouse): Update {
   const idle = { ...model, drag: undefined }
   const spot = hitTest(model, x, y)
   const column = columnAt(model, spot)
@@ -78,7 +78,7 @@ function pressed(model: Model, { x, y, ctrl }: Mouse): Update {
   return updated({ ...there, drag: { cardIds, x, y, wasCurrent } })
 }
 
-function dragged(model: Model, { x, y }: Mouse): Update {
+function onDrag(model: Model, { x, y }: Mouse): Update {
   const { drag } = model
   if (!drag || (!drag.over && drag.x === x && drag.y === y)) return updated(model)
   const spot = hitTest(model, x, y)
@@ -89,15 +89,15 @@ function dragged(model: Model, { x, y }: Mouse): Update {
 }
 
 /** A release without a drag is a click. */
-function released(model: Model, mouse: Mouse): Update {
+function onRelease(model: Model, mouse: Mouse): Update {
   const { drag } = model
   if (!drag) return updated(model)
   const idle = { ...model, drag: undefined }
   if (drag.wasCurrent) return open(idle)
-  return drag.over ? dropped(dragged(model, mouse).model, drag) : updated(idle)
+  return drag.over ? dropCards(onDrag(model, mouse).model, drag) : updated(idle)
 }
 
-function dropped(model: Model, { cardIds }: Drag): Update {
+function dropCards(model: Model, { cardIds }: Drag): Update {
   const { over } = model.drag!
   const idle = { ...model, drag: undefined }
   const board = boardOf(model)

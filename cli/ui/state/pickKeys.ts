@@ -23,11 +23,11 @@ export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
     updated({ ...model, dialog: { ...dialog, at: Math.max(0, Math.min(at, items.length - 1)) } })
   switch (key.name) {
     case 'enter':
-      return entered(model, dialog, item)
+      return onEnter(model, dialog, item)
     case 'tab':
       if (!item) return updated(model)
       return dialog.purpose.type === 'label'
-        ? toggled(model, dialog, dialog.purpose, item)
+        ? toggleLabel(model, dialog, dialog.purpose, item)
         : picked(model, dialog, item)
     case 'down':
     case 'ctrl+n':
@@ -40,11 +40,11 @@ export function updatePick(model: Model, dialog: PickDialog, key: Key): Update {
     case 'pageup':
       return to(dialog.at - pickRows(model.size))
     default:
-      return typed(model, dialog, key)
+      return typeText(model, dialog, key)
   }
 }
 
-function typed(model: Model, dialog: PickDialog, key: Key): Update {
+function typeText(model: Model, dialog: PickDialog, key: Key): Update {
   const field = typeInto(dialog.field, key)
   if (!field) return updated(model)
   const { purpose } = dialog
@@ -64,11 +64,11 @@ export function searchWhenDue(model: Model): Update {
   return updated({ ...model, dialog: { ...dialog, purpose } }, { type: 'search', text: textIn(dialog.field).trim() })
 }
 
-function entered(model: Model, dialog: PickDialog, item: PickItem | undefined): Update {
+function onEnter(model: Model, dialog: PickDialog, item: PickItem | undefined): Update {
   const { purpose } = dialog
   const text = textIn(dialog.field).trim()
   if (purpose.type === 'go' && text === '' && dialog.at === 0) return updated({ ...model, dialog: undefined })
-  if (purpose.type === 'label') return labelled(model, purpose, item)
+  if (purpose.type === 'label') return applyLabels(model, purpose, item)
   if (item) return picked(model, dialog, item)
   if (purpose.type !== 'go') return updated(model)
   const names = [...boardOf(model).columns, ...model.boards, ...model.projects].map(({ name }) => name)
@@ -86,7 +86,7 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
   switch (target.type) {
     case 'column':
       return purpose.type === 'column'
-        ? sent(closed, purpose.cardIds, target.id, target.name)
+        ? sendCards(closed, purpose.cardIds, target.id, target.name)
         : toColumn(closed, target.id)
     case 'board':
       return toBoard(closed, target)
@@ -107,12 +107,12 @@ export function picked(model: Model, dialog: PickDialog, { target }: PickItem): 
     case 'plan':
       return purpose.type === 'plan' ? planned(closed, purpose, target.step) : updated(closed)
     case 'label':
-      return purpose.type === 'label' ? toggled(model, dialog, purpose, { text: '', target }) : updated(closed)
+      return purpose.type === 'label' ? toggleLabel(model, dialog, purpose, { text: '', target }) : updated(closed)
   }
 }
 
 /** Moves cards to the top of a column, in their order. */
-function sent(model: Model, cardIds: readonly string[], columnId: string, name: string): Update {
+function sendCards(model: Model, cardIds: readonly string[], columnId: string, name: string): Update {
   const inColumn = new Set(boardOf(model).columns.find(({ id }) => id === columnId)?.ids)
   const cards = cardsOf(model, cardIds).filter(({ id }) => !inColumn.has(id))
   if (cards.length === 0) return updated(model)
@@ -147,7 +147,7 @@ const toAgent = (model: Model, cardIds: readonly string[], choice: AgentChoice):
 type Labels = Extract<Purpose, { type: 'label' }>
 
 /** Toggles a label: removes it if all the cards have it, else adds it. */
-function toggled(model: Model, dialog: PickDialog, purpose: Labels, { target }: PickItem): Update {
+function toggleLabel(model: Model, dialog: PickDialog, purpose: Labels, { target }: PickItem): Update {
   const label = (target as { id: string }).id
   const mark = pickItems(model, { ...dialog, field: emptyField }).find(({ text }) => text === label)?.mark
   const marks = { ...purpose.marks, [label]: mark !== 'on' }
@@ -155,7 +155,7 @@ function toggled(model: Model, dialog: PickDialog, purpose: Labels, { target }: 
 }
 
 /** Puts the labels on the cards that were marked; without a mark, toggles the one under the cursor. */
-function labelled(model: Model, { cardIds, marks }: Labels, item: PickItem | undefined): Update {
+function applyLabels(model: Model, { cardIds, marks }: Labels, item: PickItem | undefined): Update {
   const wanted = Object.keys(marks).length > 0 ? marks : item ? { [item.text]: item.mark !== 'on' } : {}
   const closed = { ...model, dialog: undefined }
   if (Object.keys(wanted).length === 0) return updated(closed)

@@ -29,7 +29,7 @@ export function startOf({ graphemes }: Pick<Row, 'graphemes'>, at: number): numb
 }
 
 /** Combines styles; later ones win. */
-export const styled = (...styles: readonly (string | undefined)[]): string => styles.filter(Boolean).join(';')
+export const joinStyles = (...styles: readonly (string | undefined)[]): string => styles.filter(Boolean).join(';')
 
 const plain = /^[\x20-\x7e]*$/
 
@@ -39,7 +39,7 @@ export function rowOf({ spans, style: under = '' }: Line, width: number): Row {
   if (under !== '') row.styles.fill(under)
   let at = 0
   for (const { text, style } of spans) {
-    const look = styled(under, style)
+    const look = joinStyles(under, style)
     at = plain.test(text) ? putPlain(row, at, text, look) : putGraphemes(row, at, harmless(text), look)
     if (at >= width) break
   }

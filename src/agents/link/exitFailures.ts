@@ -28,7 +28,7 @@ export function createFailureExplainer(
   secrets: readonly string[],
   isGarbage: () => boolean,
 ): FailureExplainer {
-  const redacted = (failure: AgentFailure) =>
+  const redactFailure = (failure: AgentFailure) =>
     new AgentFailure(failure.reason, redactSecrets(failure.message, secrets), failure.cause)
   async function explainExit(fallback: FailureReason): Promise<AgentFailure> {
     const exit = await Promise.race([child.exited, delay(exitTimeoutMs, undefined, { ref: false })])
@@ -45,8 +45,8 @@ export function createFailureExplainer(
   }
   return {
     async explain(error, fallback) {
-      if (error instanceof AgentFailure) return redacted(error)
-      return redacted(
+      if (error instanceof AgentFailure) return redactFailure(error)
+      return redactFailure(
         typeof (error as { code?: unknown })?.code === 'number'
           ? failureOf(error as { code: number }, fallback)
           : await explainExit(fallback),

@@ -78,7 +78,7 @@ export function giteaPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
     createPull: async request => {
       const { branch: head, base, body, labels: addLabels, reviewers: addReviewers } = request
       const made = await http
-        .send('POST', `${repo}/pulls`, { head, base, body, title: titled(request.title, request.draft) }, Pull)
+        .send('POST', `${repo}/pulls`, { head, base, body, title: draftTitle(request.title, request.draft) }, Pull)
         .catch(asInvalid)
       const notTaken = await changeNames(http, repo, made, { addLabels, addReviewers })
       return { pull: await read(made.number), notTaken }
@@ -87,7 +87,7 @@ export function giteaPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
     updatePull: async (number, { title, body, base, draft, ...names }) => {
       const now = await http.get(path(number), Pull)
       const isTitled = title !== undefined || draft !== undefined
-      const name = isTitled ? titled(title ?? now.title, draft ?? isDraft(now)) : undefined
+      const name = isTitled ? draftTitle(title ?? now.title, draft ?? isDraft(now)) : undefined
       if (isTitled || body !== undefined || base !== undefined)
         await http.send('PATCH', path(number), { title: name, body, base }, Anything)
       const notTaken = await changeNames(http, repo, now, names)
@@ -171,4 +171,4 @@ async function changeNames(
   return [...notTaken, ...(await changeReviewers(http, `${repo}/pulls/${number}`, requested_reviewers, change))]
 }
 
-const titled = (title: string, draft: boolean): string => `${draft ? 'WIP: ' : ''}${title.replace(draftPrefix, '')}`
+const draftTitle = (title: string, draft: boolean): string => `${draft ? 'WIP: ' : ''}${title.replace(draftPrefix, '')}`

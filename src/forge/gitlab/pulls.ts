@@ -73,7 +73,7 @@ export function gitLabPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
       const fields = {
         source_branch: branch,
         target_branch: base,
-        title: titled(title, draft),
+        title: draftTitle(title, draft),
         description: body,
         labels: taken.join(','),
         reviewer_ids: ids,
@@ -89,7 +89,7 @@ export function gitLabPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
       const { title, body, base, draft } = change
       const now = await http.get(path(number), Mergeable)
       const isTitled = title !== undefined || draft !== undefined
-      const name = isTitled ? titled(title ?? untitled(now.title), draft ?? now.draft) : undefined
+      const name = isTitled ? draftTitle(title ?? withoutDraftPrefix(now.title), draft ?? now.draft) : undefined
       const { fields, ids, notTaken } = await namesIn(http, now, change)
       const sent = { title: name, description: body, target_branch: base, ...fields }
       const isChanged = Object.values(sent).some(each => each !== undefined)
@@ -130,7 +130,7 @@ function pullAt(pull: Mergeable, { webUrl, repository }: ForgeAddress): ForgePul
   return {
     number: pull.iid,
     url: pull.web_url ?? `${webUrl}/${repository}/-/merge_requests/${pull.iid}`,
-    title: untitled(pull.title),
+    title: withoutDraftPrefix(pull.title),
     body: pull.description,
     state: state === 'opened' || state === 'locked' ? 'open' : state,
     draft: pull.draft,
@@ -161,8 +161,9 @@ function methodsOf({ merge_method, squash_option }: v.InferOutput<typeof Project
   return squash_option === 'never' ? [usual] : [usual, 'squash']
 }
 
-const untitled = (title: string): string => title.replace(draftPrefix, '')
-const titled = (title: string, draft: boolean): string => (draft ? `Draft: ${untitled(title)}` : untitled(title))
+const withoutDraftPrefix = (title: string): string => title.replace(draftPrefix, '')
+const draftTitle = (title: string, draft: boolean): string =>
+  draft ? `Draft: ${withoutDraftPrefix(title)}` : withoutDraftPrefix(title)
 
 /** The fields that change reviewers and labels. GitLab takes reviewers as a whole, by their ids. */
 async function namesIn(
