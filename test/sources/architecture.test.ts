@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findCycles, imports, moduleLayers, room, root, sources, upwardImports } from './imports.ts'
@@ -8,6 +8,19 @@ const cliMayImport = ['src/boardModel', 'cli', 'src/async', 'src/contract', 'src
 
 test('every source file stands in a room that has a floor', () => {
   expect(sources.filter(file => room(file) === undefined)).toEqual([])
+})
+
+test('docs/architecture.md lists every module once, and no other', () => {
+  const table = readFileSync(join(root, 'docs/architecture.md'), 'utf8').matchAll(
+    /^\| `((?:src|cli|daemon)\/\w+)` \|/gm,
+  )
+  const listed = [...table].map(([, module]) => module!)
+  const folders = ['src', 'cli', 'daemon'].flatMap(folder =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry =>
+      entry.isDirectory() ? `${folder}/${entry.name}` : [],
+    ),
+  )
+  expect(listed.toSorted()).toEqual(folders.toSorted())
 })
 
 test('imports go down, never up', () => {
