@@ -9,6 +9,7 @@ import type { RepositoryMerge } from '../store/cardFields.ts'
 import { readCard, type CardRow } from '../store/cards.ts'
 import type { Database, Reader } from '../store/database.ts'
 import {
+  countMergedCards,
   listMergedCards,
   listMergeProjects,
   listMergeTargets,
@@ -18,6 +19,7 @@ import {
 } from '../store/merges.ts'
 import { readProject, type ProjectRow } from '../store/projects.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
+import { areUnchanged, checkBranches, type CheckedBranches } from './mergedBranches.ts'
 import { clearMerged, clearMergedIfThere } from './mergedWork.ts'
 import { projectIn, workIn } from './repositoryWork.ts'
 
@@ -26,32 +28,50 @@ const maxWaitMs = 2000
 
 /** Checks whether merged cards still are: their branch contains the merge, and they have no new work. */
 export interface MergeChecks {
-  /** Checks the branches that a project's cards were merged into. If none moved, this starts no process. */
+  /**
+   * Checks the branches that a project's cards were merged into, and the branches of these cards. If none of them moved, this starts no
+   * process and reads no branch of a card.
+   */
   ofProject(projectId: number): Promise<void>
-  /** Does this for all projects of this machine. */
+  /** Checks all branches of all projects of this machine. */
   ofAll(): Promise<void>
   /** Checks a card, its branch included. */
   ofCard(card: Pick<CardRow, 'id' | 'projectId' | 'mergedAt'>): Promise<void>
 }
 
-/** @param cached a reader that reads again after a commit only: each list of cards asks for the branches */
+/** @param cached a reader that reads again after a commit only: each list of cards asks for the merges */
 export function createMergeChecks(db: Database, cached: Reader): MergeChecks {
   /** One check at a time per project: requests that come during one share the next. */
   const checks = new Map<number, () => Promise<void>>()
+  const checked = new Map<number, CheckedBranches>()
+  const checkProject = async (projectId: number, isFull: boolean) => {
+    await checkTargets(db, projectId)
+    const [merges, before] = [await readMerges(cached, projectId), checked.get(projectId)]
+    if (merges === undefined || (!isFull && (await areUnchanged(before, merges)))) return
+    const project = await findHere(db, projectId)
+    const check = (id: number) => checkCard(db, { id, projectId })
+    if (project) checked.set(projectId, await checkBranches(db, project, merges, before, check))
+  }
   return {
     ofProject: async projectId => {
-      if ((await listMergeTargets(cached, projectId)).length === 0) return
-      const check = checks.get(projectId) ?? coalesce(() => checkTargets(db, projectId))
+      if ((await countMergedCards(cached, projectId)) === 0) return
+      const check = checks.get(projectId) ?? coalesce(() => checkProject(projectId, false))
       checks.set(projectId, check)
       await inTime(check())
     },
     ofAll: async () => {
-      for (const projectId of await listMergeProjects(db, db.host)) await quietly(checkTargets(db, projectId))
+      for (const projectId of await listMergeProjects(db, db.host)) await quietly(checkProject(projectId, true))
     },
     ofCard: async card => {
       if (card.mergedAt !== null) await inTime(checkCard(db, card))
     },
   }
+}
+
+/** The branches with merges of a project, and the number of its merged cards. Undefined if it has none. */
+async function readMerges(db: Reader, projectId: number): Promise<string | undefined> {
+  const count = await countMergedCards(db, projectId)
+  return count === 0 ? undefined : JSON.stringify([count, await listMergeTargets(db, projectId)])
 }
 
 const inTime = (check: Promise<void>): Promise<void> =>

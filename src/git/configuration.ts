@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { readStamps } from './fileStamps.ts'
 import { git } from './git.ts'
 import { nulSeparated } from './fileNames.ts'
 
@@ -15,8 +15,6 @@ type Place = Readonly<{ topLevel: string; gitDir: string; commonDir: string }>
 const wanted =
   '^((core|extensions|include|includeif|commit|i18n)\\.|(user|author|committer)\\.(name|email|useconfigonly)$|init\\.defaultbranch$|merge\\.conflictstyle$|filter\\..*\\.(clean|smudge|process|required)$|branch\\..*\\.(remote|merge)$)'
 const maxKept = 200
-/** A file that has just changed may change again without another time. */
-const settledMs = 2000
 const systemFiles = ['/etc/gitconfig', '/usr/etc/gitconfig', '/usr/local/etc/gitconfig', '/opt/homebrew/etc/gitconfig']
 
 /** By the repository's Git folder: what holds as long as none of the files has changed that it can come from. */
@@ -70,27 +68,15 @@ function entryOf(scope: string, entry: string): ConfigurationEntry {
 }
 
 /** Which state each file is in; undefined where one has just changed. */
-async function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string | undefined> {
+function stampsOf({ commonDir }: Pick<Place, 'commonDir'>): Promise<string | undefined> {
   const { GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM, XDG_CONFIG_HOME, HOME = homedir() } = process.env
-  const files = [
+  return readStamps([
     join(commonDir, 'config'),
     ...(GIT_CONFIG_GLOBAL === undefined
       ? [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME || join(HOME, '.config'), 'git', 'config')]
       : [GIT_CONFIG_GLOBAL]),
     ...(GIT_CONFIG_SYSTEM === undefined ? systemFiles : [GIT_CONFIG_SYSTEM]),
-  ]
-  const youngest = Date.now() - settledMs
-  const stamps = await Promise.all(
-    files.map(async file => {
-      const stats = await stat(file, { bigint: true }).catch(() => undefined)
-      if (!stats) return `${file}\0`
-      // Nobody sets this time: a tool that sets the others changes it.
-      return Number(stats.ctimeMs) > youngest
-        ? undefined
-        : `${file}\0${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`
-    }),
-  )
-  return stamps.includes(undefined) ? undefined : stamps.join('\0')
+  ])
 }
 
 /** The settings of the account itself, which no repository can change. */

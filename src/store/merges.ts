@@ -57,12 +57,42 @@ export const setMergeTarget = (
   else tx.enqueue(`UPDATE merge_targets SET tip = ? ${where}`, [checked, ...known])
 }
 
+/** A branch of a merged card, with its commit that was merged. */
+export interface MergedBranch {
+  id: number
+  repository: string
+  branch: string
+  head: string | undefined
+}
+
+/** The branches of a project's merged cards that are not in the trash. */
+export const listMergedBranches = async (db: Reader, projectId: number): Promise<MergedBranch[]> =>
+  (
+    await db.all<{ id: number; repository: string; branch: string; merges: string }>(
+      `SELECT id, '' AS repository, git_branch AS branch, merges FROM cards
+       WHERE project_id = ?1 AND merged_at IS NOT NULL AND deleted_at IS NULL AND git_branch IS NOT NULL
+       UNION ALL
+       SELECT c.id, k.name, k.branch, c.merges FROM cards c JOIN card_repositories k ON k.card_id = c.id
+       WHERE c.project_id = ?1 AND c.merged_at IS NOT NULL AND c.deleted_at IS NULL`,
+      [projectId],
+    )
+  ).map(({ merges, ...row }) => ({
+    ...row,
+    head: storedMerges({ merges }).find(({ repository }) => repository === row.repository)?.head,
+  }))
+
+export const countMergedCards = async (db: Reader, projectId: number): Promise<number> =>
+  (await db.get<{ count: number }>(
+    'SELECT count(*) AS count FROM cards WHERE project_id = ? AND merged_at IS NOT NULL',
+    [projectId],
+  ))!.count
+
 /** The projects with merged cards, of one machine or without one. */
 export const listMergeProjects = async (db: Reader, host: string | null): Promise<number[]> =>
   (
     await db.all<{ id: number }>(
       `SELECT p.id FROM projects p WHERE (p.host IS NULL OR p.host = ?)
-       AND EXISTS (SELECT 1 FROM merge_targets t WHERE t.project_id = p.id) ORDER BY p.id`,
+       AND EXISTS (SELECT 1 FROM cards c WHERE c.project_id = p.id AND c.merged_at IS NOT NULL) ORDER BY p.id`,
       [host],
     )
   ).map(({ id }) => id)

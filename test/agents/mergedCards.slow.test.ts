@@ -131,6 +131,41 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(await read(card)).toMatchObject({ mergedCommit: git('rev-parse', 'main') })
   })
 
+  test('is not merged any more in a list after a commit on its branch, also a packed one', async () => {
+    const [card, packed] = [await worked(), await worked()]
+    const commitOn = async (each: Card) => {
+      const branch = (await read(each)).gitBranch!
+      const commit = git('commit-tree', '-p', branch, '-m', 'More', `${branch}^{tree}`)
+      git('update-ref', `refs/heads/${branch}`, commit)
+    }
+    for (const each of [card, packed]) await merge(each)
+    expect(await listed(card)).toMatchObject({ mergedInto: 'main' })
+    await commitOn(card)
+    expect(await listed(card)).toMatchObject(unmerged)
+    expect(await listed(packed)).toMatchObject({ mergedInto: 'main' })
+    await commitOn(packed)
+    git('pack-refs', '--all')
+    expect(await listed(packed)).toMatchObject(unmerged)
+    expect(await board.client.cards.list({ projectId: board.projectId })).not.toContainEqual(
+      expect.objectContaining({ id: packed.id, mergedInto: 'main' }),
+    )
+  })
+
+  test('notices a commit on its branch within a minute without a read', async () => {
+    const card = await worked()
+    await merge(card)
+    const { version, gitBranch } = await read(card)
+    git('update-ref', `refs/heads/${gitBranch}`, git('commit-tree', '-p', 'main', '-m', 'More', 'main^{tree}'))
+    await jobs(board.server.app)
+      .find(({ name }) => name.includes('contain the merges'))!
+      .run(new AbortController().signal)
+    const event = await board.socket.message(
+      'card.updated',
+      ({ data }) => data.id === card.id && data.version > version,
+    )
+    expect(event.data).toMatchObject(unmerged)
+  })
+
   test.each(['commits', 'edits'] as const)('is not merged any more after a session that %s', async agent => {
     const card = await worked('edits')
     await merge(card)
