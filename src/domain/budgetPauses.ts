@@ -9,6 +9,7 @@ import { reachedBudget } from '../views/budgets.ts'
 import { amountOf, describeExhausted, findExhausted, measure, stateOf, type MeasuredBudget } from './budgetState.ts'
 import { findSessionBlockade } from './blockedSessions.ts'
 import { isPaused, waitsWithoutRun } from './sessionStates.ts'
+import { awaitAnswer, listQuestions } from './sessionWaits.ts'
 import { announce, changeStatus, noSlot, noWait, type Agents } from './sessions.ts'
 
 /** Resuming hundreds of sessions in one transaction exceeds a libSQL server's transaction timeout. */
@@ -23,9 +24,11 @@ export const hasBegun = ({
   hasRun: startedAt !== null && (status !== 'queued' || statusReason === 'budget' || statusReason === 'usage_limit'),
 })
 
-/** Makes an open session wait until a budget allows it to go on; its processes end. */
+/** Makes an open session wait until a budget allows it to continue, or for the answer to its question. Its processes end. */
 async function pause(tx: Transaction, agents: Agents, session: SessionRow, budget: MeasuredBudget): Promise<void> {
   if (waitsWithoutRun(session) || session.purpose === 'terminal') return
+  const [oldest, ...others] = listQuestions(session)
+  if (oldest) return void (await awaitAnswer(tx, agents, session, [oldest, ...others], session))
   const detail = describeExhausted(budget)
   const waiting = {
     status: 'waiting',

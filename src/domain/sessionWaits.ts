@@ -1,5 +1,6 @@
 import type { Transaction } from '../store/database.ts'
 import { updateSession, type AgentQuestion, type NewSession, type SessionRow } from '../store/sessions.ts'
+import { agentState } from '../views/agents.ts'
 import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
 
 /**
@@ -84,6 +85,10 @@ export async function noteBlockade(
   await updateSession(tx, id, { statusReason, ...noSlot, slotWait: blockade })
   await announce(tx, id, {}, { type: 'queued', detail: blockade ?? agent })
 }
+
+/** The open questions of a session that only people answer, oldest first. Its permission requests end with its turn. */
+export const listQuestions = (session: SessionRow): AgentQuestion[] =>
+  session.purpose === 'pre' ? [] : agentState(session).questions.filter(({ kind }) => kind === 'question')
 
 /**
  * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined when the session has ended

@@ -10,7 +10,7 @@ export async function readStamps(paths: readonly string[]): Promise<string | und
     paths.map(async path => {
       const stats = await stat(path, { bigint: true }).catch(() => undefined)
       if (!stats) return `${path}\0`
-      // Nobody sets this time: a tool that sets the others changes it.
+      // No tool can set this time.
       return Number(stats.ctimeMs) > youngest
         ? undefined
         : `${path}\0${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`

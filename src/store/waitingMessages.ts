@@ -49,6 +49,11 @@ export async function takeWaitingMessage(
   return parse(next)
 }
 
+/** Deletes the waiting message with this place in the transcript. False if the agent has it. */
+export const deleteWaitingMessage = async (tx: Transaction, sessionId: number, messageId: number): Promise<boolean> =>
+  (await tx.run('DELETE FROM waiting_messages WHERE session_id = ? AND message_id = ?', [sessionId, messageId]))
+    .changes > 0
+
 /** Moves a session's waiting messages to its successor, behind those that wait there. */
 export const moveWaitingMessages = async (tx: Transaction, from: number, to: number): Promise<void> => {
   const columns = 'content, message_id, created_at'

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -130,7 +131,128 @@ describe('a question of ask_person', () => {
   })
 })
 
-test('a question whose call waits does not delay the end of the server, and its session is interrupted', async () => {
+describe('a question of ask_person across trouble', () => {
+  const asked = 'The answer to your question "Which database should I use?":\n\nSQLite'
+  const isOpenAfterTurn = async (id: string) => {
+    await board.until(id, 'the end of the turn', ({ statusReason }) => statusReason === 'question')
+    await board.untilNoneRuns()
+    expect(await board.card(id)).toMatchObject({ status: 'waiting', lastAgentAction: { detail: which.question } })
+    expect((await questions(id))[0]).toMatchObject({ title: which.question })
+  }
+  const notes = async (id: string) =>
+    (await board.messages(id)).filter(({ role }) => role === 'system').map(({ content }) => content)
+  const answersSeen = async (id: string) =>
+    (await board.messages(id)).filter(({ role, content }) => role === 'user' && content.startsWith('The answer')).length
+
+  test('stays open if the process of the agent dies: the answer continues the session', async () => {
+    const { id } = await start({ ask: [which] })
+    await questions(id)
+    for (const pid of board.processes()) process.kill(pid, 'SIGKILL')
+    await isOpenAfterTurn(id)
+    expect(await notes(id)).toEqual([
+      expect.any(String),
+      expect.stringContaining('SIGKILL'),
+      'The question to people stays open. Its answer continues the session.',
+    ])
+    await answer(id, { optionId: '2' })
+    await board.untilStatus(id, 'completed')
+    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+    expect(await answersSeen(id)).toBe(1)
+  })
+
+  test.each([
+    ['an error', 'Something broke.'],
+    ['a usage limit', "You've hit your limit · resets 3am (UTC)"],
+  ])('stays open if the turn ends with %s', async (_, message) => {
+    const giveUpFile = join(board.dataDir, `give-up-${randomUUID()}`)
+    const { id } = await start({ ask: [which], giveUpFile, fails: { code: -32603, message } })
+    await questions(id)
+    writeFileSync(giveUpFile, '')
+    await isOpenAfterTurn(id)
+    expect((await notes(id)).join('\n')).toContain(message)
+    await answer(id, { optionId: '2' })
+    await board.untilStatus(id, 'completed')
+    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+  })
+
+  describe.each([
+    ['before', true],
+    ['after', false],
+  ])('if its connection is cut, and the agent asks again %s the answer', (_, isFirst) => {
+    test('returns the answer once, and is asked once', async () => {
+      const [giveUpFile, askAgainFile] = [board.dataDir, board.dataDir].map(folder => join(folder, randomUUID()))
+      const { id } = await start({ ask: [which], giveUpFile, askAgainFile })
+      const [before] = await questions(id)
+      writeFileSync(giveUpFile!, '')
+      await eventually('the cut', async () => (await board.messages(id)).some(({ content }) => content === 'Cut.'))
+      if (isFirst) writeFileSync(askAgainFile!, '')
+      expect(await questions(id)).toEqual([before])
+      await answer(id, { optionId: '2' })
+      writeFileSync(askAgainFile!, '')
+      await board.untilStatus(id, 'completed')
+      expect(await lastWords(id)).toContain(
+        'failed: AbortError\n{"answered":true,"answer":"SQLite","comment":""}\nDone.',
+      )
+      expect(await answersSeen(id)).toBe(1)
+    })
+  })
+
+  test('returns the answer to an agent whose process was stopped when the answer came', async () => {
+    const { id } = await start({ ask: [which] })
+    await questions(id)
+    const pids = board.processes()
+    for (const pid of pids) process.kill(pid, 'SIGSTOP')
+    await answer(id, { optionId: '2' })
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+    await board.untilStatus(id, 'completed')
+    expect(await lastWords(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
+  })
+
+  test('is given again to the agent if its process dies before it could read the answer', async () => {
+    const { id } = await start({ ask: [which] })
+    await questions(id)
+    const pids = board.processes()
+    for (const pid of pids) process.kill(pid, 'SIGSTOP')
+    await answer(id, { optionId: '2' })
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    await board.untilStatus(id, 'failed')
+    await board.untilNoneRuns()
+    await board.client.agents.retry(ref(id))
+    await board.untilStatus(id, 'completed')
+    expect(await lastWords(id)).toContain(asked)
+  })
+
+  test('is named to the session that takes over after a handoff', async () => {
+    const { id } = await start({ ask: [which] })
+    await questions(id)
+    await board.client.agents.relay(ref(id))
+    await board.until(id, 'the session that takes over', ({ sessions }) => sessions.length === 2)
+    await board.until(id, 'its question', ({ statusReason }) => statusReason === 'question')
+    expect((await board.messages(id)).findLast(({ role }) => role === 'user')!.content).toContain(
+      `Ask again if you need the answers:\n\n- ${which.question}`,
+    )
+  })
+
+  test('stays open if a budget ends the turn', async () => {
+    const { id } = await start({ ask: [which], costs: 2 })
+    await questions(id)
+    const { id: budget } = await board.client.budgets.create({
+      scope: 'card',
+      scopeId: id,
+      unit: 'usd',
+      limit: 1,
+      period: 'total',
+    })
+    await isOpenAfterTurn(id)
+    await expect(answer(id, { optionId: '2' })).rejects.toMatchObject({ code: 'BUDGET_EXHAUSTED' })
+    await board.client.budgets.delete({ id: budget })
+    await answer(id, { optionId: '2' })
+    await board.untilStatus(id, 'completed')
+    expect(await lastWords(id)).toBe(`I received: ${asked}`)
+  })
+})
+
+test('a question whose call waits does not delay the end of the server, and stays open', async () => {
   const before = await startFolderBoard({ asking: { fixture: 'asking-people' } })
   const { id } = await before.start('asking', { prompt: JSON.stringify({ ask: [which] }) })
   const place = { projectId: before.projectId, cardId: id }
@@ -139,9 +261,14 @@ test('a question whose call waits does not delay the end of the server, and its 
   await before.server.stop()
   expect(performance.now() - began).toBeLessThan(15_000)
   const after = await startBoard({ dataDir: before.dataDir })
-  expect(await after.client.agents.get(place)).toMatchObject({ status: 'interrupted', questions: [] })
-  await after.client.agents.retry(place)
+  expect(await after.client.agents.get(place)).toMatchObject({
+    status: 'waiting',
+    statusReason: 'question',
+    questions: [{ title: which.question, options: [{ name: 'Postgres' }, { name: 'SQLite' }] }],
+  })
+  await after.client.agents.approvePlan({ ...place, approved: true, answer: 'MySQL.' })
   await eventually('the end', async () => (await after.client.cards.get(place)).status === 'completed')
+  expect((await after.client.agents.messages(place)).at(-1)!.content).toContain(`"${which.question}":\n\nMySQL.`)
   await after.close()
   await before.close()
 })

@@ -72,6 +72,7 @@ beforeAll(async () => {
       deaf: { fixture: 'ignores-term' },
       setsid: { fixture: 'setsid-grandchild' },
       asking: { fixture: 'permission-first' },
+      questioning: { fixture: 'asking-people' },
       looking: { fixture: 'blocks', env: { FIXTURE_LOADS: '1' } },
       resumable: { fixture: 'resumable' },
       forgetful: { fixture: 'resumable', env: { FIXTURE_RESUME: 'never', FIXTURE_STILL: 'Be still\\.$' } },
@@ -218,6 +219,54 @@ test('what an agent had not answered when its server was killed it is told once 
   expect(told).toContain(
     'Go on with your task where you left off. In case you have not had it, this is what you were told last:\n\nBe still.',
   )
+})
+
+const askCard = async () => {
+  const ask = [{ question: 'Which database?', options: ['Postgres', 'SQLite'] }]
+  const { id } = await client.cards.create({
+    projectId,
+    title: 'Asks',
+    prompt: JSON.stringify({ ask }),
+    columnId,
+    agent: 'questioning',
+  })
+  const open = () => client.agents.get({ projectId, cardId: id })
+  await eventually('the question', async () => (await open()).questions.length === 1, 15_000)
+  return { id, open, answer: () => client.agents.approvePlan({ projectId, cardId: id, approved: true, optionId: '2' }) }
+}
+const lastMessage = async (cardId: string) => (await client.agents.messages({ projectId, cardId })).at(-1)!.content
+
+test('a question of ask_person stays open after a kill, and its answer continues the session', async () => {
+  const { id, open, answer } = await askCard()
+  await end('SIGKILL')
+  await start()
+  expect(await open()).toMatchObject({
+    status: 'waiting',
+    statusReason: 'question',
+    questions: [{ title: 'Which database?', options: [{ name: 'Postgres' }, { name: 'SQLite' }] }],
+  })
+  expect((await client.agents.messages({ projectId, cardId: id })).slice(-2).map(({ content }) => content)).toEqual([
+    'The server stopped while the agent was at work.',
+    'The question to people stays open. Its answer continues the session.',
+  ])
+  // A second kill changes nothing.
+  await end('SIGKILL')
+  await start()
+  await answer()
+  await untilStatus(id, 'completed')
+  expect(await lastMessage(id)).toBe('I received: The answer to your question "Which database?":\n\nSQLite')
+})
+
+test('a question of ask_person survives a sleep of the machine', async () => {
+  const { id, open, answer } = await askCard()
+  const pids = [server!.pid!, ...processesWith(mark)]
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  const waiting = open()
+  for (const pid of pids.toReversed()) process.kill(pid, 'SIGCONT')
+  expect((await waiting).questions).toHaveLength(1)
+  await answer()
+  await untilStatus(id, 'completed')
+  expect(await lastMessage(id)).toBe('{"answered":true,"answer":"SQLite","comment":""}\nDone.')
 })
 
 test('an agent that cannot resume is told anew what it was told when its server was killed, however often that is', async () => {

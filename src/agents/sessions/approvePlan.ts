@@ -33,8 +33,10 @@ export async function approvePlan(
 ): Promise<{ waitingFor: string; command: string | null; option: string | null }> {
   const card = await cards.find(db, ref)
   const [open, monitors] = [await findOpen(db, card.id), await listAskedMonitors(db, card.id)]
-  const run = open && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
-  const waiting = open && isAsking(open) ? questionsOf(open) : []
+  const isEnded = open !== undefined && isAsking(open)
+  const waiting = isEnded ? questionsOf(open) : []
+  // The run of an ended turn can still be closing, with the same questions.
+  const run = open && !isEnded && open.waitingFor !== null ? supervisor.runOf(open.id) : undefined
   const question = findQuestion(
     [...waiting, ...(run?.questions.open() ?? []), ...monitors.map(monitorRequest)],
     requestId,

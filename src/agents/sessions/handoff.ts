@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import type { ContextRelay } from '../../contract/settings.ts'
 import { begin, end, type Agents } from '../../domain/sessions.ts'
+import { listQuestions } from '../../domain/sessionWaits.ts'
 import { firstPrompt } from '../../domain/steps.ts'
 import { readCard } from '../../store/cards.ts'
 import type { Transaction } from '../../store/database.ts'
@@ -19,6 +20,14 @@ export const handoffRequest = ({ maxSummaryTokens }: HandoffSettings): string =>
   `Your session ends here, and a fresh one goes on with the task. It knows nothing of this conversation. Write down for it, in at most ${maxSummaryTokens} tokens: ` +
   'the goal, what is done, what was decided and why, what is left to do, which files matter, and what to watch out for. Answer with nothing else, and use no tools.'
 
+/** The open questions for the session that takes over, which must ask again: questions to people end with their session. */
+function openQuestions(session: SessionRow): string {
+  const texts = listQuestions(session).map(({ title, plan }) => `- ${plan ?? title}`)
+  return texts.length === 0
+    ? ''
+    : `\n\nNobody has answered these questions to people. Ask again if you need the answers:\n\n${texts.join('\n')}`
+}
+
 /** The first prompt of the session that takes over. */
 const handoffPrompt = (task: string, handoff: string, { maxSummaryTokens }: HandoffSettings): string =>
   `You take over from an earlier session. It left this handoff:\n\n${handoff.slice(0, maxSummaryTokens * charsPerToken).toWellFormed()}\n\nGo on with the task. It is:\n\n${task}`
@@ -36,7 +45,7 @@ export async function completeWithHandoff(
   const detail = 'Handed over to a fresh session.'
   if (!(await end(tx, agents, session.id, { status: 'completed', summary: summarize(handoff), detail })))
     return undefined
-  const prompt = handoffPrompt(await firstPrompt(tx, card), handoff, settings)
+  const prompt = handoffPrompt(await firstPrompt(tx, card), handoff, settings) + openQuestions(session)
   const next = await begin(tx, agents, card, 'board', prompt, session.purpose)
   if (next) await moveWaitingMessages(tx, session.id, next.id)
   return next

@@ -2,6 +2,7 @@ import { Problem } from '../../contract/errors.ts'
 import type { Transaction } from '../../store/database.ts'
 import type { SessionPurpose, SessionRow } from '../../store/sessions.ts'
 import type { PermissionRequest, RawUpdate } from '../link/agentLink.ts'
+import { deleteWaitingMessage } from '../../store/waitingMessages.ts'
 import { closingQuestion } from '../transcript/closingQuestion.ts'
 import { createOpenQuestions, type ChosenAnswer } from './openQuestions.ts'
 import { messageOfAnswer, personQuestion, wordsOf, type PersonAnswer } from './personQuestions.ts'
@@ -36,6 +37,8 @@ interface Call {
 export class RunQuestions {
   readonly #open = createOpenQuestions()
   readonly #ofTool = new Map<string, ToolQuestion>()
+  /** Answers that came in the turn while no call waited, by the keys of their questions. */
+  readonly #queued = new Map<string, { messageId: number; words: PersonAnswer }>()
   readonly #changes: TurnChanges
   #closing: PermissionRequest | undefined
   #isOver = false
@@ -72,6 +75,7 @@ export class RunQuestions {
 
   async beginTurn(): Promise<void> {
     this.#closing = undefined
+    this.#queued.clear()
     if (this.#isWork) await this.#changes.begin()
   }
 
@@ -87,7 +91,7 @@ export class RunQuestions {
 
   /**
    * Asks people on behalf of the agent's tool, and waits for the answer. The answer is undefined after the time: the question stays open,
-   * and its answer becomes the agent's next message. A call with the same words waits for the same question.
+   * and its answer becomes the agent's next message. A call with the same words waits for the same question, or returns its answer.
    * @throws Problem CONFLICT if too many questions are open, or the session has ended
    */
   async ask(
@@ -96,8 +100,10 @@ export class RunQuestions {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<PersonAnswer | undefined> {
-    if (this.#isOver) throw new Problem('CONFLICT', 'The session has ended.')
     const key = JSON.stringify([text, options])
+    const answered = await this.#takeQueued(key)
+    if (answered) return answered
+    if (this.#isOver) throw new Problem('CONFLICT', 'The session has ended.')
     let asked = [...this.#ofTool.values()].find(each => each.key === key)
     if (!asked) {
       if (this.#ofTool.size >= maxAsked)
@@ -168,7 +174,7 @@ export class RunQuestions {
   }
 
   /** Gives an answer to the calls that wait for it, else to the agent as its next message. */
-  async #answerTool({ request, calls }: ToolQuestion, words: PersonAnswer): Promise<boolean> {
+  async #answerTool({ request, key, calls }: ToolQuestion, words: PersonAnswer): Promise<boolean> {
     if (!this.#ofTool.delete(request.id)) return false
     const waiting = [...calls].filter(({ signal }) => !signal.aborted)
     calls.clear()
@@ -176,13 +182,25 @@ export class RunQuestions {
     const isWritten = await this.#writeIfOpen(async (tx, row) => {
       const isAwaited = waiting.some(({ signal }) => !signal.aborted)
       if (isAwaited) await addMessage(tx, transcriptOf(row), 'user', message)
-      else await queueMessage(tx, row, message)
+      else this.#queued.set(key, { words, messageId: Number((await queueMessage(tx, row, message)).id) })
     })
     this.#open.remove(request.id)
-    for (const { resolve } of waiting) resolve(words)
+    // Without a write the session has ended its turn, and the answer becomes a message.
+    for (const { resolve } of waiting) resolve(isWritten ? words : undefined)
     this.#write()
     await this.#record.settle()
     return isWritten
+  }
+
+  /** The answer to a question that waits to become a message, which then does not. Undefined if none does. */
+  async #takeQueued(key: string): Promise<PersonAnswer | undefined> {
+    const queued = this.#queued.get(key)
+    if (!queued || !this.#queued.delete(key)) return undefined
+    let isTaken = false
+    await this.#writeIfOpen(async tx => {
+      isTaken = await deleteWaitingMessage(tx, this.#record.id, queued.messageId)
+    })
+    return isTaken ? queued.words : undefined
   }
 
   /** Adds the answer to a question to the transcript. The comment becomes the agent's next message. False once the turn has ended. */

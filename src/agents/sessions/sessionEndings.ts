@@ -10,11 +10,11 @@ export class RunStopped extends Error {}
 /** The agent itself ended its turn as cancelled, without a request. */
 export class CancelledByAgent extends Error {}
 
-export const interrupted: Ending = {
+export const interrupted = {
   status: 'interrupted',
   statusReason: 'server_restart',
   detail: 'The server stopped while the agent was at work.',
-}
+} as const satisfies Ending
 
 /** For a session that is open in the database and has no run. */
 export const lost: Ending = {

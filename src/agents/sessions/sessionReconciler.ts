@@ -3,10 +3,13 @@ import type { SlotHolder } from '../../domain/agentSlots.ts'
 import { updateBlockades } from '../../domain/blockedSessions.ts'
 import { resumePaused } from '../../domain/budgetPauses.ts'
 import { isPaused, waitsWithoutRun } from '../../domain/sessionStates.ts'
-import { end, type Agents } from '../../domain/sessions.ts'
+import type { Agents } from '../../domain/sessions.ts'
+import { listQuestions } from '../../domain/sessionWaits.ts'
 import { createReconciler, withinStop } from '../../process/reconciler.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import { listOpen, readSession, type OpenSession } from '../../store/sessions.ts'
+import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
+import { endOrAwaitAnswer } from './endOrAwaitAnswer.ts'
 import type { RunDependencies } from './runDependencies.ts'
 import { interrupted, lost } from './sessionEndings.ts'
 import { createSessionQueue, lockOf } from './sessionQueue.ts'
@@ -164,8 +167,9 @@ function logRun(db: Database, log: Log, { id: sessionId, cardId, purpose, over }
 }
 
 /**
- * Ends open sessions as interrupted, in batches: those that `filter` takes. Sessions that wait for the end of a usage limit, for a
- * budget, for an answer after their turn or for what blocks their card stay, because they wait in the database.
+ * Ends open sessions as interrupted, in batches: those that `filter` accepts. Sessions that wait for the end of a usage limit, for a
+ * budget, for an answer after their turn or for what blocks their card stay, because they wait in the database. Those with a question
+ * to people wait for the answer.
  */
 export async function interruptOpen(
   db: Database,
@@ -175,8 +179,15 @@ export async function interruptOpen(
   const open = (await listOpen(db)).filter(session => !isPutOff(session) && filter(session))
   for (let from = 0; from < open.length; from += maxEndedPerCommit)
     await db.transaction(async tx => {
-      for (const { id } of open.slice(from, from + maxEndedPerCommit)) await end(tx, agents, id, interrupted, true)
+      for (const { id } of open.slice(from, from + maxEndedPerCommit)) await breakOff(tx, agents, id)
     })
+}
+
+async function breakOff(tx: Transaction, agents: Agents, id: number): Promise<void> {
+  const row = await readSession(tx, id)
+  if (!row || row.endedAt !== null) return
+  if (listQuestions(row).length > 0) await addMessage(tx, transcriptOf(row), 'system', interrupted.detail)
+  await endOrAwaitAnswer(tx, agents, row, interrupted)
 }
 
 /** Interrupts every open session. The server's next start interrupts those that a full disk keeps from being written now. */
@@ -188,5 +199,5 @@ const interruptAll = (db: Database, agents: Agents, log: Log | undefined): Promi
 /** Fails a session that is running or waiting in the database and has no run. */
 async function endLost(tx: Transaction, agents: Agents, id: number, isLost: () => boolean): Promise<void> {
   const row = await readSession(tx, id)
-  if (row && row.status !== 'queued' && !waitsWithoutRun(row) && isLost()) await end(tx, agents, id, lost, true)
+  if (row && row.status !== 'queued' && !waitsWithoutRun(row) && isLost()) await endOrAwaitAnswer(tx, agents, row, lost)
 }

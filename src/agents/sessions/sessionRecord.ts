@@ -8,7 +8,7 @@ import { checkFiles } from '../../domain/mergeChecks.ts'
 import { countChangedFiles } from '../../domain/repositoryWork.ts'
 import { end, markRunning, markWaiting, type Ending } from '../../domain/sessions.ts'
 import { waitsWithoutRun } from '../../domain/sessionStates.ts'
-import { awaitAnswer, noteModelWait } from '../../domain/sessionWaits.ts'
+import { awaitAnswer, listQuestions, noteModelWait } from '../../domain/sessionWaits.ts'
 import { appendAgentEvent } from '../../events/agentEvent.ts'
 import type { Transaction } from '../../store/database.ts'
 import { readOnSilence } from '../../store/projects.ts'
@@ -26,6 +26,7 @@ import { keepOffers } from './keepOffers.ts'
 import { parseRefinedPrompt } from './refinedPrompt.ts'
 import { beganAnew } from './startOrBeginAnew.ts'
 import { readSessionWork } from './sessionWork.ts'
+import { endOrAwaitAnswer } from './endOrAwaitAnswer.ts'
 import { firstTurnPrompt, givenOf } from './firstTurnPrompt.ts'
 import type { SessionPrompt } from './promptFiles.ts'
 import type { RunDependencies } from './runDependencies.ts'
@@ -219,7 +220,7 @@ export class SessionRecord {
     })
   }
 
-  /** Ends the session as the failure of its run; at a usage limit it may go on instead. */
+  /** Ends the session as the failure of its run. It can continue instead: with the answer to a question, or after a usage limit. */
   async fail(ending: Ending, limit?: ReachedLimit): Promise<void> {
     await this.#inOrder(() =>
       this.#write(async tx => {
@@ -229,9 +230,9 @@ export class SessionRecord {
         if (limit) {
           for (const { content, messageId } of this.#taken)
             await insertWaitingMessage(tx, { sessionId: row.id, content, messageId })
-          if (await continueAfterLimit(tx, this.#dependencies, row, limit)) return
+          if (listQuestions(row).length === 0 && (await continueAfterLimit(tx, this.#dependencies, row, limit))) return
         }
-        await end(tx, this.#dependencies.agents, this.id, ending, ending.status !== 'cancelled')
+        await endOrAwaitAnswer(tx, this.#dependencies.agents, row, ending)
       }),
     )
   }
