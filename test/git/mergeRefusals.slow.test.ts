@@ -174,31 +174,80 @@ const random = (seed: number) => (limit: number) => {
   return ((t ^ (t >>> 14)) >>> 0) % limit
 }
 
+/** A folder with work that a user has begun in it, and the branch of the folder. */
+type Begin = (folder: string, round: number, home: string) => void
+type End = (folder: string, home: string) => void
+const by =
+  (...args: string[]): End =>
+  folder =>
+    git(folder, ...args)
+const back: End = (folder, home) => git(folder, 'checkout', '-q', home)
+
 /** The commands of Git and other work that a user can have begun in a folder, and the ways to end each. */
-const states: Array<[name: string, begin: (folder: string, round: number) => void, ends: string[][]]> = [
-  ['nothing', () => {}, [['status']]],
-  ['detached', folder => git(folder, 'checkout', '-q', '--detach'), [['checkout', '-q', '-']]],
+const states: Array<[name: string, begin: Begin, ends: End[]]> = [
+  ['nothing', () => {}, [() => {}]],
+  ['detached', folder => git(folder, 'checkout', '-q', '--detach'), [back]],
+  ['another branch', (folder, round) => git(folder, 'checkout', '-q', '-b', `aside-${round}`), [back]],
   [
     'rebase',
     folder => stopRebase(folder, 'HEAD~1'),
+    [by('rebase', '--abort'), by('rebase', '--continue'), by('rebase', '--quit')],
+  ],
+  ['rebase by patches', folder => tryGit(folder, 'rebase', '--apply', 'clash'), [by('rebase', '--abort')]],
+  [
+    'rebase of a branch on top',
+    (folder, round) => {
+      git(folder, 'checkout', '-q', '-b', `stacked-${round}`)
+      commit(folder, `stacked-${round}`, 'stacked\n')
+      stopRebase(folder, '--update-refs', 'HEAD~2')
+    },
+    [by('rebase', '--abort'), by('rebase', '--continue')],
+  ],
+  [
+    'bisect',
+    folder => git(folder, 'bisect', 'start', 'HEAD', 'HEAD~2'),
     [
-      ['rebase', '--abort'],
-      ['rebase', '--continue'],
+      by('bisect', 'reset'),
+      folder => {
+        tryGit(folder, 'bisect', 'good')
+        git(folder, 'bisect', 'reset')
+      },
     ],
   ],
-  ['bisect', folder => git(folder, 'bisect', 'start', 'HEAD', 'HEAD~2'), [['bisect', 'reset']]],
   [
     'cherry-pick',
     folder => tryGit(folder, 'cherry-pick', 'clash'),
+    [by('cherry-pick', '--abort'), by('cherry-pick', '--skip')],
+  ],
+  ['cherry-pick of several', folder => tryGit(folder, 'cherry-pick', 'pick', 'clash'), [by('cherry-pick', '--abort')]],
+  ['revert', folder => git(folder, 'revert', '--no-commit', 'HEAD'), [by('revert', '--abort')]],
+  ['patches', folder => tryGit(folder, 'am', patch(folder)), [by('am', '--abort'), by('am', '--skip')]],
+  ['merge', folder => tryGit(folder, 'merge', 'clash'), [by('merge', '--abort')]],
+  ['dirty', folder => appendFileSync(join(folder, 'one'), 'mine\n'), [by('checkout', '-q', 'one')]],
+  [
+    'staged',
+    (folder, round) => {
+      writeFileSync(join(folder, `staged-${round}`), 'mine\n')
+      git(folder, 'add', `staged-${round}`)
+    },
+    [by('reset', '-q', '--hard')],
+  ],
+  [
+    'stashed',
+    folder => {
+      appendFileSync(join(folder, 'one'), 'mine\n')
+      git(folder, 'stash', 'push', '-q')
+    },
     [
-      ['cherry-pick', '--abort'],
-      ['cherry-pick', '--skip'],
+      folder => {
+        git(folder, 'stash', 'pop', '-q')
+        git(folder, 'checkout', '-q', 'one')
+      },
     ],
   ],
-  ['merge', folder => tryGit(folder, 'merge', 'clash'), [['merge', '--abort']]],
-  ['dirty', folder => appendFileSync(join(folder, 'one'), 'mine\n'), [['checkout', '-q', 'one']]],
-  ['untracked', (folder, round) => writeFileSync(join(folder, `work-${round}`), 'mine\n'), [['clean', '-qf']]],
-  ['index.lock', folder => writeFileSync(lockOf(folder), ''), [['status']]],
+  ['untracked', (folder, round) => writeFileSync(join(folder, `work-${round}`), 'mine\n'), [by('clean', '-qf')]],
+  ['index.lock', folder => writeFileSync(lockOf(folder), ''), [() => {}]],
+  ['a lock of its branch', (folder, _, home) => writeFileSync(refLockOf(folder, home), ''), [() => {}]],
 ]
 const tryGit = (folder: string, ...args: string[]) => {
   try {
@@ -207,16 +256,26 @@ const tryGit = (folder: string, ...args: string[]) => {
     /* The conflict is the state. */
   }
 }
-const lockOf = (folder: string) => resolve(folder, git(folder, 'rev-parse', '--git-path', 'index.lock'))
+const pathIn = (folder: string, name: string) => resolve(folder, git(folder, 'rev-parse', '--git-path', name))
+const lockOf = (folder: string) => pathIn(folder, 'index.lock')
+const refLockOf = (folder: string, home: string) => pathIn(folder, `refs/heads/${home}.lock`)
+const patch = (folder: string): string => {
+  const file = pathIn(folder, 'clash.patch')
+  writeFileSync(file, `${git(folder, 'format-patch', '-1', 'clash', '--stdout')}\n`)
+  return file
+}
 
-const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 36)
+const rounds = Number(process.env.BOARD_TEST_ROUNDS ?? 2 * states.length)
 const firstSeed = Number(process.env.BOARD_TEST_SEED ?? 1)
 test(`${rounds} random merges next to random work: what is merged stays merged, and no work of the user is lost`, async () => {
-  git(path, 'checkout', '-q', '-b', 'clash', 'HEAD~1')
+  git(path, 'checkout', '-q', '-b', 'pick', 'HEAD~1')
+  commit(path, 'picked', 'picked\n')
+  git(path, 'checkout', '-q', '-b', 'clash', 'main~1')
   commit(path, 'three', 'clash\n')
   git(path, 'checkout', '-q', 'main')
   git(path, 'worktree', 'add', '-q', other, 'release')
   let merged = 0
+  const contains = (id: string) => git(path, 'branch', '--contains', id, '--format=%(refname:short)').split('\n')
   for (let round = 0; round < rounds; round++) {
     const pick = random(firstSeed * 1000 + round)
     const folder = [path, other][pick(2)]!
@@ -227,19 +286,22 @@ test(`${rounds} random merges next to random work: what is merged stays merged, 
     const what = `seed ${firstSeed}, round ${round}: ${name} in ${home}, into ${into}`
     const own = commit(folder, `own-${round}`, 'own\n')
     commit(worktree, `work-${round}`, 'work\n')
-    begin(folder, round)
+    begin(folder, round, home)
     const before = { refs: git(path, 'for-each-ref'), status: git(folder, 'status', '--porcelain=v2', '--branch') }
+    const changes = git(folder, 'status', '--porcelain')
     const result = await card.merge({ into, squash: pick(2) === 0 }).catch(() => undefined)
     if (!result) expect(git(path, 'for-each-ref'), what).toBe(before.refs)
     if (!result) expect(git(folder, 'status', '--porcelain=v2', '--branch'), what).toBe(before.status)
+    expect(git(folder, 'status', '--porcelain'), what).toBe(changes)
     rmSync(lockOf(folder), { force: true })
-    git(folder, ...ends[pick(ends.length)]!)
-    expect(git(path, 'branch', '--contains', own, '--format=%(refname:short)').split('\n'), what).toContain(home)
-    if (!result) continue
-    merged++
-    expect(git(path, 'branch', '--contains', result.commit, '--format=%(refname:short)').split('\n'), what).toContain(
-      into,
-    )
+    rmSync(refLockOf(folder, home), { force: true })
+    ends[pick(ends.length)]!(folder, home)
+    expect(contains(own), what).toContain(home)
+    if (result) {
+      merged++
+      expect(contains(result.commit), what).toContain(into)
+    }
+    back(folder, home)
     const checkout = into === 'main' ? path : other
     expect(git(checkout, 'status', '--porcelain', '--untracked-files=no'), what).toBe('')
   }
