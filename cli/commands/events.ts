@@ -39,7 +39,7 @@ export function register(command: Command): void {
       .option('--since <seq>', 'first everything after this event')
       .option(
         '--exec <command>',
-        'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID',
+        'run a shell command for each event, which it gets as JSON on stdin and as BOARD_EVENT_TYPE, BOARD_EVENT_SEQ, BOARD_CARD_ID. The next event waits until the command ends, but not for programs that the command starts in the background with &',
       ),
     'board events --type card.moved',
     'board events --json --jq .data.title',

@@ -1,3 +1,5 @@
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import type { LiveMessage } from '../../src/client/socket.ts'
 import type { Out } from '../output/output.ts'
 import { isStdoutBroken, isTerminal, writeStream } from '../output/streams.ts'
@@ -30,8 +32,8 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
     reject: false,
   })
   const written = child.stdout ? writeStream(child.stdout) : Promise.resolve()
-  // A program that the command left in the background can keep the output open.
-  const exit = new Promise<void>(resolve => void child.once('exit', () => resolve()))
+  // A program that the command left in the background can keep the output open. It delays neither the next event nor the end.
+  const exit = new Promise<void>(resolve => void child.once('exit', () => resolve())).then(() => unref(child.stdout))
   const ended = await Promise.race([Promise.all([child, written]), exit])
   if (isStdoutBroken()) return
   const { exitCode, signal, originalMessage } = ended?.[0] ?? {
@@ -47,4 +49,8 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
         ? undefined
         : `it exited with ${exitCode}`
   if (failure !== undefined) out.warn(`--exec for event ${message.seq}: ${failure}`)
+}
+
+function unref(stream: Readable | null): void {
+  if (stream instanceof Socket) stream.unref()
 }

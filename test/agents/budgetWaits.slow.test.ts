@@ -109,7 +109,7 @@ test('what a schedule makes and what starts at a time wait for a budget that is 
     const { lastAgentAction } = await untilWaitingFor(id, 'waiting', 'budget')
     expect(lastAgentAction).toMatchObject({ type: 'waiting', detail: expect.stringMatching(/is used up: \$0\.05 of/) })
   }
-  expect(board.processes()).toEqual([])
+  await board.untilNoneRuns()
   const asked = await client.schedules.run({ projectId, scheduleId })
   expect(asked).toMatchObject({ status: 'waiting', statusReason: 'budget' })
   expect(asked.lastAgentAction!.detail).toContain('is used up')

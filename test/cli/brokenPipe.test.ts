@@ -59,8 +59,11 @@ describe('a reader that ends early', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('ends events --exec, whose output arrives until then', async () => {
-    const ran = startWithHead(['events', '--exec', 'echo x'])
+  test.each([
+    ['a command', 'echo x'],
+    ['a command that leaves a program in the background', 'echo x; sleep 100 &'],
+  ])('ends events --exec with %s, whose output arrives until then', async (_, command) => {
+    const ran = startWithHead(['events', '--exec', command])
     for (let count = 0; ran.code === undefined && count < 60; count++) {
       await board.client.cards.update({ projectId: board.projectId, cardId, title: `Big ${count}` })
       await new Promise(done => setTimeout(done, 250))
