@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { commit, git, useProjects, write, type TestCard, type TestProject } from './cards.ts'
@@ -93,6 +93,20 @@ test('a rebase of another branch does not matter', async () => {
   stopRebase(path, 'HEAD~2')
   expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, commit: tip('release') })
   git(path, 'rebase', '--abort')
+})
+
+test('a merge is not reported if its branch is moved away at once', async () => {
+  const [before, file] = [tip('release'), join(path, '.git/refs/heads/release')]
+  const watcher = watch(join(path, '.git/refs/heads'), () => {
+    if (readFileSync(file, 'utf8').trim() !== before) writeFileSync(file, `${before}\n`)
+  })
+  const merging = card.merge({ into: 'release' })
+  await expect(merging).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'release was moved during the merge and does not contain it. Merge again.',
+  })
+  watcher.close()
+  expect(await card.merge({ into: 'release' })).toMatchObject({ merged: true, commit: tip('release') })
 })
 
 describe('a refusal names what is in the way', () => {
