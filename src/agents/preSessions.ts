@@ -41,7 +41,7 @@ export async function start(tx: Transaction, agents: Agents, ref: cards.StartRef
 export async function find(db: Reader, { projectId, sessionId }: PreSessionRef): Promise<SessionRow> {
   const session = await readSession(db, sessionId)
   if (session?.purpose !== 'pre' || session.projectId !== projectId) return refuse('PRE_SESSION_NOT_FOUND')
-  await cards.find(db, { projectId, cardId: session.cardId }).catch(refuse)
+  await cards.find(db, { projectId, cardId: session.cardId }).catch(() => refuse('PRE_SESSION_NOT_FOUND'))
   return session
 }
 
