@@ -138,6 +138,21 @@ describe('an update', () => {
     },
   )
 
+  test.each(['merge', 'rebase'] as const)('never replaces a file that Git ignores (%s)', async strategy => {
+    const card = await worked('commits')
+    const file = join(worktreeOf(card), '.env')
+    writeFileSync(join(board.path, '.git/info/exclude'), '.env\n')
+    writeFileSync(file, 'mine\n')
+    theirs('main', '.env')
+    const { code, message } = await failure(update(card, { strategy }))
+    expect({ code, message }).toEqual({ code: 'WORKTREE_DIRTY', message: expect.stringContaining('.env') })
+    expect(readFileSync(file, 'utf8')).toBe('mine\n')
+    rmSync(file)
+    expect(await update(card, { strategy })).toMatchObject({ updated: true })
+    expect(readFileSync(file, 'utf8')).toBe('.env\n')
+    rmSync(join(board.path, '.git/info/exclude'))
+  })
+
   test.each(['merge', 'rebase'] as const)('that conflicts (%s) changes nothing and names the files', async strategy => {
     const card = await worked('edits')
     const tip = git('rev-parse', card.gitBranch!)
