@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** What a command file exports: it fills the command that the tree has made for its noun, if need be with no other verb than the one that is meant. */
+/** The export of a command file: it fills the command of its noun. With `verb`, it can add this verb only. */
 interface CommandFile {
   register(command: Command, verb?: string): void | Promise<void>
 }
@@ -11,99 +11,104 @@ export interface Noun {
   /** The singular. */
   alias?: string
   summary: string
-  /** Under which head of the help it stands. */
+  /** The heading in the help. */
   group: Group
-  /** What stands behind the name in the help; `<command>` for a noun with verbs. */
   load: () => Promise<CommandFile>
 }
 
-export const groups = ['Work on the board', 'Set up projects', 'Sign in', 'Run a server', 'Automate'] as const
+export const groups = [
+  'Work on the board',
+  'Set up projects',
+  'Automate',
+  'Sign in and configure',
+  'Run a server',
+] as const
 type Group = (typeof groups)[number]
 
 /** Every noun of the tree. To add one, write cli/commands/<noun>.ts that exports `register(command)`, and a row here. */
 export const nouns: readonly Noun[] = [
   {
     name: 'status',
-    summary: 'Show the server, who you are, and the project at a glance',
+    summary: 'Show the server, your account and the current project',
     group: 'Work on the board',
     load: () => import('./commands/status.ts'),
   },
   {
     name: 'search',
-    summary: 'Find cards, boards and projects by words',
+    summary: 'Search cards, boards and projects',
     group: 'Work on the board',
     load: () => import('./commands/search.ts'),
   },
   {
     name: 'stats',
-    summary: "Show a project's figures as bars, and how its work goes on",
+    summary: 'Show statistics of a project',
     group: 'Work on the board',
     load: () => import('./commands/stats.ts'),
   },
   {
     name: 'usage',
-    summary: 'Show what agents have used: tokens, cost and hours',
+    summary: 'Report the usage of agents: tokens, cost and hours',
     group: 'Work on the board',
     load: () => import('./commands/usage.ts'),
   },
   {
     name: 'ui',
-    summary: 'Open the board in this terminal, live',
+    summary: 'Open the terminal board',
     group: 'Work on the board',
     load: () => import('./commands/ui.ts'),
   },
   {
     name: 'cards',
     alias: 'card',
-    summary: 'List, add, change, move and run cards',
+    summary: 'Manage cards and run their agents',
     group: 'Work on the board',
     load: () => import('./commands/cards.ts'),
   },
   {
     name: 'agents',
     alias: 'agent',
-    summary: 'See, follow and steer the agents of cards',
+    summary: 'Follow and steer the agents of cards',
     group: 'Work on the board',
     load: () => import('./commands/agents.ts'),
   },
   {
     name: 'presession',
     alias: 'presessions',
-    summary: "Refine a card's prompt with a planning agent",
+    summary: 'Refine the prompt of a card with a planning agent',
     group: 'Work on the board',
     load: () => import('./commands/presession.ts'),
   },
   {
     name: 'assistant',
-    summary: "Ask the project's assistant",
+    summary: 'Chat with the assistant of a project',
     group: 'Work on the board',
     load: () => import('./commands/assistant.ts'),
   },
   {
     name: 'projects',
     alias: 'project',
-    summary: 'Manage projects, and choose the current one',
+    summary: 'Manage projects',
     group: 'Set up projects',
     load: () => import('./commands/projects.ts'),
   },
   {
     name: 'boards',
     alias: 'board',
-    summary: "Manage a project's boards",
+    summary: 'Manage boards of a project',
     group: 'Set up projects',
     load: () => import('./commands/boards.ts'),
   },
   {
     name: 'columns',
     alias: 'column',
-    summary: "Manage a board's columns",
+    summary: 'Manage columns of a board',
     group: 'Set up projects',
     load: () => import('./commands/columns.ts'),
   },
   {
     name: 'templates',
     alias: 'template',
-    summary: 'Manage the templates of boards',
+    summary: 'Manage board templates',
     group: 'Set up projects',
     load: () => import('./commands/templates.ts'),
   },
@@ -117,64 +122,74 @@ export const nouns: readonly Noun[] = [
   {
     name: 'budgets',
     alias: 'budget',
-    summary: 'Bound what agents may use, in money, tokens, runs or hours',
+    summary: 'Manage budgets of agents',
     group: 'Set up projects',
     load: () => import('./commands/budgets.ts'),
   },
   {
     name: 'credentials',
     alias: 'credential',
-    summary: 'Keep what agents need to call their providers',
+    summary: 'Manage credentials of model providers and forges',
     group: 'Set up projects',
     load: () => import('./commands/credentials.ts'),
   },
-  { name: 'auth', summary: 'Sign in and out', group: 'Sign in', load: () => import('./commands/auth.ts') },
-  { name: 'whoami', summary: 'Show who you are', group: 'Sign in', load: () => import('./commands/whoami.ts') },
+  {
+    name: 'auth',
+    summary: 'Sign in and out, and manage your sign-ins',
+    group: 'Sign in and configure',
+    load: () => import('./commands/auth.ts'),
+  },
+  {
+    name: 'whoami',
+    summary: 'Show the account of the current token',
+    group: 'Sign in and configure',
+    load: () => import('./commands/whoami.ts'),
+  },
   {
     name: 'profile',
     alias: 'profiles',
-    summary: 'Keep several servers apart',
-    group: 'Sign in',
+    summary: 'Manage profiles for several servers',
+    group: 'Sign in and configure',
     load: () => import('./commands/profile.ts'),
   },
   {
     name: 'settings',
     alias: 'setting',
-    summary: 'Read and change your settings on the server',
-    group: 'Set up projects',
+    summary: 'Manage your settings on the server',
+    group: 'Sign in and configure',
     load: () => import('./commands/settings.ts'),
   },
   {
     name: 'config',
-    summary: 'Read and change the settings of this command line',
-    group: 'Set up projects',
+    summary: 'Manage the settings of this command line',
+    group: 'Sign in and configure',
     load: () => import('./commands/config.ts'),
   },
   {
     name: 'scripts',
     alias: 'script',
-    summary: "Keep a project's shell commands and run them",
+    summary: 'Manage and run shell commands of a project',
     group: 'Automate',
     load: () => import('./commands/scripts.ts'),
   },
   {
     name: 'schedules',
     alias: 'schedule',
-    summary: 'Make cards again and again, at set times',
+    summary: 'Manage schedules that create cards',
     group: 'Automate',
     load: () => import('./commands/schedules.ts'),
   },
   {
     name: 'events',
     alias: 'event',
-    summary: 'Follow what happens, live',
+    summary: 'Follow events',
     group: 'Automate',
     load: () => import('./commands/events.ts'),
   },
   {
     name: 'monitors',
     alias: 'monitor',
-    summary: 'Run commands on a schedule while a card is active',
+    summary: 'Manage commands that run on a schedule while a card is active',
     group: 'Automate',
     load: () => import('./commands/monitors.ts'),
   },
@@ -182,65 +197,70 @@ export const nouns: readonly Noun[] = [
   {
     name: 'keys',
     alias: 'key',
-    summary: 'Manage API keys for programs',
+    summary: 'Manage API keys',
     group: 'Automate',
     load: () => import('./commands/keys.ts'),
   },
   {
     name: 'webhooks',
     alias: 'webhook',
-    summary: "Send a project's events to other programs",
+    summary: 'Manage webhooks',
     group: 'Automate',
     load: () => import('./commands/webhooks.ts'),
   },
   {
     name: 'mcp',
-    summary: 'Give a program the board as tools (MCP)',
+    summary: 'Serve the board as tools over stdio (MCP)',
     group: 'Automate',
     load: () => import('./commands/mcp.ts'),
   },
   {
     name: 'export',
-    summary: 'Save an organization with its projects as JSON',
-    group: 'Run a server',
+    summary: 'Export an organization to a JSON file',
+    group: 'Set up projects',
     load: () => import('./commands/export.ts'),
   },
   {
     name: 'import',
-    summary: "Make cards of a file: the board's own, Trello's, GitHub's or Markdown",
-    group: 'Run a server',
+    summary: 'Import cards from a file',
+    group: 'Set up projects',
     load: () => import('./commands/import.ts'),
   },
   {
     name: 'users',
     alias: 'user',
-    summary: 'Manage the accounts of a server',
+    summary: 'Manage accounts',
     group: 'Run a server',
     load: () => import('./commands/users.ts'),
   },
   {
     name: 'backups',
     alias: 'backup',
-    summary: 'Make, check and restore backups',
+    summary: 'Create, verify and restore backups',
     group: 'Run a server',
     load: () => import('./commands/backups.ts'),
   },
-  { name: 'serve', summary: 'Run a server', group: 'Run a server', load: () => import('./commands/serve.ts') },
+  {
+    name: 'serve',
+    summary: 'Run a server in the foreground',
+    group: 'Run a server',
+    load: () => import('./commands/serve.ts'),
+  },
   {
     name: 'server',
-    summary: 'Start, stop and install the server of this machine',
+    summary: 'Manage the server of this machine',
     group: 'Run a server',
     load: () => import('./commands/server.ts'),
   },
   {
     name: 'database',
-    summary: 'Move the board between this machine and a libSQL server',
+    summary: 'Move the board to or from a libSQL server',
     group: 'Run a server',
     load: () => import('./commands/database.ts'),
   },
   {
     name: 'doctor',
-    summary: 'Look for what is wrong, and say what to do',
+    summary: 'Find problems and their fixes',
     group: 'Run a server',
     load: () => import('./commands/doctor.ts'),
   },
@@ -253,26 +273,26 @@ export const nouns: readonly Noun[] = [
   },
   {
     name: 'fs',
-    summary: 'Look at folders and files of the server',
+    summary: 'Browse folders and files of the server',
     group: 'Run a server',
     load: () => import('./commands/fs.ts'),
   },
   {
     name: 'completion',
-    summary: 'Complete commands, columns and cards in your shell',
-    group: 'Automate',
+    summary: 'Set up shell completion',
+    group: 'Sign in and configure',
     load: () => import('./commands/completion.ts'),
   },
   {
     name: 'browse',
-    summary: 'Open a page of the server in your browser',
-    group: 'Automate',
+    summary: 'Open the page in your browser',
+    group: 'Work on the board',
     load: () => import('./commands/browse.ts'),
   },
   {
     name: 'version',
-    summary: 'Show the version of this program, of Node and of the server',
-    group: 'Run a server',
+    summary: 'Show the versions of board, Node and the server',
+    group: 'Sign in and configure',
     load: () => import('./commands/version.ts'),
   },
 ]

@@ -41,14 +41,14 @@ const columns: Column<Profile>[] = [
 export function registerProfiles(agents: Command): void {
   const profiles = agents
     .command('profiles')
-    .summary('Manage named configurations of agents')
+    .summary('Manage agent profiles')
     .description(
       'Manage named configurations of agents. One is chosen for a card, a column, a project or the server by --agent-profile.',
     )
     .helpCommand(false)
   const list = profiles
     .command('list')
-    .summary('List profiles of agents')
+    .summary('List agent profiles')
     .description(
       'List the named configurations of agents, with the names of the variables that each sets. Administrators see commands and arguments too, with --json.',
     )
@@ -91,7 +91,7 @@ function registerAdd(profiles: Command): void {
   const add = addOptions(
     profiles
       .command('add <name>')
-      .summary('Name a configuration of an agent')
+      .summary('Create an agent profile')
       .description(
         'Name a configuration of an agent: how it is started, and with which model, mode, effort and credential. The values of its variables are sealed and never shown. Administrators do this.',
       )
@@ -122,7 +122,7 @@ function registerEdit(profiles: Command): void {
   const edit = addOptions(
     profiles
       .command('edit <agent-profile>')
-      .summary('Change a profile of an agent')
+      .summary('Change an agent profile')
       .description(
         'Change a named configuration of an agent; none takes a value away. Variables that are not named stay. Administrators do this.',
       ),
@@ -155,7 +155,7 @@ function registerEdit(profiles: Command): void {
 function registerDelete(profiles: Command): void {
   const command = profiles
     .command('delete <agent-profile>')
-    .summary('Delete a profile of an agent')
+    .summary('Delete an agent profile')
     .description(
       'Delete a named configuration of an agent. Cards, columns and projects that name it start no agent until they name another. Administrators do this.',
     )

@@ -50,7 +50,7 @@ export function registerSteering(agents: Command): void {
 
   const relay = agents
     .command('relay <card>')
-    .summary('Hand over to a fresh session')
+    .summary('Hand off to a new session')
     .description("Have a card's agent hand a condensed context over to a fresh session.")
     .action(async (id: string) => {
       const context = await openContext(relay)
@@ -156,7 +156,7 @@ function registerApprove(agents: Command): void {
   const approve = addFileOption(
     agents
       .command('approve <card>')
-      .summary('Answer what an agent asks')
+      .summary('Approve or reject a request of an agent')
       .description(
         "Allow once what a card's agent asks for: its plan, its permission request, or a monitor outside the sandbox, which requires the permission to run scripts. With --reject, refuse it; with --option, give one of the agent's own answers, which agents view shows. On a terminal it shows what is asked, and asks you, unless --request says what was shown to you.",
       ),

@@ -116,7 +116,7 @@ export function register(agents: Command): void {
 function registerList(agents: Command): void {
   const list = agents
     .command('list')
-    .summary('List the agents at work')
+    .summary('List agents at work')
     .description('List the cards of a project that have an active agent.')
     .option('-w, --watch', 'show the list and keep it up to date, until q or Ctrl-C')
     .action(async ({ watch }: { watch?: boolean }) => listed(await openContext(list), watch))
@@ -124,7 +124,7 @@ function registerList(agents: Command): void {
 
   const providers = agents
     .command('providers')
-    .summary('List the agents that the server knows')
+    .summary('List agents of the server')
     .description(
       'List the agents that the server knows, whether they are installed there, how to get the others, which version was last started, whether the board was tried with it, and how many models it offers (in full: board doctor agents). More are made by "agents" in the config.json of the server\'s data folder.',
     )
@@ -140,7 +140,7 @@ function registerList(agents: Command): void {
 function registerCommands(agents: Command): void {
   const commands = agents
     .command('commands')
-    .summary('List commands that agents know')
+    .summary('List commands of agents')
     .description(
       'List the commands of a project that its agents know: those that they announced, and those that are files in its folder. One is called by a message that begins with a slash and its name: board agents send.',
     )

@@ -40,7 +40,7 @@ const verifiedFields: Column<VerifiedBackup>[] = [
 export function registerVerify(backups: Command): void {
   const verify = backups
     .command('verify [file]')
-    .summary('Look through a backup file')
+    .summary('Verify a backup')
     .description(
       'Look through a backup file on this machine as a restore would: its parts and their hashes, its database and what that refers to. No server is needed.',
     )
@@ -81,7 +81,7 @@ async function newestHere(command: Command): Promise<string> {
 export function registerUpload(backups: Command): void {
   const upload = backups
     .command('upload <file>')
-    .summary('Put a backup file on the server')
+    .summary('Upload a backup')
     .description('Put a backup file of this machine on the server, which verifies it. It is not restored by that.')
     .action(async (file: string) => {
       const context = await openUserContext(upload)
@@ -100,7 +100,7 @@ interface RestoreOptions {
 export function registerRestore(backups: Command): void {
   const restore = backups
     .command('restore [file]')
-    .summary('Put a backup in place')
+    .summary('Restore a backup')
     .description(
       "Put a backup in the place of everything that the server has: one of the server's by its name, or a file of this machine. It is verified first, what was there is kept as a backup, and everybody else is signed out. Without a server it is done on the data folder of this machine.",
     )

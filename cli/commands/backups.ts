@@ -41,7 +41,7 @@ interface CreateOptions {
 function registerCreate(backups: Command): void {
   const create = backups
     .command('create')
-    .summary('Make a backup')
+    .summary('Create a backup')
     .description(
       'Back up the database and the attachments on the server, and print the name of the backup. A key with backups.create can do it in cron.',
     )

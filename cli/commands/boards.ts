@@ -79,7 +79,7 @@ function registerDelete(boards: Command): void {
 function registerReorder(boards: Command): void {
   const command = boards
     .command('reorder <boards...>')
-    .summary('Put boards in order')
+    .summary('Reorder boards')
     .description("Put a project's boards in order: those that are named first, then the others as they stand.")
     .action(async (wanted: string[]) => {
       const context = await openContext(command)

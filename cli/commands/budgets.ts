@@ -38,7 +38,7 @@ export function register(budgets: Command): void {
 function registerList(budgets: Command): void {
   const list = budgets
     .command('list')
-    .summary('List budgets, with what is spent of them')
+    .summary('List budgets and their usage')
     .description(
       "List the budgets that you may see, with what is spent of them. With -P those that bound the agents of that project: its own, its cards', its organization's, and those of the credentials that it uses. UNKNOWN is how many runs are not in it, because their agents did not tell what they used. Days and months are those of UTC.",
     )
@@ -73,7 +73,7 @@ interface SetOptions {
 function registerSet(budgets: Command): void {
   const set = budgets
     .command('set <scope>')
-    .summary('Set what agents may use, or change it')
+    .summary('Create or change a budget')
     .description(
       'Set what the agents of a project, a card, an organization or a credential may use: project (the current one), project:NAME, card:ID, org:NAME or credential:NAME. One that is there already for the same unit and period is changed. What has been used since the period began counts. At 80 % people are told; at the end agents at work wait, and go on where they stopped when it is raised, deleted, or begins anew.',
     )

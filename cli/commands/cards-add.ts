@@ -56,7 +56,7 @@ export function registerVerbs(cards: Command): void {
   const described = addPromptOptions(
     cards
       .command('add [title]')
-      .summary('Add a card, or many')
+      .summary('Add one or more cards')
       .description('Add a card at the end of a column, and print it. Its agent waits until --run, or board cards run.'),
   )
     .option('-c, --column <column>', 'the column, by name or id (default: the first of the default board)')

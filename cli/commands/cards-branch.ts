@@ -63,7 +63,7 @@ export function registerVerbs(cards: Command): void {
 
   const update = cards
     .command('update <card>')
-    .summary('Bring the newest of its base into a card')
+    .summary('Update a card from its base')
     .description(
       "Bring the newest of its base into a card's branch, which is fetched first: the branch of the project's folder, or what the card starts at. What is not committed yet is committed first. A conflict changes nothing and names the files.",
     )

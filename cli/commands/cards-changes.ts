@@ -29,7 +29,7 @@ interface DiffOptions {
 export function registerVerbs(cards: Command): void {
   const diff = cards
     .command('diff <card>')
-    .summary('Show what a card has changed')
+    .summary('Show the diff of a card')
     .description(
       'Show what a card has changed since its base commit, files that Git does not track too. In a pipe it is as it came: board cards diff 12 | git apply',
     )
@@ -67,7 +67,7 @@ export function registerVerbs(cards: Command): void {
 function registerApproval(cards: Command): void {
   const approve = cards
     .command('approve <cards...>')
-    .summary('Let completed cards move on')
+    .summary('Approve the steps of completed cards')
     .description(
       'Let completed cards move on to the next column of their pipeline, where their agents start; more than one are asked about. - reads ids from stdin.',
     )
@@ -85,7 +85,7 @@ function registerApproval(cards: Command): void {
 
   const summary = cards
     .command('summary <card>')
-    .summary('Summarize what was done on a card')
+    .summary('Summarize the work on a card')
     .description(
       'Summarize what was done on a card: its agent is asked while it works, else it is what the agent said last.',
     )

@@ -112,7 +112,7 @@ const deletedColumns: Column<DeletedCard>[] = [
 function registerRestore(cards: Command): void {
   const command = cards
     .command('restore [cards...]')
-    .summary('Restore deleted cards, or list them')
+    .summary('Restore or list deleted cards')
     .description(
       'Restore cards of the current project that were deleted in the last 30 days. Without cards, list the cards that can be restored, newest deletion first. - reads IDs from stdin.',
     )

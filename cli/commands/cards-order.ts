@@ -23,7 +23,7 @@ interface BlockOptions {
 export function registerVerbs(cards: Command): void {
   const ready = cards
     .command('ready')
-    .summary('List the cards that could start now')
+    .summary('List cards that are ready to start')
     .description(
       'List the cards that could start now, in the order in which they should: no card that they wait for is open, no agent is at work on them, and they are in a backlog column, or idle in an active one.',
     )
@@ -54,7 +54,7 @@ export function registerVerbs(cards: Command): void {
 
   const block = cards
     .command('block <card>')
-    .summary('Let a card wait for others')
+    .summary('Block a card by other cards')
     .description(
       'Let a card wait for others: it does not start before all of them are done. In auto mode it starts by itself when the last one is. Without an option, show for which cards it waits.',
     )

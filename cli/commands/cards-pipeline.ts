@@ -50,7 +50,7 @@ export function registerVerbs(cards: Command): void {
   const auto = cards
     .command('auto <cards...>')
     .usage('<cards...> <on|off> [options]')
-    .summary('Switch auto mode on or off')
+    .summary('Turn auto mode on or off')
     .description(
       'Switch auto mode on or off. In auto mode a card starts when nothing blocks it any more, and passes its pipeline by itself. The same as board cards edit --auto. - reads IDs from stdin.',
     )

@@ -200,7 +200,7 @@ function registerContinue(pr: Command): void {
   const goOn = withRepository(
     pr
       .command('continue <card>')
-      .summary('Go on with a pull request that waits for a person')
+      .summary('Resume agent work on a pull request')
       .description(
         "Go on with a card's pull request that was left to people. Its agent is told again all that is still open there: checks that failed, changes that reviewers ask for. It works on that with your rights, costs what its work costs, and may be sent back to it as often as at the start (board projects forge --max-rounds).",
       ),

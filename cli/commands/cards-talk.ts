@@ -66,7 +66,7 @@ export function registerVerbs(cards: Command): void {
   )
   const activity = cards
     .command('activity <card>')
-    .summary('List what happened on a card')
+    .summary('List the activity of a card')
     .description('List what happened on a card and who did it, the newest first.')
     .action(async (id: string, options: NewestOptions) => {
       const context = await openContext(activity)

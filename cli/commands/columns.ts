@@ -214,7 +214,7 @@ function registerDelete(columns: Command): void {
 
   const clear = columns
     .command('clear <column>')
-    .summary('Delete all cards of a column, archived ones too')
+    .summary('Delete all cards of a column')
     .description(
       'Delete all cards of a column, and those that were archived from it. They can be restored for 30 days.',
     )

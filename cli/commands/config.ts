@@ -37,7 +37,7 @@ ${ownCommands}`,
   example(
     command
       .command('list')
-      .summary('List the settings')
+      .summary('List settings')
       .description('List the settings of this command line, with what each does.'),
     'board config list',
   ).action(() => list(command))
@@ -55,7 +55,10 @@ ${ownCommands}`,
     'board config set pager ""',
   ).action((key: string, value: string) => set(command, key, value))
   example(
-    command.command('path').summary('Show where the conf file is').description('Show where the conf file is.'),
+    command
+      .command('path')
+      .summary('Show the path of the configuration file')
+      .description('Show where the conf file is.'),
     'cat "$(board config path)"',
   ).action(() => createOutput(globalsOf(command)).out.line(configFile()))
 }

@@ -252,7 +252,7 @@ function registerDelete(credentials: Command): void {
 function registerVerify(credentials: Command): void {
   const verify = credentials
     .command('verify <credential>')
-    .summary('Ask the provider whether a credential is good')
+    .summary('Verify a credential with its provider')
     .description('Ask the provider whether a credential is good. Exits 1 if it is not.')
     .action(async (wanted: string) => {
       const context = await openUserContext(verify)
@@ -272,7 +272,7 @@ function registerVerify(credentials: Command): void {
 function registerUsage(credentials: Command): void {
   const command = credentials
     .command('usage <credential>')
-    .summary('Show what agents have used')
+    .summary('Report the usage of agents')
     .description('Show the sessions, tokens and cost of agents that used a credential, by day and in all.')
     .action(async (wanted: string) => {
       const context = await openUserContext(command)

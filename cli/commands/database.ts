@@ -32,7 +32,7 @@ export function register(command: Command): void {
   command.description('Move the board between a file on this machine and a libSQL server that several machines share.')
   const move = command
     .command('move')
-    .summary('Copy the whole board to a libSQL server, or back')
+    .summary('Move the board to or from a libSQL server')
     .description(
       'Copy the whole board of this machine, or of a backup, to a libSQL server, or from there to this machine, and compare every row afterwards. No server may run on either. What it is copied from stays. The token of the libSQL server is in BOARD_DATABASE_TOKEN. Attachments stay where they are.',
     )

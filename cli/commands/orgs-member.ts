@@ -41,7 +41,7 @@ export function registerMember(orgs: Command): void {
 
   const add = member
     .command('add <organization> <email>')
-    .summary('Add somebody')
+    .summary('Add a member')
     .description('Add somebody who has an account.')
     .addOption(new Option('--role <role>', 'an admin manages members and projects').choices(roles).default('member'))
     .action(async (wanted: string, email: string, { role }: { role: Role }) => {
@@ -56,7 +56,7 @@ export function registerMember(orgs: Command): void {
   const set = member
     .command('set <organization> <member>')
     .addArgument(new Argument('<role>').choices(roles))
-    .summary('Change a role')
+    .summary("Change a member's role")
     .description("Change a member's role.")
     .action(async (wanted: string, email: string, role: Role) => {
       const context = await openUserContext(set)
@@ -72,7 +72,7 @@ export function registerMember(orgs: Command): void {
 function registerRemove(member: Command): void {
   const remove = member
     .command('remove <organization> <member>')
-    .summary('Remove somebody')
+    .summary('Remove a member')
     .description('Remove a member; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (wanted: string, address: string, { yes }: { yes?: boolean }) => {

@@ -86,7 +86,7 @@ function registerDelete(orgs: Command): void {
 function registerCredential(orgs: Command): void {
   const credential = orgs
     .command('credential <organization> <credential>')
-    .summary('Choose the default credential')
+    .summary('Set the default credential')
     .description(
       "Choose which of your credentials an organization's projects use where they have none of their own; none takes it away.",
     )

@@ -108,7 +108,7 @@ function registerTalk(presession: Command): void {
     addFileOption(
       presession
         .command('send <session> [message]')
-        .summary('Answer the planning agent')
+        .summary('Reply to the planning agent')
         .description('Answer the planning agent.'),
       'message',
     ),
@@ -175,7 +175,7 @@ function registerEnd(presession: Command): void {
 
   const cancel = presession
     .command('cancel <session>')
-    .summary('End a pre-session')
+    .summary('Cancel a pre-session')
     .description('End a pre-session; the card stays as it is.')
     .action(async (sessionId: string) => {
       const context = await openContext(cancel)

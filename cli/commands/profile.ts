@@ -35,13 +35,13 @@ export function register(command: Command): void {
     'board profile list',
   ).action(() => list(command))
   example(
-    command.command('use <profile>').summary('Use a profile from now on').description('Use a profile from now on.'),
+    command.command('use <profile>').summary('Select a profile').description('Use a profile from now on.'),
     'board profile use work',
   ).action((name: string) => use(command, name))
   example(
     command
       .command('set <profile>')
-      .summary('Make or change a profile')
+      .summary('Create or change a profile')
       .description('Make a profile, or change its server (--url) or its project (--project).'),
     'board profile set work --url https://board.example.com --project api',
   ).action((name: string) => set(command, name))

@@ -67,7 +67,7 @@ function registerList(member: Command): void {
 function registerAdd(member: Command): void {
   const add = member
     .command('add <email>')
-    .summary('Add or invite somebody')
+    .summary('Add or invite a member')
     .description(
       'Add somebody to the current project. An address without an account, or whose account has not shown it to be its own, is invited: you get a link to pass on, which is shown once and makes whoever accepts it a member.',
     )
@@ -101,7 +101,7 @@ function registerSet(member: Command): void {
   const set = member
     .command('set <member>')
     .addArgument(new Argument('<role>').choices(roles))
-    .summary('Change a role')
+    .summary("Change a member's role")
     .description("Change a member's role in the current project.")
     .action(async (address: string, role: Role) => {
       const context = await openUserContext(set)
@@ -129,7 +129,7 @@ async function printInvited({ out }: Context, invited: Invited): Promise<void> {
 function registerRemove(member: Command): void {
   const remove = member
     .command('remove <member>')
-    .summary('Remove somebody')
+    .summary('Remove a member')
     .description('Remove a member from the current project, or withdraw an invitation; you may remove yourself.')
     .option('-y, --yes', 'do not ask')
     .action(async (address: string, { yes }: { yes?: boolean }) => {

@@ -11,7 +11,7 @@ import { globalsOf } from '../parsing/globals.ts'
 export function registerUse(projects: Command): void {
   const use = projects
     .command('use [project]')
-    .summary('Make a project the current one')
+    .summary('Select the current project')
     .description(
       'Make a project the current one of the profile in use. It then counts in every folder, and commands report it in the folder of another project.',
     )

@@ -96,7 +96,7 @@ function registerDelete(projects: Command): void {
 function registerOrder(projects: Command): void {
   const reorder = projects
     .command('reorder <projects...>')
-    .summary('Put your projects in order')
+    .summary('Reorder your projects')
     .description('Put your projects in order: those that are named first, then the others as they stand.')
     .action(async (wanted: string[]) => {
       const context = await openUserContext(reorder)
@@ -109,7 +109,7 @@ function registerOrder(projects: Command): void {
 
   const accept = projects
     .command('accept <project>')
-    .summary('Let a project count in its folder')
+    .summary('Accept a project in its folder')
     .description(
       'Accept a project that somebody else has put you into: from then on it is the current one in its folder. Until then it is yours to see and to name with -P.',
     )
@@ -184,7 +184,7 @@ function registerContents(projects: Command): void {
 
   const save = projects
     .command('export [project]')
-    .summary('Save a project as JSON')
+    .summary('Export a project to a JSON file')
     .description(
       'Save a project as JSON, and print the name of the file: boards, cards, what agents said, attachments. Secrets are not in it. Back in: board import board.',
     )
@@ -203,7 +203,7 @@ function registerContents(projects: Command): void {
 
   const files = projects
     .command('files [project]')
-    .summary('List the files that Git tracks')
+    .summary('List tracked files')
     .description("List the files that Git tracks in a project's folder.")
     .action(async (wanted?: string) => {
       const context = await openContext(files)

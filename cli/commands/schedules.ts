@@ -68,7 +68,7 @@ function registerView(schedules: Command): void {
 function registerAdd(schedules: Command): void {
   const described = schedules
     .command('add <name>')
-    .summary('Make cards on a schedule')
+    .summary('Create a schedule')
     .description(
       'Make a card again and again, with your rights: at the times of a cron expression, or at an interval. Prints the next three runs.',
     )

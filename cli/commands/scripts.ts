@@ -109,7 +109,7 @@ function registerDelete(scripts: Command): void {
 function registerReorder(scripts: Command): void {
   const command = scripts
     .command('reorder <scripts...>')
-    .summary('Put scripts in order')
+    .summary('Reorder scripts')
     .description("Put a project's scripts in order: those that are named first, then the others as they stand.")
     .action(async (wanted: string[]) => reorder(await openContext(command), wanted))
   example(command, 'board scripts reorder test deploy')

@@ -29,7 +29,7 @@ interface InstallOptions {
 export function registerInstall(server: Command, program: string): void {
   const install = server
     .command('install [arguments...]')
-    .summary('Let the platform start the server by itself')
+    .summary('Install the server as a service')
     .description(
       'Install a service for your account, which starts the server when you sign in, and again when it fails. What board serve takes stands behind --.',
     )
@@ -57,7 +57,7 @@ export function registerInstall(server: Command, program: string): void {
   )
   const uninstall = server
     .command('uninstall')
-    .summary('Undo board server install')
+    .summary('Uninstall the service')
     .description('Stop the service and remove its file. The data stays.')
     .option('-y, --yes', 'do not ask')
     .action(async ({ yes }: { yes?: boolean }) => {

@@ -77,7 +77,7 @@ export function register(server: Command): void {
   example(stop, 'board server stop')
   const restart = server
     .command('restart')
-    .summary('Stop the server and start it again')
+    .summary('Restart the server')
     .description('Stop the server and start it again, with what it was started with.')
     .option('--wait [time]', 'how long it may take until it answers: 30s, 2m', durationSecs, 15)
     .action(async ({ wait }: { wait: number | true }) => {
@@ -90,7 +90,7 @@ export function register(server: Command): void {
   example(restart, 'board server restart')
   const status = server
     .command('status')
-    .summary('Show whether a server runs')
+    .summary('Show the status of the server')
     .description(
       'Show the server of this account on this machine, or that none runs; the exit code is 7 then, and when it does not answer.',
     )

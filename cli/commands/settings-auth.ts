@@ -20,7 +20,7 @@ export function registerAuth(settings: Command): void {
   const auth = settings
     .command('auth')
     .addArgument(new Argument('[state]', 'on or off; without it, the present state is shown').choices(switches))
-    .summary('Switch authentication on or off')
+    .summary('Turn authentication on or off')
     .description(
       "Switch authentication on or off. Off, everybody on the server's machine acts as super_admin; a server that others can reach keeps it on.",
     )

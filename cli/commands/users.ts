@@ -45,7 +45,7 @@ export function register(users: Command): void {
 
   const search = users
     .command('search <text>')
-    .summary('Find people')
+    .summary('Search people')
     .description(
       'Find at most 20 people by a part of their name or address. This is open to everybody who is signed in.',
     )
@@ -164,7 +164,7 @@ function registerDelete(users: Command): void {
 function registerReset(users: Command): void {
   const reset = users
     .command('reset-password <user>')
-    .summary('Replace a password')
+    .summary('Change a password')
     .description(
       "Replace an account's password by a generated one, which ends its sign-ins. It is shown once; --quiet prints nothing but the password.",
     )

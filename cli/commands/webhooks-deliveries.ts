@@ -53,7 +53,7 @@ export function registerDeliveries(webhooks: Command): void {
 
   const list = webhooks
     .command('deliveries <webhook>')
-    .summary('List what was sent')
+    .summary('List deliveries of a webhook')
     .description("List a webhook's deliveries, newest first. They are kept for 30 days after their end.")
     .addOption(new Option('-s, --status <status>', 'only those with this status').choices(statuses))
     .action(async (wanted: string, { status, ...newest }: ListOptions) => {
@@ -75,7 +75,7 @@ export function registerDeliveries(webhooks: Command): void {
 
   const redeliver = webhooks
     .command('redeliver <webhook> <deliveries...>')
-    .summary('Send messages once more')
+    .summary('Resend messages')
     .description('Send messages once more, with the same webhook-id. - reads ids from stdin.')
     .action(async (wanted: string, ids: string[]) => {
       const context = await openContext(redeliver)

@@ -165,7 +165,7 @@ function registerDelete(webhooks: Command): void {
 function registerRotate(webhooks: Command): void {
   const rotate = webhooks
     .command('rotate <webhook>')
-    .summary('Give a webhook a new secret')
+    .summary('Replace the secret of a webhook')
     .description(
       'Give a webhook a new secret, which signs everything from then on. It is shown once; --quiet prints nothing but the secret.',
     )

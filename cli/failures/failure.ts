@@ -16,16 +16,17 @@ export type Exit = keyof typeof exits
 
 /** What each exit code means, for help. */
 export const exitMeanings: Record<Exit, string> = {
-  ok: 'It worked.',
+  ok: 'The command succeeded.',
   failure:
     'The command failed, a bulk command failed for at least one ID, or a command that waited for work found it not done.',
-  usage: 'The command line was wrong, or an answer was needed and nobody could be asked.',
-  notFound: 'What was named does not exist, or you may not see it.',
-  denied: 'You are not signed in, or you may not do this.',
-  conflict: 'The present state does not allow it.',
-  unreachable: 'No server answered, or it is busy; try again later. Commands that wait allow an outage of --reconnect.',
-  timedOut: 'What was waited for did not happen in time.',
-  interrupted: 'It was interrupted, for example with Ctrl-C.',
+  usage: 'The command line is invalid, or the command needs input and cannot prompt.',
+  notFound: 'The resource does not exist, or you cannot view it.',
+  denied: "You are not signed in, or you don't have permission to do this.",
+  conflict: 'The current state does not allow the change.',
+  unreachable:
+    'No server answered, or the server is busy. Try again later. Commands that wait tolerate an outage of --reconnect.',
+  timedOut: 'The time limit expired.',
+  interrupted: 'The command was interrupted, for example with Ctrl-C.',
 }
 
 /** A failure that is told in up to three lines: what is wrong, what was probably meant, where to look. */

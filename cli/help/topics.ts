@@ -3,65 +3,66 @@ import { exitMeanings, exits, type Exit } from '../failures/failure.ts'
 /** What `board help <topic>` prints. */
 export const topics: Record<string, { summary: string; text: () => string }> = {
   environment: {
-    summary: 'Which server, token and project are used, and what else the environment says',
+    summary: 'How the server, token and project are selected, and other environment variables',
     text: () => environment,
   },
-  'exit-codes': { summary: 'What the exit codes mean', text: () => exitCodes() },
+  'exit-codes': { summary: 'Meanings of the exit codes', text: () => exitCodes() },
   formatting: { summary: 'Tables, JSON, --json, --jq, --template and -q', text: () => formatting },
-  scripting: { summary: 'Using board in scripts and in cron', text: () => scripting },
+  scripting: { summary: 'How to use board in scripts and in cron', text: () => scripting },
 }
 
-const environment = `Which server, in this order:
+const environment = `The server is selected in this order:
   --url                 an address
-  --profile             a profile by name
+  --profile             the name of a profile
   BOARD_URL             an address
-  BOARD_PROFILE         a profile by name
-  the profile in use    board profile use
+  BOARD_PROFILE         the name of a profile
+  the selected profile  board profile use
   the server that this account runs on this machine
 
-Which token, in this order:
-  --token-file          a file, - for stdin
+The token is selected in this order:
+  --token-file          a file, or - for stdin
   --profile             the token of that profile
   BOARD_TOKEN           the token
-  BOARD_TOKEN_FILE      a file that holds it
-  the profile's         made by board auth login; it goes only to the server that made it
-  the running server's own, on this machine
+  BOARD_TOKEN_FILE      a file with the token
+  the profile's token   from board auth login; sent only to the server that issued it
+  the token of the running server on this machine
 
-Which project, in this order:
-  -P, --project         a name or an id
-  BOARD_PROJECT         a name or an id
-  the profile's         board projects use
-  the project whose path contains the working folder
+The project is selected in this order:
+  -P, --project         a name or an ID
+  BOARD_PROJECT         a name or an ID
+  the profile's project board projects use
+  the project whose folder contains the current folder
 
-board auth status says which of them was used.
+board auth status shows which of them applies.
 
 Other variables:
   BOARD_DATA_DIR        the data folder of the server on this machine
-  BOARD_SETUP_CODE      the code that a server printed at its start, for board auth setup
-  BROWSER               the command that opens pages, for --web, board browse and board auth login --oidc; %s in it is the address
-  BOARD_COMPLETION_TIMEOUT_MS  how long completion in the shell may take (270)
-  BOARD_FORCE_TTY       print as on a terminal even in a pipe; a number is its width
-  NO_COLOR              print no colour
-  FORCE_COLOR           print colour even in a pipe; 0 prints none
-  TERM                  dumb: no colour, no pager
-  PAGER                 shows long text; empty or cat: none
-  VISUAL, EDITOR        edits texts
+  BOARD_SETUP_CODE      the code for board auth setup, which a server prints when it starts
+  BROWSER               the command that opens pages for --web, board browse and board auth login --oidc; %s is the address
+  BOARD_COMPLETION_TIMEOUT_MS  the time limit of shell completion (default: 270)
+  BOARD_FORCE_TTY       print to a pipe as to a terminal; a number sets the width
+  NO_COLOR              print no color
+  FORCE_COLOR           print color to a pipe; 0 prints none
+  TERM                  dumb: no color and no pager
+  PAGER                 the pager for long text; empty or cat: none
+  VISUAL, EDITOR        the editor
 `
 
-const formatting = `On a terminal, lists are tables and times are relative. In a pipe, a list is one line a row, without a head,
-with tabs between the fields, nothing cut off, and ISO times.
+const formatting = `On a terminal, lists are tables, and times are relative. In a pipe, a list has one line per row, without a header, with
+tabs between the fields, full values and ISO times.
 
-  --json                the data as JSON, an empty list as []
-  --json id,title       only these fields
-  --jq EXPRESSION       filter the JSON with jq; texts are printed without quotes
-  --template TEXT       print TEXT for each row, with the row's fields in it, as below
-  -q, --quiet           ids only, one a line, and no talk
+  --json                print all data as JSON; an empty list is []
+  --json id,title       print only these fields
+  --jq EXPRESSION       filter the JSON with jq; text is printed without quotes
+  --template TEXT       print TEXT for each row, with the fields of the row
+  -q, --quiet           print only IDs, one per line
 
-An unknown field names the known ones:
+An error about an unknown field lists the known fields:
   board projects list --json x
 
-In a template (mustache), {{title}} is a field, {{#labels}}{{.}} {{/labels}} goes through a list, {{#unread}}new{{/unread}}
-is there if the field is true and {{^unread}}read{{/unread}} if it is not, and \\t and \\n are a tab and a new line.
+In a template (mustache), {{title}} is a field, {{#labels}}{{.}} {{/labels}} repeats for each item of a list,
+{{#unread}}new{{/unread}} appears if the field is true, {{^unread}}read{{/unread}} appears if it is false, and \\t and \\n are a tab
+and a new line.
 
 IDs are text in --json ("12"), and numbers in responses of /api/external (12). In --jq, "12" == 12 is false, and text is
 sorted by character ("9" after "12"). Convert IDs before you compare or sort them. tonumber and tostring accept both forms:
@@ -76,38 +77,38 @@ Examples:
   board cards list --jq '.[] | select(.unread) | .title'
   board cards list -c done -q | board cards archive -
 
-Data goes to stdout, everything else to stderr.
+Data goes to stdout. Everything else goes to stderr.
 `
 
-const scripting = `Nothing asks when stdin is no terminal, or with --no-input: the command exits 2 and names the flag that answers.
---yes answers what would ask before deleting.
+const scripting = `Commands never prompt if stdin is not a terminal, or with --no-input. They exit with 2 and name the option that answers the question.
+--yes confirms a deletion.
 
-Ids come from stdin with -, and bulk commands go on after a failure, print one line for each id, exit 1 if any failed,
-and slow down when the server asks for it:
+With -, a command reads IDs from stdin. Bulk commands continue after a failure, print one line per ID, exit with 1 if any ID
+failed, and slow down if the server limits requests:
   board cards list -c review -q | board cards move - --to done
 
-Long texts come from files or stdin with -F FILE or -F -.
+Long text can come from a file or stdin: -F FILE or -F -.
 
 In cron, use an API key in a file that only you can read:
   BOARD_URL=https://board.example.com
   BOARD_TOKEN_FILE=/home/ada/.board-key
   0 7 * * 1-5  board cards add "Check the dependencies" -P 1
 
-With a sign-in, or an API key that may do it, any route can be called:
+With a sign-in, or an API key with the permission, you can call any route:
   board api /api/projects/1/stats --jq .total
 
-Names of commands may be cut off where no other command begins so (board car li). In a script write them in full: a new
-command may begin so, too.
+You can abbreviate command names if they are unique (board car li). In scripts, use full names, because a later version can add
+a command with the same beginning.
 
-Exit 7 means: no server answered, or it is busy; try again later. See: board help exit-codes
+Exit code 7 means that no server answered, or that the server is busy. Try again later. See: board help exit-codes
 `
 
 const exitCodes = (): string =>
   `Exit codes:\n${(Object.keys(exits) as Exit[]).map(name => `  ${String(exits[name]).padStart(3)}  ${exitMeanings[name]}`).join('\n')}\n${waits}`
 
 const waits = `
-Commands that wait for work exit with 0 only if the work is done. For cards, that means that each card is completed: a card that
-failed, was cancelled or interrupted, never ran, or waits for a person gives 1. This applies to cards wait --exit-status,
+Commands that wait for work exit with 0 only if the work is done. For cards, this means that each card is completed. If a
+card failed, was cancelled or interrupted, never ran, or waits for a person, they exit with 1. This applies to cards wait --exit-status,
 cards run --wait and --follow, agents retry and relaunch --wait, and assistant send --wait. presession --wait exits with 0 if the
 planning agent answered, scripts run --exit-status with the script's exit code.
 

@@ -108,11 +108,13 @@ describe('on a terminal', () => {
 
   test('long text goes through PAGER, and what PAGER shows is the text', async () => {
     const shown = await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'sed s/^/paged:/' } })
-    expect(shown).toMatch(/^paged:Which server/)
+    expect(shown).toMatch(/^paged:The server is selected/)
     expect(await cli.ok(['help', 'environment'], { env: { BOARD_FORCE_TTY: '1', PAGER: 'no-such-pager' } })).toMatch(
-      /^Which server/,
+      /^The server is selected/,
     )
-    expect(await cli.ok(['help', 'environment'], { env: { PAGER: 'sed s/^/paged:/' } })).toMatch(/^Which server/)
+    expect(await cli.ok(['help', 'environment'], { env: { PAGER: 'sed s/^/paged:/' } })).toMatch(
+      /^The server is selected/,
+    )
   })
 })
 
