@@ -53,10 +53,14 @@ describe.skipIf(noOpenssl !== undefined)('a server with a certificate', () => {
   }
   const get = (headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
-      request(`${url}/api/settings/auth-status`, { headers, servername: 'localhost', ca: readFileSync(certificate.cert) }, answer => {
-        answer.resume()
-        resolve(answer.statusCode!)
-      })
+      request(
+        `${url}/api/settings/auth-status`,
+        { headers, servername: 'localhost', ca: readFileSync(certificate.cert) },
+        answer => {
+          answer.resume()
+          resolve(answer.statusCode!)
+        },
+      )
         .on('error', reject)
         .end()
     })
